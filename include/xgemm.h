@@ -1,0 +1,202 @@
+/* libxgemm: BLAS-compatible matrix products on NVIDIA GPUs, and on the CPU where there is none.
+ *
+ *     C := alpha * op(A) * op(B) + beta * C,      op(X) = X or X^T
+ *
+ * op(A) is m x k, op(B) is k x n, C is m x n. Matrices are column-major unless xgemm_args says otherwise; the leading
+ * dimension is the distance in elements between the starts of two neighbouring columns.
+ *
+ * Return values. 0: done. -i: the i-th argument is illegal (the numbers of the reference BLAS, enum xgemm_argument) and
+ * nothing was written. > 0: a runtime failure, enum xgemm_status. xgemm_last_error() says more about either.
+ *
+ * Where data live. Every pointer may be device, managed or host memory. When A, B and C are all device or managed
+ * memory, a call only enqueues work on the context's stream: it does not synchronise and can be captured in a CUDA
+ * graph. As soon as one of them is host memory, C is ready when the call returns.
+ *
+ * Threads. A context serves one thread at a time; different contexts serve any threads at once. Each thread has a
+ * default context of its own, which NULL stands for.
+ *
+ * C99. Needs no CUDA header. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef XGEMM_H
+#define XGEMM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The build system reads the version from these three lines. */
+#define XGEMM_VERSION_MAJOR 0
+#define XGEMM_VERSION_MINOR 1
+#define XGEMM_VERSION_PATCH 0
+#define XGEMM_VERSION (XGEMM_VERSION_MAJOR * 10000 + XGEMM_VERSION_MINOR * 100 + XGEMM_VERSION_PATCH)
+
+#if defined(__GNUC__)
+#define XGEMM_API __attribute__((visibility("default")))
+#else
+#define XGEMM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The bits of an IEEE 754 binary16 number. A pointer to CUDA's __half or to _Float16 may be cast to it. */
+typedef uint16_t xgemm_half;
+
+/* Runtime failures. An illegal argument is the negative of its number instead (enum xgemm_argument). */
+enum xgemm_status {
+  XGEMM_SUCCESS = 0,
+  XGEMM_OUT_OF_HOST_MEMORY = 1,
+  XGEMM_OUT_OF_DEVICE_MEMORY = 2,
+  XGEMM_NO_DEVICE = 3,         /* device pointers, but no usable GPU, driver or CUDA build */
+  XGEMM_CUDA_ERROR = 4,        /* a CUDA call failed; the message carries CUDA's own words */
+  XGEMM_UNSUPPORTED = 5,       /* this combination of types or modes is not served */
+  XGEMM_KERNEL_NOT_USABLE = 6, /* the kernel named by XGEMM_FORCE_KERNEL cannot serve the call */
+  XGEMM_INTERNAL_ERROR = 7     /* a defect in libxgemm */
+};
+
+/* What -i names. 1 to 13 are the arguments of xsgemm and the fields of the same name in xgemm_args; the rest are
+ * further fields of xgemm_args and the arguments of the calls that configure a context. */
+enum xgemm_argument {
+  XGEMM_ARG_TRANSA = 1,
+  XGEMM_ARG_TRANSB = 2,
+  XGEMM_ARG_M = 3,
+  XGEMM_ARG_N = 4,
+  XGEMM_ARG_K = 5,
+  XGEMM_ARG_ALPHA = 6,
+  XGEMM_ARG_A = 7,
+  XGEMM_ARG_LDA = 8,
+  XGEMM_ARG_B = 9,
+  XGEMM_ARG_LDB = 10,
+  XGEMM_ARG_BETA = 11,
+  XGEMM_ARG_C = 12,
+  XGEMM_ARG_LDC = 13,
+  XGEMM_ARG_CONTEXT = 14,
+  XGEMM_ARG_ARGS = 15, /* the pointer to xgemm_args itself */
+  XGEMM_ARG_SIZE = 16,
+  XGEMM_ARG_TYPE = 17,
+  XGEMM_ARG_LAYOUT = 18,
+  XGEMM_ARG_BATCH_COUNT = 19,
+  XGEMM_ARG_STRIDE_A = 20,
+  XGEMM_ARG_STRIDE_B = 21,
+  XGEMM_ARG_STRIDE_C = 22,
+  XGEMM_ARG_WORKSPACE = 23,
+  XGEMM_ARG_MATH_MODE = 24,
+  XGEMM_ARG_SCALAR_LOCATION = 25,
+  XGEMM_ARG_BUFFER = 26
+};
+
+/* Element type of A, B and C. Sums are always kept in fp32, and a result is rounded to the element type once. */
+enum xgemm_type {
+  XGEMM_F32 = 0, /* float */
+  XGEMM_F16 = 1  /* xgemm_half */
+};
+
+enum xgemm_layout { XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 };
+
+/* How fp32 products may be computed. */
+enum xgemm_math_mode {
+  XGEMM_MATH_STRICT = 0 /* fused multiply-adds in fp32; the default */
+};
+
+/* Where xgemm_args::alpha and ::beta point. */
+enum xgemm_scalar_location {
+  XGEMM_SCALARS_ON_HOST = 0,  /* read before the call returns; the default */
+  XGEMM_SCALARS_ON_DEVICE = 1 /* device memory, read when the work runs; A, B and C must be device or managed memory */
+};
+
+typedef struct xgemm_context xgemm_context;
+
+/* ---- The two calls most programs need ---------------------------------------------------------------------------- */
+
+/* transa, transb: 'N' or 'n': as stored; 'T', 't', 'C' or 'c': transposed (the data are real).
+ * A is lda x k (N) or lda x m (T); B is ldb x n (N) or ldb x k (T); C is ldc x n. They run on the calling thread's
+ * default context. beta = 0: C is not read. alpha = 0 or k = 0: A and B are not read and may be NULL. */
+XGEMM_API int xsgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
+                     int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
+
+/* The same for fp16 matrices: products and sums in fp32, each element of C rounded once. */
+XGEMM_API int xhgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const xgemm_half* a,
+                     int64_t lda, const xgemm_half* b, int64_t ldb, float beta, xgemm_half* c, int64_t ldc);
+
+/* ---- Contexts ---------------------------------------------------------------------------------------------------- */
+
+/* Creates a context with the default settings. XGEMM_OUT_OF_HOST_MEMORY, or -XGEMM_ARG_CONTEXT for a null pointer. */
+XGEMM_API int xgemm_create(xgemm_context** ctx);
+
+/* Frees a context and what it owns, after the work it enqueued. NULL is allowed and does nothing. */
+XGEMM_API int xgemm_destroy(xgemm_context* ctx);
+
+/* cuda_stream: a cudaStream_t (or CUstream); NULL is the legacy default stream, which is also the initial one. */
+XGEMM_API int xgemm_set_stream(xgemm_context* ctx, void* cuda_stream);
+
+/* Lends the context `bytes` of device memory, 256-byte aligned, for kernels that need scratch space. Calls that run at
+ * the same time must not share one. NULL and 0 take it back: kernels that need scratch space then take it from the
+ * stream-ordered pool of the device. */
+XGEMM_API int xgemm_set_workspace(xgemm_context* ctx, void* device_memory, size_t bytes);
+
+/* mode: enum xgemm_math_mode. */
+XGEMM_API int xgemm_set_math_mode(xgemm_context* ctx, int mode);
+
+/* location: enum xgemm_scalar_location; concerns xgemm_gemm alone. */
+XGEMM_API int xgemm_set_scalar_location(xgemm_context* ctx, int location);
+
+/* ---- The general call -------------------------------------------------------------------------------------------- */
+
+/* Everything a product can carry. Start from XGEMM_ARGS_INIT: it fills in the size of the struct as the caller knows
+ * it, by which later versions of the library tell which fields are there. */
+typedef struct xgemm_args {
+  size_t size;    /* sizeof(struct xgemm_args) */
+  int32_t type;   /* enum xgemm_type, of A, B and C */
+  int32_t layout; /* enum xgemm_layout, of A, B and C */
+  char transa;    /* 'N', 'T' or 'C', either case */
+  char transb;
+  int64_t m, n, k;
+  const float* alpha; /* NULL: 1 */
+  const void* a;
+  int64_t lda; /* row-major: elements between the starts of two neighbouring rows */
+  const void* b;
+  int64_t ldb;
+  const float* beta; /* NULL: 0 */
+  void* c;
+  int64_t ldc;
+  int64_t batch_count; /* number of products; 0 does nothing */
+  int64_t stride_a;    /* elements from a matrix to the next of the batch; 0 uses the same A (or B) for all */
+  int64_t stride_b;
+  int64_t stride_c; /* > 0 when batch_count > 1; the products of a batch must not overlap in C */
+} xgemm_args;
+
+#define XGEMM_ARGS_INIT                                                                                                \
+  {                                                                                                                    \
+    sizeof(xgemm_args), XGEMM_F32, XGEMM_COL_MAJOR, 'N', 'N', 0, 0, 0, NULL, NULL, 1, NULL, 1, NULL, NULL, 1, 1, 0, 0, \
+        0                                                                                                              \
+  }
+
+XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);
+
+/* ---- Looking inside ---------------------------------------------------------------------------------------------- */
+
+/* Writes to buf, in at most size bytes with the closing NUL, how xgemm_gemm would serve this call: where it runs, which
+ * kernel, tile and vector width, and why. Runs nothing. Returns what xgemm_gemm's checks and planning would return. */
+XGEMM_API int xgemm_explain(xgemm_context* ctx, const xgemm_args* args, char* buf, size_t size);
+
+/* The GPU kernels in this build; names are those that XGEMM_FORCE_KERNEL takes. NULL for an index out of range. */
+XGEMM_API int xgemm_kernel_count(void);
+XGEMM_API const char* xgemm_kernel_name(int index);
+
+/* A short text for any return value of this library. Never NULL. */
+XGEMM_API const char* xgemm_status_string(int status);
+
+/* What went wrong in this thread's last failed call: the argument, its value and the rule it broke, or the runtime
+ * failure.
+ * "" when the last call succeeded. Valid until this thread's next call. Never NULL. */
+XGEMM_API const char* xgemm_last_error(void);
+
+/* XGEMM_VERSION of the library at run time, and the same as text ("0.1.0"). */
+XGEMM_API int xgemm_version(void);
+XGEMM_API const char* xgemm_version_string(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* XGEMM_H */
