@@ -1,0 +1,20 @@
+# Warnings and sanitizers for all host code of the project.
+add_compile_options(
+  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wpointer-arith>"
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>")
+if(XGEMM_WERROR)
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Werror>")
+endif()
+
+if(XGEMM_SANITIZE)
+  string(REPLACE ";" "," sanitizers "${XGEMM_SANITIZE}")
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${sanitizers};-fno-omit-frame-pointer;-g>")
+  if(sanitizers MATCHES "undefined")
+    # A finding has to fail the test that made it, not just print a line.
+    add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=undefined>")
+  endif()
+  add_link_options("-fsanitize=${sanitizers}")
+  message(STATUS "xgemm: sanitizers: ${sanitizers}")
+  unset(sanitizers)
+endif()

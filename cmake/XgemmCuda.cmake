@@ -1,0 +1,82 @@
+# Decides whether the GPU kernels are built, and enables the CUDA language if so. Sets
+#   XGEMM_HAVE_CUDA   ON or OFF.
+#
+# nvcc is looked for in CMAKE_CUDA_COMPILER, CUDACXX, PATH, CUDA_HOME, CUDA_PATH, the usual place, and the folder into which
+# ./run puts NVIDIA's Python wheels. With XGEMM_CUDA=AUTO an nvcc that is too old or cannot build a program is passed over
+# with a message, where CMake's own enable_language() would stop.
+set(XGEMM_CUDA_MINIMUM 12.4)
+set(XGEMM_HAVE_CUDA OFF)
+
+# Sets `out` to a reason why `nvcc` cannot be used, or to "" when it can.
+function(xgemm_check_nvcc nvcc out)
+  execute_process(COMMAND "${nvcc}" --version OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE failed)
+  if(failed OR NOT text MATCHES "release ([0-9]+\\.[0-9]+)")
+    set(${out} "${nvcc} --version fails" PARENT_SCOPE)
+    return()
+  endif()
+  if(CMAKE_MATCH_1 VERSION_LESS XGEMM_CUDA_MINIMUM)
+    set(${out} "${nvcc} is version ${CMAKE_MATCH_1}, and ${XGEMM_CUDA_MINIMUM} or later is needed" PARENT_SCOPE)
+    return()
+  endif()
+  set(dir "${CMAKE_BINARY_DIR}/CMakeFiles/xgemm-nvcc-check")
+  file(WRITE "${dir}/check.cu" "#include <cuda_fp16.h>\n__global__ void f(__half *x) { *x = __half(1); }\nint main() { f<<<1, 1>>>(nullptr); }\n")
+  execute_process(
+    COMMAND "${nvcc}" -std=c++20 -cudart static "-ccbin=${CMAKE_CXX_COMPILER}" -o "${dir}/check" "${dir}/check.cu"
+    OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE failed)
+  if(failed)
+    string(STRIP "${text}" text)
+    set(${out} "${nvcc} cannot build a program with ${CMAKE_CXX_COMPILER}:\n${text}" PARENT_SCOPE)
+    return()
+  endif()
+  set(${out} "" PARENT_SCOPE)
+endfunction()
+
+if(NOT XGEMM_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "XGEMM_CUDA is '${XGEMM_CUDA}'; it can be AUTO, ON or OFF")
+endif()
+
+if(NOT XGEMM_CUDA STREQUAL "OFF")
+  if(CMAKE_CUDA_COMPILER)
+    set(nvcc "${CMAKE_CUDA_COMPILER}")
+  elseif(EXISTS "$ENV{CUDACXX}")
+    set(nvcc "$ENV{CUDACXX}")
+  else()
+    find_program(XGEMM_NVCC nvcc
+      PATHS "$ENV{CUDA_HOME}/bin" "$ENV{CUDA_PATH}/bin" /usr/local/cuda/bin "${PROJECT_SOURCE_DIR}/.deps/cuda/bin")
+    mark_as_advanced(XGEMM_NVCC)
+    set(nvcc "${XGEMM_NVCC}")
+  endif()
+
+  if(NOT nvcc)
+    set(reason "no nvcc found")
+  elseif("${XGEMM_NVCC_CHECKED}" STREQUAL "${nvcc}")
+    set(reason "")
+  else()
+    xgemm_check_nvcc("${nvcc}" reason)
+    if(NOT reason)
+      set(XGEMM_NVCC_CHECKED "${nvcc}" CACHE INTERNAL "The nvcc that has passed the check")
+    endif()
+  endif()
+
+  if(NOT reason)
+    set(CMAKE_CUDA_COMPILER "${nvcc}" CACHE FILEPATH "CUDA compiler")
+    set(CMAKE_CUDA_ARCHITECTURES "${XGEMM_CUDA_ARCHITECTURES}")
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    # After enable_language(): CMake's test program does not know the flags of the dialect yet.
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+    set(XGEMM_HAVE_CUDA ON)
+    message(STATUS "xgemm: CUDA ${CMAKE_CUDA_COMPILER_VERSION} (${nvcc}) for ${CMAKE_CUDA_ARCHITECTURES}")
+  elseif(XGEMM_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "XGEMM_CUDA=ON, but ${reason}")
+  else()
+    message(STATUS "xgemm: without GPU kernels: ${reason}")
+  endif()
+  unset(nvcc)
+  unset(reason)
+else()
+  message(STATUS "xgemm: without GPU kernels: XGEMM_CUDA=OFF")
+endif()

@@ -1,0 +1,13 @@
+# Reads the version from include/xgemm.h, its only home, into XGEMM_VERSION ("0.1.0") and XGEMM_VERSION_{MAJOR,MINOR,PATCH}.
+set(header "${CMAKE_CURRENT_LIST_DIR}/../include/xgemm.h")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
+file(STRINGS "${header}" lines REGEX "^#define XGEMM_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
+foreach(part IN ITEMS MAJOR MINOR PATCH)
+  if(NOT lines MATCHES "XGEMM_VERSION_${part} ([0-9]+)")
+    message(FATAL_ERROR "${header} does not define XGEMM_VERSION_${part}")
+  endif()
+  set(XGEMM_VERSION_${part} ${CMAKE_MATCH_1})
+endforeach()
+set(XGEMM_VERSION "${XGEMM_VERSION_MAJOR}.${XGEMM_VERSION_MINOR}.${XGEMM_VERSION_PATCH}")
+unset(header)
+unset(lines)
