@@ -1,14 +1,78 @@
 # What surrounds the target xgemm: its file name and exports, the install rules, the CMake and pkg-config packages, and
-# CPack's .tar.gz and .deb.
+# CPack's .tar.gz and .deb. Everything installed can be moved to another prefix as a whole.
 include(CMakePackageConfigHelpers)
 
 # --- The shared library -----------------------------------------------------------------------------------------------
-# While the major version is 0 the ABI may only grow; the day that it breaks, SOVERSION goes up.
+# libxgemm.so -> libxgemm.so.0 -> libxgemm.so.0.1.0. The ABI may only grow; should it ever break, SOVERSION goes up.
 set(xgemm_map "${PROJECT_SOURCE_DIR}/src/xgemm.map")
-set_target_properties(xgemm PROPERTIES
-  OUTPUT_NAME xgemm
-  EXPORT_NAME xgemm
-  VERSION ${PROJECT_VERSION}
-  SOVERSION 0)
+set_target_properties(xgemm PROPERTIES OUTPUT_NAME xgemm EXPORT_NAME xgemm VERSION ${PROJECT_VERSION} SOVERSION 0)
 set_property(TARGET xgemm APPEND PROPERTY LINK_OPTIONS "LINKER:--version-script=${xgemm_map}" "LINKER:-z,defs")
 set_property(TARGET xgemm APPEND PROPERTY LINK_DEPENDS "${xgemm_map}")
+
+# --- Install ----------------------------------------------------------------------------------------------------------
+set(xgemm_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/xgemm")
+
+install(TARGETS xgemm EXPORT xgemm-targets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT devel
+  INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+file(GLOB xgemm_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.h" "${PROJECT_SOURCE_DIR}/include/*.hpp")
+install(FILES ${xgemm_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT devel)
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/xgemmConfig.cmake.in" "${PROJECT_BINARY_DIR}/xgemmConfig.cmake"
+  INSTALL_DESTINATION "${xgemm_cmake_dir}" NO_SET_AND_CHECK_MACRO)
+# 0.x: a newer minor version may drop something from the C++ header, so only the same one is taken for compatible.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/xgemmConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(EXPORT xgemm-targets FILE xgemmTargets.cmake NAMESPACE xgemm:: DESTINATION "${xgemm_cmake_dir}" COMPONENT devel)
+install(FILES "${PROJECT_BINARY_DIR}/xgemmConfig.cmake" "${PROJECT_BINARY_DIR}/xgemmConfigVersion.cmake"
+  DESTINATION "${xgemm_cmake_dir}" COMPONENT devel)
+
+# pkg-config finds the prefix from the place of the .pc file: as many steps up as LIBDIR has, and two for pkgconfig/ itself.
+set(xgemm_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(XGEMM_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH up "/${xgemm_pc_dir}" "/")
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(XGEMM_PC_PREFIX "\${pcfiledir}/${up}")
+  unset(up)
+endif()
+foreach(kind IN ITEMS LIB INCLUDE)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${kind}DIR}")
+    set(XGEMM_PC_${kind}DIR "${CMAKE_INSTALL_${kind}DIR}")
+  else()
+    set(XGEMM_PC_${kind}DIR "\${prefix}/${CMAKE_INSTALL_${kind}DIR}")
+  endif()
+endforeach()
+configure_file("${PROJECT_SOURCE_DIR}/pkgconfig/xgemm.pc.in" "${PROJECT_BINARY_DIR}/xgemm.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/xgemm.pc" DESTINATION "${xgemm_pc_dir}" COMPONENT devel)
+
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime OPTIONAL)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT devel)
+
+# --- Packages: `cpack` in the build folder ----------------------------------------------------------------------------
+if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_GENERATOR TGZ DEB)
+  set(CPACK_PACKAGE_NAME xgemm)
+  set(CPACK_PACKAGE_VENDOR "The libxgemm authors")
+  set(CPACK_PACKAGE_CONTACT "The libxgemm authors <libxgemm@users.noreply.github.com>")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+  set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+  set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
+  set(CPACK_PACKAGE_FILE_NAME "xgemm-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_PACKAGING_INSTALL_PREFIX "/usr")
+  set(CPACK_TGZ_PACKAGING_INSTALL_PREFIX "/")
+
+  # Library and headers come as one package each way.
+  set(CPACK_DEB_COMPONENT_INSTALL OFF)
+  set(CPACK_DEBIAN_PACKAGE_NAME libxgemm)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION math)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON) # the C and C++ runtime, at the versions linked against
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libopenblas0 | libblis4 | libblas3")
+  set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+  file(WRITE "${PROJECT_BINARY_DIR}/deb/triggers" "activate-noawait ldconfig\n")
+  set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/deb/triggers")
+  include(CPack)
+endif()
