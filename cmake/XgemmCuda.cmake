@@ -62,7 +62,12 @@ if(NOT XGEMM_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_COMPILER "${nvcc}" CACHE FILEPATH "CUDA compiler")
     set(CMAKE_CUDA_ARCHITECTURES "${XGEMM_CUDA_ARCHITECTURES}")
     enable_language(CUDA)
-    find_package(CUDAToolkit REQUIRED)
+    # FindCUDAToolkit of CMake 3.25 stops at toolkits without libnvToolsExt (12.9 and later) if the project requires 3.25.
+    set(minimum "${CMAKE_MINIMUM_REQUIRED_VERSION}")
+    set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
+    find_package(CUDAToolkit REQUIRED QUIET)
+    set(CMAKE_MINIMUM_REQUIRED_VERSION "${minimum}")
+    unset(minimum)
     # After enable_language(): CMake's test program does not know the flags of the dialect yet.
     set(CMAKE_CUDA_STANDARD 20)
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
