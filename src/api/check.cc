@@ -1,0 +1,182 @@
+// Argument checks: one rule a line, in the order of the reference BLAS.
+#include "api/check.h"
+
+#include <algorithm>
+
+#include "core/dtype.h"
+
+namespace xgemm::api {
+namespace {
+
+bool is_flag(char flag) {
+  switch (flag) {
+    case 'N':
+    case 'n':
+    case 'T':
+    case 't':
+    case 'C':
+    case 'c':
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_transposed(char flag) {
+  return flag != 'N' && flag != 'n';
+}
+
+// Flags may be any byte: print what can be read.
+std::string printable(char flag) {
+  return flag >= 32 && flag < 127 ? format("'%c'", flag) : format("'\\x%02x'", static_cast<unsigned char>(flag));
+}
+
+long long wide(std::int64_t value) {
+  return value;
+}
+
+// Rows and columns of a matrix as its leading dimension sees them: `lines` lines of `extent` contiguous elements.
+struct Stored {
+  std::int64_t extent;
+  std::int64_t lines;
+  const char* rule;  // the extent's name
+};
+
+struct StoredMatrices {
+  Stored a, b, c;
+};
+
+StoredMatrices stored(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, xgemm_layout layout) {
+  const bool row_major = layout == XGEMM_ROW_MAJOR;
+  // In row major the lines are rows: the roles of rows and columns swap.
+  const bool a_lines_are_k = is_transposed(transa) == row_major;
+  const bool b_lines_are_n = is_transposed(transb) == row_major;
+  return {a_lines_are_k ? Stored{m, k, "m"} : Stored{k, m, "k"}, b_lines_are_n ? Stored{k, n, "k"} : Stored{n, k, "n"},
+          row_major ? Stored{n, m, "n"} : Stored{m, n, "m"}};
+}
+
+constexpr std::int64_t max1(std::int64_t x) {
+  return std::max<std::int64_t>(1, x);
+}
+
+Status illegal_leading_dimension(xgemm_argument argument, const char* name, std::int64_t ld, const Stored& matrix) {
+  return illegal(argument, format("%s = %lld, but %s >= max(1, %s) = %lld is required", name, wide(ld), name,
+                                  matrix.rule, wide(max1(matrix.extent))));
+}
+
+// The last byte of a batch of matrices must have a 63-bit offset.
+bool fits_in_address_space(const Stored& matrix, std::int64_t ld, std::int64_t batch_stride, std::int64_t batch_count,
+                           int element_size) {
+  if (matrix.extent == 0 || matrix.lines == 0 || batch_count == 0) return true;
+  const __int128 elements =
+      static_cast<__int128>(ld) * matrix.lines + static_cast<__int128>(batch_stride) * (batch_count - 1);
+  return elements <= INT64_MAX / element_size;
+}
+
+Status check_extent(const char* name, xgemm_argument ld_argument, const Stored& matrix, std::int64_t ld,
+                    std::int64_t batch_stride, std::int64_t batch_count, int element_size) {
+  if (fits_in_address_space(matrix, ld, batch_stride, batch_count, element_size)) return kOk;
+  return illegal(ld_argument,
+                 format("ld%s = %lld makes the matrix reach past 2^63 - 1 bytes (%lld lines, batch of %lld with "
+                        "stride %lld, %d bytes an element)",
+                        name, wide(ld), wide(matrix.lines), wide(batch_count), wide(batch_stride), element_size));
+}
+
+Status illegal_blas_argument(int number, const xgemm_args& args, const StoredMatrices& matrices) {
+  switch (number) {
+    case XGEMM_ARG_TRANSA:
+      return illegal(XGEMM_ARG_TRANSA,
+                     "transa = " + printable(args.transa) + ", but one of N, T, C (either case) is required");
+    case XGEMM_ARG_TRANSB:
+      return illegal(XGEMM_ARG_TRANSB,
+                     "transb = " + printable(args.transb) + ", but one of N, T, C (either case) is required");
+    case XGEMM_ARG_M:
+      return illegal(XGEMM_ARG_M, format("m = %lld, but m >= 0 is required", wide(args.m)));
+    case XGEMM_ARG_N:
+      return illegal(XGEMM_ARG_N, format("n = %lld, but n >= 0 is required", wide(args.n)));
+    case XGEMM_ARG_K:
+      return illegal(XGEMM_ARG_K, format("k = %lld, but k >= 0 is required", wide(args.k)));
+    case XGEMM_ARG_LDA:
+      return illegal_leading_dimension(XGEMM_ARG_LDA, "lda", args.lda, matrices.a);
+    case XGEMM_ARG_LDB:
+      return illegal_leading_dimension(XGEMM_ARG_LDB, "ldb", args.ldb, matrices.b);
+    default:
+      return illegal_leading_dimension(XGEMM_ARG_LDC, "ldc", args.ldc, matrices.c);
+  }
+}
+
+Status check_batch(const xgemm_args& args) {
+  if (args.batch_count < 0)
+    return illegal(XGEMM_ARG_BATCH_COUNT,
+                   format("batch_count = %lld, but batch_count >= 0 is required", wide(args.batch_count)));
+  if (args.batch_count <= 1) return kOk;
+  if (args.stride_a < 0)
+    return illegal(XGEMM_ARG_STRIDE_A, format("stride_a = %lld, but stride_a >= 0 is required", wide(args.stride_a)));
+  if (args.stride_b < 0)
+    return illegal(XGEMM_ARG_STRIDE_B, format("stride_b = %lld, but stride_b >= 0 is required", wide(args.stride_b)));
+  if (args.stride_c <= 0)
+    return illegal(XGEMM_ARG_STRIDE_C,
+                   format("stride_c = %lld, but stride_c > 0 is required for a batch of %lld: its products "
+                          "must not overlap in C",
+                          wide(args.stride_c), wide(args.batch_count)));
+  return kOk;
+}
+
+// A null pointer is illegal where the call would read or write through it.
+Status check_pointers(const xgemm_args& args, bool scalars_on_device) {
+  const bool empty = args.m == 0 || args.n == 0 || args.batch_count == 0;
+  if (empty) return kOk;
+  const bool alpha_is_zero = !scalars_on_device && args.alpha != nullptr && *args.alpha == 0.0f;
+  const bool beta_is_one = !scalars_on_device && args.beta != nullptr && *args.beta == 1.0f;
+  const bool reads_inputs = args.k > 0 && !alpha_is_zero;
+  if (scalars_on_device && args.alpha == nullptr)
+    return illegal(XGEMM_ARG_ALPHA, "alpha = NULL, but scalars on the device need a device pointer");
+  if (reads_inputs && args.a == nullptr)
+    return illegal(XGEMM_ARG_A, "a = NULL, but A is read: it may be NULL only when alpha = 0 or k = 0");
+  if (reads_inputs && args.b == nullptr)
+    return illegal(XGEMM_ARG_B, "b = NULL, but B is read: it may be NULL only when alpha = 0 or k = 0");
+  if (scalars_on_device && args.beta == nullptr)
+    return illegal(XGEMM_ARG_BETA, "beta = NULL, but scalars on the device need a device pointer");
+  if (args.c == nullptr && (reads_inputs || !beta_is_one)) return illegal(XGEMM_ARG_C, "c = NULL, but C is written");
+  return kOk;
+}
+
+}  // namespace
+
+int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                                int64_t ldc, xgemm_layout layout) {
+  if (!is_flag(transa)) return XGEMM_ARG_TRANSA;
+  if (!is_flag(transb)) return XGEMM_ARG_TRANSB;
+  if (m < 0) return XGEMM_ARG_M;
+  if (n < 0) return XGEMM_ARG_N;
+  if (k < 0) return XGEMM_ARG_K;
+  const StoredMatrices matrices = stored(transa, transb, m, n, k, layout);
+  if (lda < max1(matrices.a.extent)) return XGEMM_ARG_LDA;
+  if (ldb < max1(matrices.b.extent)) return XGEMM_ARG_LDB;
+  if (ldc < max1(matrices.c.extent)) return XGEMM_ARG_LDC;
+  return 0;
+}
+
+Status check(const xgemm_args& args, bool scalars_on_device) {
+  if (args.type != XGEMM_F32 && args.type != XGEMM_F16)
+    return illegal(XGEMM_ARG_TYPE, format("type = %d, but one of XGEMM_F32 = 0, XGEMM_F16 = 1 is required", args.type));
+  if (args.layout != XGEMM_COL_MAJOR && args.layout != XGEMM_ROW_MAJOR)
+    return illegal(XGEMM_ARG_LAYOUT,
+                   format("layout = %d, but one of XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 is required", args.layout));
+
+  const auto layout = static_cast<xgemm_layout>(args.layout);
+  const int number = first_illegal_blas_argument(args.transa, args.transb, args.m, args.n, args.k, args.lda, args.ldb,
+                                                 args.ldc, layout);
+  const StoredMatrices matrices = stored(args.transa, args.transb, args.m, args.n, args.k, layout);
+  if (number != 0) return illegal_blas_argument(number, args, matrices);
+
+  XGEMM_RETURN_IF_FAILED(check_batch(args));
+  const int size = args.type == XGEMM_F32 ? size_of(DType::f32) : size_of(DType::f16);
+  const std::int64_t batch = args.batch_count;
+  XGEMM_RETURN_IF_FAILED(check_extent("a", XGEMM_ARG_LDA, matrices.a, args.lda, args.stride_a, batch, size));
+  XGEMM_RETURN_IF_FAILED(check_extent("b", XGEMM_ARG_LDB, matrices.b, args.ldb, args.stride_b, batch, size));
+  XGEMM_RETURN_IF_FAILED(check_extent("c", XGEMM_ARG_LDC, matrices.c, args.ldc, args.stride_c, batch, size));
+  return check_pointers(args, scalars_on_device);
+}
+
+}  // namespace xgemm::api

@@ -1,0 +1,19 @@
+// The checks of every entry point, once and at the top: below them nothing is validated again.
+#pragma once
+
+#include "core/status.h"
+#include "xgemm.h"
+
+namespace xgemm::api {
+
+// Arguments in the reference BLAS's order (flags, sizes, leading dimensions), then batch, pointers and overflow. On
+// failure the negative number of the first illegal argument, with a message that names it, its value and the rule.
+// scalars_on_device: alpha and beta are not read.
+Status check(const xgemm_args& args, bool scalars_on_device);
+
+// The part of it that the reference BLAS makes: number (enum xgemm_argument) of the first illegal one among flags,
+// sizes and leading dimensions, 0 when all are legal.
+int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                                int64_t ldc, xgemm_layout layout);
+
+}  // namespace xgemm::api

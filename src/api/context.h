@@ -1,0 +1,26 @@
+// The object behind xgemm_context.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "core/environment.h"
+#include "runtime/staging.h"
+#include "xgemm.h"
+
+struct xgemm_context {
+  void* stream = nullptr;     // cudaStream_t; null: the legacy default stream
+  void* workspace = nullptr;  // lent by the user
+  std::size_t workspace_bytes = 0;
+  int math_mode = xgemm::environment().math_mode;
+  int scalar_location = XGEMM_SCALARS_ON_HOST;
+  std::unique_ptr<xgemm::runtime::Stager, xgemm::runtime::StagerDeleter>
+      stager;  // made by the first call that stages host data
+};
+
+namespace xgemm::api {
+
+// ctx itself, or the calling thread's default context.
+xgemm_context& resolve(xgemm_context* ctx);
+
+}  // namespace xgemm::api

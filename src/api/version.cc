@@ -1,0 +1,98 @@
+// The version and the texts of the return values.
+#include "core/status.h"
+#include "xgemm.h"
+
+#define XGEMM_STRINGIFY_(x) #x
+#define XGEMM_STRINGIFY(x) XGEMM_STRINGIFY_(x)
+
+extern "C" {
+
+int xgemm_version(void) {
+  return XGEMM_VERSION;
+}
+
+const char* xgemm_version_string(void) {
+  return XGEMM_STRINGIFY(XGEMM_VERSION_MAJOR) "." XGEMM_STRINGIFY(XGEMM_VERSION_MINOR) "." XGEMM_STRINGIFY(
+      XGEMM_VERSION_PATCH);
+}
+
+const char* xgemm_status_string(int status) {
+  switch (status) {
+    case XGEMM_SUCCESS:
+      return "success";
+    case XGEMM_OUT_OF_HOST_MEMORY:
+      return "out of host memory";
+    case XGEMM_OUT_OF_DEVICE_MEMORY:
+      return "out of device memory";
+    case XGEMM_NO_DEVICE:
+      return "device pointers, but no GPU that can serve them";
+    case XGEMM_CUDA_ERROR:
+      return "a CUDA call failed";
+    case XGEMM_UNSUPPORTED:
+      return "unsupported combination of types or modes";
+    case XGEMM_KERNEL_NOT_USABLE:
+      return "the forced kernel cannot serve this call";
+    case XGEMM_INTERNAL_ERROR:
+      return "internal error of libxgemm";
+    case -XGEMM_ARG_TRANSA:
+      return "illegal argument 1, transa";
+    case -XGEMM_ARG_TRANSB:
+      return "illegal argument 2, transb";
+    case -XGEMM_ARG_M:
+      return "illegal argument 3, m";
+    case -XGEMM_ARG_N:
+      return "illegal argument 4, n";
+    case -XGEMM_ARG_K:
+      return "illegal argument 5, k";
+    case -XGEMM_ARG_ALPHA:
+      return "illegal argument 6, alpha";
+    case -XGEMM_ARG_A:
+      return "illegal argument 7, a";
+    case -XGEMM_ARG_LDA:
+      return "illegal argument 8, lda";
+    case -XGEMM_ARG_B:
+      return "illegal argument 9, b";
+    case -XGEMM_ARG_LDB:
+      return "illegal argument 10, ldb";
+    case -XGEMM_ARG_BETA:
+      return "illegal argument 11, beta";
+    case -XGEMM_ARG_C:
+      return "illegal argument 12, c";
+    case -XGEMM_ARG_LDC:
+      return "illegal argument 13, ldc";
+    case -XGEMM_ARG_CONTEXT:
+      return "illegal context";
+    case -XGEMM_ARG_ARGS:
+      return "illegal pointer to xgemm_args";
+    case -XGEMM_ARG_SIZE:
+      return "illegal xgemm_args::size";
+    case -XGEMM_ARG_TYPE:
+      return "illegal type";
+    case -XGEMM_ARG_LAYOUT:
+      return "illegal layout";
+    case -XGEMM_ARG_BATCH_COUNT:
+      return "illegal batch_count";
+    case -XGEMM_ARG_STRIDE_A:
+      return "illegal stride_a";
+    case -XGEMM_ARG_STRIDE_B:
+      return "illegal stride_b";
+    case -XGEMM_ARG_STRIDE_C:
+      return "illegal stride_c";
+    case -XGEMM_ARG_WORKSPACE:
+      return "illegal workspace";
+    case -XGEMM_ARG_MATH_MODE:
+      return "illegal math mode";
+    case -XGEMM_ARG_SCALAR_LOCATION:
+      return "illegal scalar location";
+    case -XGEMM_ARG_BUFFER:
+      return "illegal buffer";
+    default:
+      return "unknown status";
+  }
+}
+
+const char* xgemm_last_error(void) {
+  return xgemm::last_error();
+}
+
+}  // extern "C"

@@ -1,0 +1,129 @@
+// The entry points of xgemm.h that compute or look inside. They check once and hand over; no logic lives here.
+#include "xgemm.h"
+
+#include <cstring>
+
+#include "api/check.h"
+#include "api/context.h"
+#include "api/entry.h"
+#include "core/canonicalize.h"
+#include "core/gemm.h"
+#include "kernels/instances.h"
+
+namespace xgemm::api {
+namespace {
+
+CallSettings settings_of(xgemm_context& ctx) {
+  return {ctx.stream, ctx.workspace, ctx.workspace_bytes, &ctx.stager};
+}
+
+template <class T>
+int simple_gemm(xgemm_type type, char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
+                int64_t lda, const T* b, int64_t ldb, float beta, T* c, int64_t ldc) {
+  return guarded([&] {
+    const xgemm_args args = {sizeof(xgemm_args),
+                             type,
+                             XGEMM_COL_MAJOR,
+                             transa,
+                             transb,
+                             m,
+                             n,
+                             k,
+                             &alpha,
+                             a,
+                             lda,
+                             b,
+                             ldb,
+                             &beta,
+                             c,
+                             ldc,
+                             1,
+                             0,
+                             0,
+                             0};
+    return gemm(nullptr, args);
+  });
+}
+
+// Fields that later versions of the struct add take their defaults when the caller does not know them; fields that this
+// version does not know must be zero.
+Status read_args(const xgemm_args* args, xgemm_args* known) {
+  if (args == nullptr) return illegal(XGEMM_ARG_ARGS, "args = NULL, but a pointer to xgemm_args is required");
+  if (args->size < sizeof(xgemm_args))
+    return illegal(XGEMM_ARG_SIZE,
+                   format("size = %zu, but sizeof(xgemm_args) = %zu is required (start from XGEMM_ARGS_INIT)",
+                          args->size, sizeof(xgemm_args)));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(args);
+  for (std::size_t i = sizeof(xgemm_args); i < args->size; ++i)
+    if (bytes[i] != 0)
+      return illegal(XGEMM_ARG_SIZE,
+                     format("size = %zu, but this libxgemm knows the first %zu bytes and the rest is not zero",
+                            args->size, sizeof(xgemm_args)));
+  std::memcpy(known, args, sizeof(xgemm_args));
+  return kOk;
+}
+
+}  // namespace
+
+Status gemm(xgemm_context* ctx, const xgemm_args& args) {
+  XGEMM_RETURN_IF_FAILED(check(args, false));
+  return xgemm::gemm(settings_of(resolve(ctx)), canonicalize(args, false));
+}
+
+}  // namespace xgemm::api
+
+using namespace xgemm;
+using namespace xgemm::api;
+
+extern "C" {
+
+int xsgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
+           const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+  return simple_gemm(XGEMM_F32, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+int xhgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const xgemm_half* a, int64_t lda,
+           const xgemm_half* b, int64_t ldb, float beta, xgemm_half* c, int64_t ldc) {
+  return simple_gemm(XGEMM_F16, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args) {
+  return guarded([&]() -> Status {
+    xgemm_args known;
+    XGEMM_RETURN_IF_FAILED(read_args(args, &known));
+    xgemm_context& context = resolve(ctx);
+    const bool on_device = context.scalar_location == XGEMM_SCALARS_ON_DEVICE;
+    XGEMM_RETURN_IF_FAILED(check(known, on_device));
+    return xgemm::gemm(settings_of(context), canonicalize(known, on_device));
+  });
+}
+
+int xgemm_explain(xgemm_context* ctx, const xgemm_args* args, char* buf, size_t size) {
+  return guarded([&]() -> Status {
+    if (buf == nullptr || size == 0)
+      return illegal(XGEMM_ARG_BUFFER, format("buf = %p with size = %zu, but room for the text is required",
+                                              static_cast<void*>(buf), size));
+    buf[0] = '\0';
+    xgemm_args known;
+    XGEMM_RETURN_IF_FAILED(read_args(args, &known));
+    xgemm_context& context = resolve(ctx);
+    const bool on_device = context.scalar_location == XGEMM_SCALARS_ON_DEVICE;
+    XGEMM_RETURN_IF_FAILED(check(known, on_device));
+    std::string text;
+    const Status status = xgemm::explain(settings_of(context), canonicalize(known, on_device), &text);
+    const std::size_t length = text.size() < size - 1 ? text.size() : size - 1;
+    std::memcpy(buf, text.data(), length);
+    buf[length] = '\0';
+    return status;
+  });
+}
+
+int xgemm_kernel_count(void) {
+  return kernels::count();
+}
+
+const char* xgemm_kernel_name(int index) {
+  return index >= 0 && index < kernels::count() ? kernels::info(index).name : nullptr;
+}
+
+}  // extern "C"

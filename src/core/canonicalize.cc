@@ -1,0 +1,39 @@
+// Reduces flags to N and T and row major to column major.
+#include "core/canonicalize.h"
+
+#include <utility>
+
+namespace xgemm {
+namespace {
+
+Op to_op(char flag) {
+  return flag == 'N' || flag == 'n' ? Op::none : Op::transpose;
+}
+
+Scalar to_scalar(const float* pointer, bool on_device, float when_null) {
+  if (pointer == nullptr) return {when_null, nullptr};
+  return on_device ? Scalar{0.0f, pointer} : Scalar{*pointer, nullptr};
+}
+
+}  // namespace
+
+Problem canonicalize(const xgemm_args& args, bool scalars_on_device) {
+  Problem p;
+  p.type = args.type == XGEMM_F32 ? DType::f32 : DType::f16;
+  p.m = args.m;
+  p.n = args.n;
+  p.k = args.k;
+  p.batch_count = args.batch_count;
+  p.alpha = to_scalar(args.alpha, scalars_on_device, 1.0f);
+  p.beta = to_scalar(args.beta, scalars_on_device, 0.0f);
+  p.a = {args.a, to_op(args.transa), args.lda, args.stride_a};
+  p.b = {args.b, to_op(args.transb), args.ldb, args.stride_b};
+  p.c = {args.c, args.ldc, args.stride_c};
+  if (args.layout == XGEMM_ROW_MAJOR) {
+    std::swap(p.a, p.b);
+    std::swap(p.m, p.n);
+  }
+  return p;
+}
+
+}  // namespace xgemm

@@ -1,0 +1,72 @@
+// Reads the environment once; complains about values that are not allowed.
+#include "core/environment.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/status.h"
+#include "kernels/instances.h"
+#include "xgemm.h"
+
+namespace xgemm {
+namespace {
+
+const char* value_of(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+void complain(const char* variable, const char* value, const std::string& allowed) {
+  print_line(format("%s=%s is not one of: %s; it is ignored", variable, value, allowed.c_str()));
+}
+
+int read_verbose() {
+  const char* value = value_of("XGEMM_VERBOSE");
+  if (value == nullptr) return 0;
+  if (std::strlen(value) == 1 && *value >= '0' && *value <= '2') return *value - '0';
+  complain("XGEMM_VERBOSE", value, "0, 1, 2");
+  return 0;
+}
+
+int read_math_mode() {
+  const char* value = value_of("XGEMM_MATH");
+  if (value != nullptr && std::strcmp(value, "strict") != 0) complain("XGEMM_MATH", value, "strict");
+  return XGEMM_MATH_STRICT;
+}
+
+std::string read_force_kernel() {
+  const char* value = value_of("XGEMM_FORCE_KERNEL");
+  if (value == nullptr) return {};
+  if (kernels::is_kernel_or_family(value)) return value;
+  complain("XGEMM_FORCE_KERNEL", value, kernels::family_names() + " or one of their instances (xgemm_kernel_name)");
+  return {};
+}
+
+Environment read_environment() {
+  Environment result;
+  result.verbose = read_verbose();
+  result.math_mode = read_math_mode();
+  result.force_kernel = read_force_kernel();
+  if (const char* value = value_of("XGEMM_CPU_BLAS")) result.cpu_blas = value;
+  return result;
+}
+
+}  // namespace
+
+const Environment& environment() {
+  static const Environment result = read_environment();
+  return result;
+}
+
+void print_line(const std::string& text) noexcept {
+  // One write, so that lines of several threads do not mix. The destination failing is nothing we could report.
+  try {
+    const std::string line = "xgemm: " + text + "\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  } catch (...) {
+  }
+}
+
+}  // namespace xgemm

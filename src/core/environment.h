@@ -1,0 +1,22 @@
+// The environment variables that libxgemm reads, once per process, with the values they allow.
+#pragma once
+
+#include <string>
+
+namespace xgemm {
+
+struct Environment {
+  int verbose = 0;           // XGEMM_VERBOSE: 0, 1 (a line a call) or 2 (with its time; synchronises)
+  std::string force_kernel;  // XGEMM_FORCE_KERNEL: a kernel or a family of kernels; "" leaves the choice to the planner
+  std::string
+      cpu_blas;       // XGEMM_CPU_BLAS: openblas, blis, mkl, blas, builtin or the path of a library; "" tries in turn
+  int math_mode = 0;  // XGEMM_MATH: the initial enum xgemm_math_mode of every context
+};
+
+// Values that are not allowed are reported on stderr, one line each, and replaced by the default.
+const Environment& environment();
+
+// One line on stderr, "xgemm: ..."; for the environment's complaints and the verbose lines, nothing else.
+void print_line(const std::string& text) noexcept;
+
+}  // namespace xgemm

@@ -1,0 +1,121 @@
+// The call path in one place: quick return, locate, route, then the CPU engine, staging or the device.
+#include "core/gemm.h"
+
+#include <chrono>
+
+#include "core/environment.h"
+#include "host/cpu_engine.h"
+#include "plan/route.h"
+#include "runtime/device_gemm.h"
+#include "runtime/device_info.h"
+#include "runtime/pointer_location.h"
+
+namespace xgemm {
+namespace {
+
+// Where a call goes, with everything that led there.
+struct Decision {
+  runtime::Placement placement;
+  plan::Route route;
+  const runtime::DeviceInfo* device = nullptr;  // null on the CPU route
+};
+
+Decision decide(const Problem& problem) {
+  Decision d;
+  d.placement = runtime::locate(problem);
+  // Looking for a GPU initialises CUDA: done only for calls that may use one.
+  if (plan::wants_device(problem, d.placement)) d.device = runtime::device_for(d.placement);
+  d.route = plan::choose_route(problem, d.placement, d.device);
+  return d;
+}
+
+Status run(const CallSettings& settings, const Problem& problem, const Decision& d) {
+  switch (d.route.kind) {
+    case plan::RouteKind::none:
+      return kOk;
+    case plan::RouteKind::cpu:
+      return host::cpu_gemm(problem);
+    case plan::RouteKind::staged:
+      return runtime::staged_gemm(*settings.stager, problem, d.placement, *d.device, settings.stream);
+    case plan::RouteKind::device:
+      return runtime::device_gemm(problem, *d.device, {settings.stream, settings.workspace, settings.workspace_bytes});
+    case plan::RouteKind::unservable:
+      return fail(d.route.status, plan::to_string(d.route));
+  }
+  return fail(XGEMM_INTERNAL_ERROR, "unknown route");
+}
+
+// Names what computes: the kernel on the GPU routes, the library on the CPU route.
+std::string kernel_name(const Problem& problem, const Decision& d) {
+  switch (d.route.kind) {
+    case plan::RouteKind::cpu:
+      return host::cpu_engine_name();
+    case plan::RouteKind::staged:
+      return "staged";
+    case plan::RouteKind::device: {
+      plan::Plan chosen;
+      return runtime::make_plan(problem, *d.device, &chosen).ok() ? plan::name_of(chosen) : std::string("none");
+    }
+    default:
+      return "none";
+  }
+}
+
+// The line of XGEMM_VERBOSE, in the form that the benchmark's --replay reads.
+void print_call(const Problem& problem, const Decision& d, Status status, double time_us) {
+  std::string line =
+      format("call=gemm %s location=%s route=%s kernel=%s", to_string(problem).c_str(), to_string(d.placement).c_str(),
+             plan::name_of(d.route.kind), kernel_name(problem, d).c_str());
+  if (!status.ok()) line += format(" status=%d", status.code);
+  if (time_us >= 0) line += format(" time_us=%.1f", time_us);
+  print_line(line);
+}
+
+Status run_verbosely(const CallSettings& settings, const Problem& problem, const Decision& d, int level) {
+  const bool timed = level >= 2;
+  const bool on_stream = d.route.kind == plan::RouteKind::device;
+  if (timed && on_stream) runtime::synchronize(*d.device, settings.stream);
+  const auto start = std::chrono::steady_clock::now();
+  const Status status = run(settings, problem, d);
+  if (timed && on_stream) runtime::synchronize(*d.device, settings.stream);
+  const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+  // Printing plans again, which may fail and must not replace this call's message.
+  const std::string message = last_error();
+  print_call(problem, d, status, timed ? elapsed.count() : -1.0);
+  return status.ok() ? kOk : fail(status.code, message);
+}
+
+}  // namespace
+
+Status gemm(const CallSettings& settings, const Problem& problem) {
+  const int verbose = environment().verbose;
+  if (problem.does_nothing() && verbose == 0) return kOk;
+  const Decision d = decide(problem);
+  return verbose == 0 ? run(settings, problem, d) : run_verbosely(settings, problem, d, verbose);
+}
+
+Status explain(const CallSettings&, const Problem& problem, std::string* text) {
+  const Decision d = decide(problem);
+  *text = format("route=%s kernel=%s\nproblem: %s\nroute: %s\n", plan::name_of(d.route.kind),
+                 kernel_name(problem, d).c_str(), to_string(problem).c_str(), plan::to_string(d.route).c_str());
+  switch (d.route.kind) {
+    case plan::RouteKind::none:
+      return kOk;
+    case plan::RouteKind::cpu:
+      *text += "cpu engine: " + host::cpu_engine_description() + "\n";
+      return kOk;
+    case plan::RouteKind::unservable:
+      return fail(d.route.status, plan::to_string(d.route));
+    case plan::RouteKind::staged:
+    case plan::RouteKind::device:
+      break;
+  }
+  *text += "device: " + to_string(*d.device) + "\n";
+  if (d.route.kind == plan::RouteKind::staged) {
+    *text += runtime::explain_staging(problem, d.placement, *d.device);
+    return kOk;
+  }
+  return runtime::explain_plan(problem, *d.device, text);
+}
+
+}  // namespace xgemm

@@ -1,0 +1,54 @@
+// The thread's last error and its formatting.
+#include "core/status.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <utility>
+
+namespace xgemm {
+namespace {
+
+// A string of its own per thread. Messages of failed allocations must not allocate, hence the literal beside it.
+thread_local std::string message_text;
+thread_local const char* message_literal = nullptr;
+
+}  // namespace
+
+std::string format(const char* pattern, ...) {
+  va_list arguments;
+  va_start(arguments, pattern);
+  va_list again;
+  va_copy(again, arguments);
+  const int length = std::vsnprintf(nullptr, 0, pattern, arguments);
+  va_end(arguments);
+  std::string text(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
+  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+  va_end(again);
+  return text;
+}
+
+Status fail(int code, std::string message) {
+  message_text = std::move(message);
+  message_literal = nullptr;
+  return {code};
+}
+
+Status illegal(xgemm_argument argument, std::string message) {
+  return fail(-argument, std::move(message));
+}
+
+Status fail_without_memory() noexcept {
+  message_literal = "the host is out of memory";
+  return {XGEMM_OUT_OF_HOST_MEMORY};
+}
+
+void clear_last_error() noexcept {
+  message_text.clear();
+  message_literal = nullptr;
+}
+
+const char* last_error() noexcept {
+  return message_literal ? message_literal : message_text.c_str();
+}
+
+}  // namespace xgemm

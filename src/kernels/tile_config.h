@@ -1,0 +1,59 @@
+// The parameters of a kernel instance: one aggregate for the planner, the kernel templates and the tests.
+//
+// A structural type, so that an instance is Kernel<TileConfig{...}>. Host code reads it without any CUDA header.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "layout/operand_facts.h"
+
+namespace xgemm::kernels {
+
+using layout::Axis;
+
+// How a CTA tile of A or B gets from global to shared memory.
+enum class Copy : std::uint8_t {
+  direct,    // loaded and stored at once
+  prefetch,  // loaded into registers while the previous slice is computed, stored after it
+  async,     // cp.async: past the registers, several slices ahead
+};
+
+struct TileConfig {
+  DType type = DType::f32;
+  int cta_m = 1, cta_n = 1, cta_k = 1;  // CTA tile of C, and the slice of K staged at a time
+  int thread_m = 1, thread_n = 1;       // elements of C per thread
+  int stages = 1;                       // slices held in shared memory
+  Copy copy = Copy::direct;
+  bool any_strides = false;       // serves operands contiguous along either axis, or neither
+  Axis a_contiguous = Axis::row;  // op(A), m x k: row is along m (not transposed), col along k (transposed)
+  Axis b_contiguous = Axis::row;  // op(B), k x n: row is along k (not transposed), col along n (transposed)
+  int vector = 1;                 // elements per global load and store of A, B and C along the contiguous axis
+  int min_compute_capability = 75;
+
+  constexpr bool operator==(const TileConfig&) const = default;
+
+  constexpr int threads() const { return (cta_m / thread_m) * (cta_n / thread_n); }
+};
+
+constexpr TileConfig with_axes(TileConfig c, Axis a_contiguous, Axis b_contiguous) {
+  c.a_contiguous = a_contiguous;
+  c.b_contiguous = b_contiguous;
+  return c;
+}
+
+// The four flag pairs: the contiguous axes that they make.
+constexpr TileConfig nn(TileConfig c) {
+  return with_axes(c, Axis::row, Axis::row);
+}
+constexpr TileConfig nt(TileConfig c) {
+  return with_axes(c, Axis::row, Axis::col);
+}
+constexpr TileConfig tn(TileConfig c) {
+  return with_axes(c, Axis::col, Axis::row);
+}
+constexpr TileConfig tt(TileConfig c) {
+  return with_axes(c, Axis::col, Axis::col);
+}
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,20 @@
+// Printing a Plan.
+#include "plan/plan.h"
+
+#include "core/status.h"
+
+namespace xgemm::plan {
+
+const char* name_of(const Plan& plan) {
+  return kernels::info(plan.kernel).name;
+}
+
+std::string to_string(const Plan& plan) {
+  const kernels::TileConfig& c = kernels::info(plan.kernel).config;
+  return format(
+      "kernel=%s tile=%dx%dx%d vector=%d stages=%d ctas=%lld waves=%lld tile_efficiency=%.2f estimated_us=%.1f%s",
+      name_of(plan), c.cta_m, c.cta_n, c.cta_k, c.vector, c.stages, static_cast<long long>(plan.ctas),
+      static_cast<long long>(plan.waves), plan.tile_efficiency, plan.estimated_us, plan.forced ? " (forced)" : "");
+}
+
+}  // namespace xgemm::plan

@@ -1,0 +1,171 @@
+// Legality, the cost model and the choice.
+#include "plan/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tuning/table.h"
+
+namespace xgemm::plan {
+namespace {
+
+using kernels::Axis;
+using kernels::KernelInfo;
+using kernels::TileConfig;
+using layout::StridedOperand;
+using runtime::DeviceInfo;
+
+StridedOperand as_op(const InputMatrix& x, std::int64_t stored_rows, std::int64_t stored_cols, const Problem& p) {
+  const StridedOperand stored =
+      layout::column_major(x.data, stored_rows, stored_cols, x.ld, size_of(p.type), p.batch_count, x.batch_stride);
+  return x.op == Op::none ? stored : layout::transposed(stored);
+}
+
+// Why an instance's loads cannot walk an operand; nullptr when they can.
+enum class Obstacle { none, type, architecture, axis_a, axis_b, alignment_a, alignment_b, alignment_c };
+
+// An operand whose lines have a single element may be walked along either axis.
+bool walks(const StridedOperand& x, layout::Axis axis) {
+  return x.stride(axis) == 1 || x.extent(axis) <= 1;
+}
+
+bool aligned(const layout::OperandFacts& facts, const TileConfig& config) {
+  return facts.divisibility >= config.vector * size_of(config.type);
+}
+
+Obstacle obstacle(const TileConfig& c, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+  if (c.type != p.type) return Obstacle::type;
+  if (device.compute_capability < c.min_compute_capability) return Obstacle::architecture;
+  if (!aligned(facts.c_facts, c)) return Obstacle::alignment_c;
+  if (!p.reads_inputs()) return Obstacle::none;
+  if (!c.any_strides) {
+    if (!walks(facts.a, c.a_contiguous)) return Obstacle::axis_a;
+    if (!walks(facts.b, c.b_contiguous)) return Obstacle::axis_b;
+  }
+  if (!aligned(facts.a_facts, c)) return Obstacle::alignment_a;
+  if (!aligned(facts.b_facts, c)) return Obstacle::alignment_b;
+  return Obstacle::none;
+}
+
+std::string alignment_text(const char* name, const TileConfig& c, const layout::OperandFacts& facts) {
+  return format(
+      "it needs the pointer, leading dimension and batch stride of %s to be multiples of %d bytes, and they are of %d",
+      name, c.vector * size_of(c.type), facts.divisibility);
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Estimated time of an instance. A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it;
+// the last wave may leave SMs idle. Memory traffic bounds it from below.
+Plan estimate(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
+  const TileConfig& c = kernel.config;
+  const tuning::KernelRow* row = tuning::find_row(tuning::table_for(device.compute_capability), kernel.name);
+  Plan plan;
+  plan.kernel = kernel.id;
+  plan.tiles_m = ceil_div(p.m, c.cta_m);
+  plan.tiles_n = ceil_div(p.n, c.cta_n);
+  // Counted in doubles: the estimate must not overflow where the extents do not.
+  const double ctas = double(plan.tiles_m) * double(plan.tiles_n) * double(p.batch_count);
+  plan.ctas = ctas < 9e18 ? static_cast<std::int64_t>(ctas) : std::numeric_limits<std::int64_t>::max();
+  plan.tile_efficiency = double(p.m) * double(p.n) / (double(plan.tiles_m) * c.cta_m * double(plan.tiles_n) * c.cta_n);
+  if (row == nullptr) {
+    plan.estimated_us = std::numeric_limits<double>::infinity();
+    return plan;
+  }
+  const double slots = double(device.sm_count) * row->ctas_per_sm;
+  const double waves = std::ceil(ctas / slots);
+  plan.waves = waves < 9e18 ? static_cast<std::int64_t>(waves) : std::numeric_limits<std::int64_t>::max();
+  const double cta_flops =
+      2.0 * c.cta_m * c.cta_n * double(ceil_div(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k);
+  // Full waves share an SM among ctas_per_sm CTAs. In the last one fewer may share it, and each then runs faster.
+  const double last = ctas - (waves - 1) * slots;
+  const double last_sharing = std::ceil(last / device.sm_count);
+  const double sharing = (waves - 1) * row->ctas_per_sm + last_sharing;
+  plan.estimated_us = row->launch_us + sharing * cta_flops / row->gflops_per_sm * 1e-3;
+  return plan;
+}
+
+std::string not_usable_text(std::string_view force, const Problem& p, const ProblemFacts& facts,
+                            const DeviceInfo& device) {
+  std::string text = "XGEMM_FORCE_KERNEL=" + std::string(force) + " cannot serve this call";
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    if (kernels::matches(kernel, force) && (kernel.config.type == p.type || force == kernel.name))
+      text += format("; %s: %s", kernel.name, why_not(kernel, p, facts, device).c_str());
+  }
+  return text;
+}
+
+}  // namespace
+
+ProblemFacts gather_facts(const Problem& p) {
+  ProblemFacts f;
+  f.a = as_op(p.a, p.a_rows(), p.a_cols(), p);
+  f.b = as_op(p.b, p.b_rows(), p.b_cols(), p);
+  f.c = layout::column_major(p.c.data, p.m, p.n, p.c.ld, size_of(p.type), p.batch_count, p.c.batch_stride);
+  f.a_facts = layout::gather_facts(f.a);
+  f.b_facts = layout::gather_facts(f.b);
+  f.c_facts = layout::gather_facts(f.c);
+  return f;
+}
+
+std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+  const TileConfig& c = kernel.config;
+  switch (obstacle(c, p, facts, device)) {
+    case Obstacle::none:
+      return {};
+    case Obstacle::type:
+      return format("it computes %s, and the call is %s", name_of(c.type), name_of(p.type));
+    case Obstacle::architecture:
+      return format("it needs compute capability %d.%d, and this GPU has %d.%d", c.min_compute_capability / 10,
+                    c.min_compute_capability % 10, device.compute_capability / 10, device.compute_capability % 10);
+    case Obstacle::axis_a:
+      return format("it is for transa = %s", c.a_contiguous == Axis::row ? "N" : "T");
+    case Obstacle::axis_b:
+      return format("it is for transb = %s", c.b_contiguous == Axis::row ? "N" : "T");
+    case Obstacle::alignment_a:
+      return alignment_text("A", c, facts.a_facts);
+    case Obstacle::alignment_b:
+      return alignment_text("B", c, facts.b_facts);
+    case Obstacle::alignment_c:
+      return alignment_text("C", c, facts.c_facts);
+  }
+  return "?";
+}
+
+Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, std::string_view force,
+                 Plan* chosen) {
+  bool found = false;
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    if (!force.empty() && !kernels::matches(kernel, force)) continue;
+    if (obstacle(kernel.config, p, facts, device) != Obstacle::none) continue;
+    const Plan candidate = estimate(kernel, p, device);
+    // Equal estimates keep the earlier, simpler kernel.
+    if (!found || candidate.estimated_us < chosen->estimated_us) *chosen = candidate;
+    found = true;
+  }
+  if (!found && force.empty())
+    return fail(XGEMM_INTERNAL_ERROR,
+                "no kernel serves this call: " + to_string(p) + " on " + runtime::to_string(device));
+  if (!found) return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
+  chosen->forced = !force.empty();
+  return kOk;
+}
+
+std::string explain_candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+  std::string text;
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    if (kernel.config.type != p.type) continue;
+    const std::string reason = why_not(kernel, p, facts, device);
+    text += reason.empty() ? "  candidate: " + to_string(estimate(kernel, p, device)) + "\n"
+                           : format("  not %s: %s\n", kernel.name, reason.c_str());
+  }
+  return text;
+}
+
+}  // namespace xgemm::plan

@@ -1,0 +1,37 @@
+// From a problem, the facts about its operands and the GPU to a Plan. Pure: no CUDA call, no environment, so that every
+// choice is a unit test on any machine.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/problem.h"
+#include "core/status.h"
+#include "layout/operand_facts.h"
+#include "plan/plan.h"
+#include "runtime/device_info.h"
+
+namespace xgemm::plan {
+
+// The operands as a kernel sees them: op(A), op(B) and C with their strides.
+struct ProblemFacts {
+  layout::StridedOperand a, b, c;
+  layout::OperandFacts a_facts, b_facts, c_facts;
+};
+
+ProblemFacts gather_facts(const Problem& problem);
+
+// Why an instance cannot serve a problem on a device; "" when it can. One clause: "needs operands aligned to 16 bytes
+// ...".
+std::string why_not(const kernels::KernelInfo& kernel, const Problem& problem, const ProblemFacts& facts,
+                    const runtime::DeviceInfo& device);
+
+// Chooses the instance with the least estimated time among those that can serve, or among those that `force` names (an
+// instance or a family; "" for all). XGEMM_KERNEL_NOT_USABLE with the reason when force leaves none.
+Status make_plan(const Problem& problem, const ProblemFacts& facts, const runtime::DeviceInfo& device,
+                 std::string_view force, Plan* chosen);
+
+// One line per instance of the problem's type: its estimate, or why it cannot serve.
+std::string explain_candidates(const Problem& problem, const ProblemFacts& facts, const runtime::DeviceInfo& device);
+
+}  // namespace xgemm::plan

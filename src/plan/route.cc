@@ -1,0 +1,131 @@
+// Choosing the route.
+#include "plan/route.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/status.h"
+#include "kernels/instances.h"
+#include "tuning/host_trip.h"
+
+namespace xgemm::plan {
+namespace {
+
+using runtime::Location;
+using runtime::Placement;
+
+double matrix_bytes(std::int64_t rows, std::int64_t cols, const Problem& p, std::int64_t batch_stride) {
+  const double count = batch_stride == 0 ? 1.0 : static_cast<double>(p.batch_count);
+  return static_cast<double>(rows) * static_cast<double>(cols) * count * size_of(p.type);
+}
+
+// Bytes that cross the link, each way.
+struct Traffic {
+  double in = 0, out = 0;
+};
+
+Traffic traffic_of(const Problem& p) {
+  Traffic t;
+  if (p.reads_inputs())
+    t.in += matrix_bytes(p.m, p.k, p, p.a.batch_stride) + matrix_bytes(p.k, p.n, p, p.b.batch_stride);
+  t.out = matrix_bytes(p.m, p.n, p, p.c.batch_stride);
+  if (p.reads_c()) t.in += t.out;
+  return t;
+}
+
+unsigned cpu_cores() {
+  static const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  return cores;
+}
+
+Route unservable(int status, const char* reason) {
+  Route r;
+  r.kind = RouteKind::unservable;
+  r.status = status;
+  r.reason = reason;
+  return r;
+}
+
+Route host_or_staged(const Problem& p, const runtime::DeviceInfo& device) {
+  const tuning::HostTripRow& row = tuning::host_trip_row(p.type, device.compute_capability);
+  const Traffic traffic = traffic_of(p);
+  const double useful_flops = p.reads_inputs() ? p.flops() : 0.0;
+  Route r;
+  r.cpu_us = useful_flops / (cpu_cores() * row.cpu_gflops_per_core) * 1e-3;
+  r.staged_us = row.staged_call_us + useful_flops / row.gpu_gflops * 1e-3 + traffic.in / row.link_in_gbytes * 1e-3 +
+                traffic.out / row.link_out_gbytes * 1e-3;
+  const bool worth_it = r.staged_us < r.cpu_us;
+  r.kind = worth_it ? RouteKind::staged : RouteKind::cpu;
+  r.reason = worth_it ? "host operands, and the product repays the trip to the GPU"
+                      : "host operands, and the product does not repay the trip to the GPU";
+  return r;
+}
+
+}  // namespace
+
+const char* name_of(RouteKind kind) {
+  switch (kind) {
+    case RouteKind::none:
+      return "none";
+    case RouteKind::cpu:
+      return "cpu";
+    case RouteKind::staged:
+      return "staged";
+    case RouteKind::device:
+      return "device";
+    case RouteKind::unservable:
+      return "unservable";
+  }
+  return "?";
+}
+
+std::string to_string(const Route& route) {
+  if (route.staged_us == 0) return route.reason;
+  return format("%s (estimates: CPU %.1f us, staged %.1f us)", route.reason, route.cpu_us, route.staged_us);
+}
+
+bool wants_device(const Problem& problem, const Placement& placement) {
+  if (problem.does_nothing()) return false;
+  if (placement.any(Location::device) || placement.any(Location::managed)) return true;
+  return problem.reads_inputs() && problem.flops() >= tuning::kMinFlopsForDevice;
+}
+
+Route choose_route(const Problem& problem, const Placement& placement, const runtime::DeviceInfo* device) {
+  Route r;
+  if (problem.does_nothing()) {
+    r.reason = "nothing to compute: an extent is 0, or C stays as it is";
+    return r;
+  }
+  const bool served = device != nullptr && kernels::serves(problem.type, device->compute_capability);
+  const bool any_host = placement.any(Location::host);
+  const bool on_device = placement.any(Location::device) || (placement.any(Location::managed) && served);
+  if (!problem.alpha.known() || !problem.beta.known()) {
+    if (placement.alpha.location == Location::host || placement.beta.location == Location::host)
+      return unservable(placement.alpha.location == Location::host ? -XGEMM_ARG_ALPHA : -XGEMM_ARG_BETA,
+                        "scalars were said to be on the device, but alpha or beta points to host memory");
+    if (any_host)
+      return unservable(XGEMM_UNSUPPORTED, "scalars on the device need A, B and C in device or managed memory");
+  }
+  if (on_device && !served) {
+    return unservable(XGEMM_NO_DEVICE,
+                      device == nullptr ? "an operand is in device memory, but libxgemm has no GPU to use"
+                                        : "an operand is in device memory, but no kernel in this build serves its GPU");
+  }
+  if (on_device) {
+    r.kind = any_host ? RouteKind::staged : RouteKind::device;
+    r.reason =
+        any_host ? "operands on both sides: those on the host are staged" : "all operands are within a kernel's reach";
+    return r;
+  }
+  if (!served || !wants_device(problem, placement)) {
+    r.kind = RouteKind::cpu;
+    r.reason = device != nullptr ? "host operands, and no kernel in this build serves the GPU"
+               : problem.flops() < tuning::kMinFlopsForDevice || !problem.reads_inputs()
+                   ? "host operands, and the product is too small to repay a trip to any GPU"
+                   : "host operands, and libxgemm has no GPU to use";
+    return r;
+  }
+  return host_or_staged(problem, *device);
+}
+
+}  // namespace xgemm::plan

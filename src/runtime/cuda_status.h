@@ -1,0 +1,42 @@
+// CUDA's errors as statuses. CUDA builds only.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "core/status.h"
+
+namespace xgemm::runtime {
+
+// "cudaMalloc: out of memory (cudaErrorMemoryAllocation)"; XGEMM_OUT_OF_DEVICE_MEMORY for that one, else
+// XGEMM_CUDA_ERROR.
+inline Status cuda_status(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return kOk;
+  const int code = error == cudaErrorMemoryAllocation ? XGEMM_OUT_OF_DEVICE_MEMORY : XGEMM_CUDA_ERROR;
+  return fail(code, format("%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error)));
+}
+
+// Makes a device current and puts the caller's back.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int ordinal) {
+    status_ = cudaGetDevice(&previous_);
+    if (status_ == cudaSuccess && previous_ != ordinal) {
+      status_ = cudaSetDevice(ordinal);
+      changed_ = status_ == cudaSuccess;
+    }
+  }
+  ~DeviceGuard() {
+    if (changed_) cudaSetDevice(previous_);
+  }
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+  cudaError_t status() const { return status_; }
+
+ private:
+  int previous_ = 0;
+  bool changed_ = false;
+  cudaError_t status_ = cudaSuccess;
+};
+
+}  // namespace xgemm::runtime

@@ -1,0 +1,30 @@
+// Facts, plan, launch.
+#include "runtime/device_gemm.h"
+
+#include "core/environment.h"
+#include "plan/planner.h"
+#include "runtime/launch.h"
+
+namespace xgemm::runtime {
+
+Status make_plan(const Problem& problem, const DeviceInfo& device, plan::Plan* chosen) {
+  return plan::make_plan(problem, plan::gather_facts(problem), device, environment().force_kernel, chosen);
+}
+
+Status device_gemm(const Problem& problem, const DeviceInfo& device, const LaunchSettings& settings) {
+  plan::Plan chosen;
+  XGEMM_RETURN_IF_FAILED(make_plan(problem, device, &chosen));
+  return launch(chosen, problem, device, settings);
+}
+
+Status explain_plan(const Problem& problem, const DeviceInfo& device, std::string* text) {
+  const plan::ProblemFacts facts = plan::gather_facts(problem);
+  *text += "op(A): " + layout::to_string(facts.a_facts) + "\nop(B): " + layout::to_string(facts.b_facts) +
+           "\nC: " + layout::to_string(facts.c_facts) + "\n";
+  plan::Plan chosen;
+  XGEMM_RETURN_IF_FAILED(plan::make_plan(problem, facts, device, environment().force_kernel, &chosen));
+  *text += "plan: " + plan::to_string(chosen) + "\n" + plan::explain_candidates(problem, facts, device);
+  return kOk;
+}
+
+}  // namespace xgemm::runtime

@@ -1,0 +1,28 @@
+// A product whose operands a kernel can reach: facts, plan, launch. Enqueues and returns.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "core/problem.h"
+#include "core/status.h"
+#include "plan/plan.h"
+#include "runtime/device_info.h"
+
+namespace xgemm::runtime {
+
+struct LaunchSettings {
+  void* stream = nullptr;  // cudaStream_t
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+};
+
+Status device_gemm(const Problem& problem, const DeviceInfo& device, const LaunchSettings& settings);
+
+// Gathers the facts and asks the planner, with the kernel that the environment forces, if any.
+Status make_plan(const Problem& problem, const DeviceInfo& device, plan::Plan* chosen);
+
+// Appends the chosen plan, the facts and the candidates that were weighed, a line each.
+Status explain_plan(const Problem& problem, const DeviceInfo& device, std::string* text);
+
+}  // namespace xgemm::runtime

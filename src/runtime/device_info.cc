@@ -1,0 +1,88 @@
+// Devices through the CUDA runtime. CUDA builds only; no_cuda.cc stands in elsewhere.
+#include "runtime/device_info.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+#include <vector>
+
+#include "runtime/cuda_status.h"
+
+namespace xgemm::runtime {
+namespace {
+
+struct Devices {
+  std::vector<DeviceInfo> infos;
+  std::string reason;  // why there is none
+};
+
+int attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  cudaDeviceGetAttribute(&value, which, ordinal);
+  return value;
+}
+
+// From the driver's summary; does not create a context on the device.
+DeviceInfo read_info(int ordinal) {
+  DeviceInfo d;
+  d.ordinal = ordinal;
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, ordinal) == cudaSuccess) {
+    std::strncpy(d.name, properties.name, sizeof(d.name) - 1);
+    d.memory_bytes = properties.totalGlobalMem;
+  }
+  d.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, ordinal) +
+                         attribute(cudaDevAttrComputeCapabilityMinor, ordinal);
+  d.sm_count = attribute(cudaDevAttrMultiProcessorCount, ordinal);
+  d.max_shared_bytes_per_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
+  d.max_shared_bytes_per_sm = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal);
+  d.max_registers_per_sm = attribute(cudaDevAttrMaxRegistersPerMultiprocessor, ordinal);
+  d.max_threads_per_sm = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, ordinal);
+  d.l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, ordinal));
+  return d;
+}
+
+Devices find_devices() {
+  Devices devices;
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) {
+    devices.reason = std::string("no GPU: ") + cudaGetErrorString(error);
+    cudaGetLastError();  // the caller's own CUDA code must not find this error
+    return devices;
+  }
+  for (int i = 0; i < count; ++i) devices.infos.push_back(read_info(i));
+  if (count == 0) devices.reason = "no GPU: the driver reports none";
+  return devices;
+}
+
+const Devices& devices() {
+  static const Devices result = find_devices();
+  return result;
+}
+
+}  // namespace
+
+int device_count() {
+  return static_cast<int>(devices().infos.size());
+}
+
+const DeviceInfo* device_info(int ordinal) {
+  return ordinal >= 0 && ordinal < device_count() ? &devices().infos[static_cast<std::size_t>(ordinal)] : nullptr;
+}
+
+int current_device() {
+  int ordinal = 0;
+  return device_count() > 0 && cudaGetDevice(&ordinal) == cudaSuccess ? ordinal : 0;
+}
+
+const std::string& no_device_reason() {
+  return devices().reason;
+}
+
+void synchronize(const DeviceInfo& device, void* stream) {
+  const DeviceGuard guard(device.ordinal);
+  cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
+}
+
+}  // namespace xgemm::runtime

@@ -1,0 +1,43 @@
+// What the planner and the launcher need to know of a GPU, read once per device. Without CUDA, without a driver or
+// without a GPU there are no devices, and no_device_reason() says which of these it is.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "core/status.h"
+
+namespace xgemm::runtime {
+
+struct DeviceInfo {
+  int ordinal = 0;
+  char name[64] = "";
+  int compute_capability = 0;  // 10 * major + minor: 90 on an H200
+  int sm_count = 0;
+  int max_shared_bytes_per_block = 0;  // with opt-in
+  int max_shared_bytes_per_sm = 0;
+  int max_registers_per_sm = 0;
+  int max_threads_per_sm = 0;
+  std::size_t l2_bytes = 0;
+  std::size_t memory_bytes = 0;
+};
+
+// One line: "0: NVIDIA H200, sm_90, 132 SMs, 227 KiB shared memory a block, 60 MiB L2, 139 GiB".
+std::string to_string(const DeviceInfo& device);
+
+// The first use initialises CUDA.
+int device_count();
+
+// Null when there is no such device.
+const DeviceInfo* device_info(int ordinal);
+
+// The calling thread's current device, 0 when there is none.
+int current_device();
+
+// One sentence, "" when there is a device.
+const std::string& no_device_reason();
+
+// Waits for the work in a stream of the device; for XGEMM_VERBOSE=2 alone.
+void synchronize(const DeviceInfo& device, void* stream);
+
+}  // namespace xgemm::runtime

@@ -1,0 +1,45 @@
+// The launch table, and GemmParams from a Problem.
+#include "runtime/launch.h"
+
+#include "kernels/launchers.h"
+#include "runtime/cuda_status.h"
+
+namespace xgemm::runtime {
+namespace {
+
+constexpr kernels::Launcher kLaunchers[] = {
+#define XGEMM_INSTANCE(family, name, ...) kernels::launch_##name,
+#include "kernels/instances.def"
+};
+
+kernels::ConstMatrixArg input_arg(const InputMatrix& x) {
+  const std::int64_t row_stride = x.op == Op::none ? 1 : x.ld;
+  const std::int64_t col_stride = x.op == Op::none ? x.ld : 1;
+  return {x.data, row_stride, col_stride, x.batch_stride};
+}
+
+kernels::GemmParams params_of(const Problem& p) {
+  return {input_arg(p.a),
+          input_arg(p.b),
+          {p.c.data, 1, p.c.ld, p.c.batch_stride},
+          p.m,
+          p.n,
+          p.k,
+          p.batch_count,
+          p.alpha.value,
+          p.beta.value,
+          p.alpha.device,
+          p.beta.device};
+}
+
+}  // namespace
+
+Status launch(const plan::Plan& plan, const Problem& problem, const DeviceInfo& device,
+              const LaunchSettings& settings) {
+  const DeviceGuard guard(device.ordinal);
+  XGEMM_RETURN_IF_FAILED(cuda_status(guard.status(), "cudaSetDevice"));
+  const kernels::Launcher launcher = kLaunchers[static_cast<int>(plan.kernel)];
+  return cuda_status(launcher(params_of(problem), static_cast<cudaStream_t>(settings.stream)), plan::name_of(plan));
+}
+
+}  // namespace xgemm::runtime

@@ -1,0 +1,44 @@
+// Where the operands of a call live.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/problem.h"
+#include "runtime/device_info.h"
+
+namespace xgemm::runtime {
+
+enum class Location : std::uint8_t {
+  unused,   // null or not touched by this call
+  host,     // pageable or page-locked: not for a kernel to follow
+  device,   // for kernels alone
+  managed,  // for both
+};
+
+struct PointerLocation {
+  Location location = Location::unused;
+  int device = -1;  // of device memory
+};
+
+struct Placement {
+  PointerLocation a, b, c, alpha, beta;
+
+  bool any(Location l) const {
+    return a.location == l || b.location == l || c.location == l || alpha.location == l || beta.location == l;
+  }
+};
+
+// Initialises nothing: a process that has not loaded the CUDA driver has no device memory.
+PointerLocation locate(const void* pointer);
+
+// A and B count as unused when the problem does not read them.
+Placement locate(const Problem& problem);
+
+// The device of the first operand on one, else the current device; null when no device is there.
+const DeviceInfo* device_for(const Placement& placement);
+
+// One letter each for A, B and C: h, d, m, and - for unused: "hhh", "dd-".
+std::string to_string(const Placement& placement);
+
+}  // namespace xgemm::runtime

@@ -1,0 +1,22 @@
+// Looking rows up.
+#include "tuning/table.h"
+
+namespace xgemm::tuning {
+
+const Table& table_for(int compute_capability) {
+  for (const Table* table : {&kSm90, &kSm80})
+    if (compute_capability / 10 == table->min_compute_capability / 10) return *table;
+  return kGeneric;
+}
+
+const KernelRow* find_row(const Table& table, std::string_view kernel_name) {
+  const KernelRow* best = nullptr;
+  for (int i = 0; i < table.row_count; ++i) {
+    const KernelRow& row = table.rows[i];
+    if (kernel_name.substr(0, row.kernel.size()) != row.kernel) continue;
+    if (best == nullptr || row.kernel.size() > best->kernel.size()) best = &row;
+  }
+  return best;
+}
+
+}  // namespace xgemm::tuning
