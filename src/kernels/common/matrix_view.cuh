@@ -1,0 +1,259 @@
+// MatrixView: a matrix inside a kernel is data, extents and strides. Views own nothing and sub-views share storage.
+//
+// Element (i, j) lies at data[swizzle(i * row_stride + j * col_stride)]. Each extent and stride has a type of its own:
+// Int<N> where the value is known at compile time (tiles in shared memory, the contiguous axis of an operand), int or
+// int64_t where it is not. Offsets are computed in the widest of these types, so a shared-memory tile costs 32-bit
+// arithmetic with folded constants and a matrix in global memory is safe for any size.
+//
+//   a.block<128, 8>(i0, k0)      the part of the 128 x 8 tile at (i0, k0) that lies inside a; int extents
+//   a.sub(i0, j0, rows, cols)    any part of a
+//   a.transposed()               the same storage, axes swapped
+//   v(i, j) = x;  v(i, j) += x;  one element. Name the type in `float x = v(i, j)`: the simulator returns a proxy.
+//   v.get(i, j)                  its value; of a const view in global memory, through the read-only path
+//   v.load<4>(i, j)              four elements along the contiguous axis, one access
+//   v.load_or_zero<4>(i, j)      those of them that lie inside the view, zeros for the others
+//   v.store<4>(i, j, vector)     / v.store_inside<4>: only those inside the view
+//
+// On the GPU a view is gone after inlining. In the simulator each access is checked against the view's extents, against
+// the allocation it lies in and against what other threads do, and is counted for the source line it is written on.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/common/dtype.cuh"
+#include "kernels/common/params.h"
+#include "kernels/common/target.cuh"
+#include "kernels/tile_config.h"
+
+namespace xgemm::kernels {
+
+using gpu::Loc;
+using gpu::Space;
+
+// An integer known at compile time, as a type.
+template <int kValue>
+struct Int {
+  static constexpr int value = kValue;
+  XGEMM_HOST_DEVICE constexpr operator int() const { return kValue; }
+};
+
+struct LinearLayout {
+  XGEMM_DEVICE static constexpr int apply(int offset) { return offset; }
+};
+
+template <class T, Space kSpace_, class Rows, class Cols, class RowStride, class ColStride,
+          class Swizzle = LinearLayout>
+class MatrixView {
+ public:
+  using Element = std::remove_const_t<T>;
+  static constexpr Space kSpace = kSpace_;
+  // Whether neighbours along a column (row) are neighbours in memory; vectors run along that axis.
+  static constexpr bool kColumnMajor = std::is_same_v<RowStride, Int<1>>;
+  static constexpr bool kRowMajor = std::is_same_v<ColStride, Int<1>>;
+  static constexpr bool kSwizzled = !std::is_same_v<Swizzle, LinearLayout>;
+
+  XGEMM_DEVICE MatrixView(T* data, Rows rows, Cols cols, RowStride row_stride, ColStride col_stride)
+      : data_(data), rows_(rows), cols_(cols), row_stride_(row_stride), col_stride_(col_stride) {}
+
+  XGEMM_DEVICE T* data() const { return data_; }
+  XGEMM_DEVICE Rows rows() const { return rows_; }
+  XGEMM_DEVICE Cols cols() const { return cols_; }
+  XGEMM_DEVICE RowStride row_stride() const { return row_stride_; }
+  XGEMM_DEVICE ColStride col_stride() const { return col_stride_; }
+
+  template <class I, class J>
+  XGEMM_DEVICE bool contains(I i, J j) const {
+    return i >= 0 && i < rows_ && j >= 0 && j < cols_;
+  }
+
+  // The address of an element; nothing is accessed or checked.
+  template <class I, class J>
+  XGEMM_DEVICE T* address(I i, J j) const {
+    return data_ + offset(i, j);
+  }
+
+  template <class I, class J>
+  XGEMM_DEVICE gpu::Reference<kSpace, T> operator()(I i, J j, Loc loc = Loc::current()) const {
+    gpu::check_bounds<std::int64_t, std::int64_t>(i, j, rows_, cols_, loc);
+    return gpu::make_reference<kSpace, T>(address(i, j), loc);
+  }
+
+  template <class I, class J>
+  XGEMM_DEVICE Element get(I i, J j, Loc loc = Loc::current()) const {
+    return load<1>(i, j, loc)[0];
+  }
+
+  // kWidth elements along the contiguous axis, starting at (i, j), all of them inside the view.
+  template <int kWidth, class I, class J>
+  XGEMM_DEVICE gpu::Vector<Element, kWidth> load(I i, J j, Loc loc = Loc::current()) const {
+    check_vector<kWidth>(i, j, loc);
+    const auto* p = reinterpret_cast<const gpu::Vector<Element, kWidth>*>(address(i, j));
+    if constexpr (kSpace == Space::global && std::is_const_v<T>) {
+      return gpu::read_constant(p, loc);
+    } else {
+      return gpu::read<kSpace>(p, loc);
+    }
+  }
+
+  template <int kWidth, class I, class J>
+  XGEMM_DEVICE void store(I i, J j, const gpu::Vector<Element, kWidth>& value, Loc loc = Loc::current()) const {
+    check_vector<kWidth>(i, j, loc);
+    gpu::write<kSpace>(reinterpret_cast<gpu::Vector<Element, kWidth>*>(address(i, j)), value, loc);
+  }
+
+  // How many of the kWidth elements from (i, j) along the contiguous axis lie inside the view: 0 to kWidth.
+  template <int kWidth>
+  XGEMM_DEVICE int count_inside(int i, int j) const {
+    static_assert(kWidth == 1 || kColumnMajor || kRowMajor, "vectors need a contiguous axis known at compile time");
+    if constexpr (kWidth == 1) {
+      return i < rows_ && j < cols_ ? 1 : 0;
+    } else if constexpr (kColumnMajor) {
+      const int left = static_cast<int>(rows_) - i;
+      return j >= cols_ || left <= 0 ? 0 : (left < kWidth ? left : kWidth);
+    } else {
+      const int left = static_cast<int>(cols_) - j;
+      return i >= rows_ || left <= 0 ? 0 : (left < kWidth ? left : kWidth);
+    }
+  }
+
+  // A full vector is one access; a vector cut by the edge is loaded element by element, so nothing outside is read.
+  template <int kWidth>
+  XGEMM_DEVICE gpu::Vector<Element, kWidth> load_or_zero(int i, int j, Loc loc = Loc::current()) const {
+    const int inside = count_inside<kWidth>(i, j);
+    if (inside == kWidth) return load<kWidth>(i, j, loc);
+    gpu::Vector<Element, kWidth> value{};
+    if (inside == 0) {
+      gpu::skip_access(loc);
+    } else {
+      XGEMM_UNROLL
+      for (int e = 0; e < kWidth - 1; ++e) {
+        if (e < inside) value[e] = load<1>(i + (kColumnMajor ? e : 0), j + (kColumnMajor ? 0 : e), loc)[0];
+      }
+    }
+    return value;
+  }
+
+  template <int kWidth>
+  XGEMM_DEVICE void store_inside(int i, int j, const gpu::Vector<Element, kWidth>& value,
+                                 Loc loc = Loc::current()) const {
+    const int inside = count_inside<kWidth>(i, j);
+    if (inside == kWidth) {
+      store<kWidth>(i, j, value, loc);
+    } else if (inside == 0) {
+      gpu::skip_access(loc);
+    } else {
+      XGEMM_UNROLL
+      for (int e = 0; e < kWidth - 1; ++e) {
+        if (e < inside) {
+          store<1>(i + (kColumnMajor ? e : 0), j + (kColumnMajor ? 0 : e), gpu::Vector<Element, 1>{{value[e]}}, loc);
+        }
+      }
+    }
+  }
+
+  // The rows x cols part at (i, j), which must lie inside this view.
+  template <class I, class J, class SubRows, class SubCols>
+  XGEMM_DEVICE auto sub(I i, J j, SubRows rows, SubCols cols, Loc loc = Loc::current()) const {
+    static_assert(!kSwizzled, "a swizzle is relative to the origin of its view");
+    gpu::check_bounds<std::int64_t, std::int64_t>(i, j, static_cast<std::int64_t>(rows_) + 1,
+                                                  static_cast<std::int64_t>(cols_) + 1, loc);
+    gpu::check_bounds<std::int64_t, std::int64_t>(i + rows, j + cols, static_cast<std::int64_t>(rows_) + 1,
+                                                  static_cast<std::int64_t>(cols_) + 1, loc);
+    return MatrixView<T, kSpace, SubRows, SubCols, RowStride, ColStride>(address(i, j), rows, cols, row_stride_,
+                                                                         col_stride_);
+  }
+
+  // What lies inside this view of the kRows x kCols tile at (i, j): extents are ints between 0 and the tile's.
+  template <int kRows, int kCols, class I, class J>
+  XGEMM_DEVICE auto block(I i, J j) const {
+    static_assert(!kSwizzled, "a swizzle is relative to the origin of its view");
+    return MatrixView<T, kSpace, int, int, RowStride, ColStride>(address(i, j), clamp<kRows>(rows_ - i),
+                                                                 clamp<kCols>(cols_ - j), row_stride_, col_stride_);
+  }
+
+  XGEMM_DEVICE auto transposed() const {
+    return MatrixView<T, kSpace, Cols, Rows, ColStride, RowStride, Swizzle>(data_, cols_, rows_, col_stride_,
+                                                                            row_stride_);
+  }
+
+ private:
+  template <class I, class J>
+  XGEMM_DEVICE auto offset(I i, J j) const {
+    if constexpr (kSwizzled) {
+      return Swizzle::apply(i * row_stride_ + j * col_stride_);
+    } else {
+      return i * row_stride_ + j * col_stride_;
+    }
+  }
+
+  template <int kMax, class N>
+  XGEMM_DEVICE static int clamp(N n) {
+    return n <= 0 ? 0 : (n < kMax ? static_cast<int>(n) : kMax);
+  }
+
+  template <int kWidth, class I, class J>
+  XGEMM_DEVICE void check_vector(I i, J j, Loc loc) const {
+    static_assert(kWidth == 1 || kColumnMajor || kRowMajor, "vectors need a contiguous axis known at compile time");
+    gpu::check_bounds<std::int64_t, std::int64_t>(i, j, rows_, cols_, loc);
+    if constexpr (kWidth > 1) {
+      gpu::check_bounds<std::int64_t, std::int64_t>(i + (kColumnMajor ? kWidth - 1 : 0),
+                                                    j + (kColumnMajor ? 0 : kWidth - 1), rows_, cols_, loc);
+    }
+  }
+
+  T* data_;
+  Rows rows_;
+  Cols cols_;
+  RowStride row_stride_;
+  ColStride col_stride_;
+};
+
+// A matrix in global memory as a kernel receives it. The contiguous axis gets a static stride of 1.
+enum class Contiguous : std::uint8_t { row, col, none };  // row: along the row index, as in a column-major matrix
+
+XGEMM_HOST_DEVICE constexpr Contiguous contiguous(layout::Axis axis, bool any_strides = false) {
+  if (any_strides) return Contiguous::none;
+  return axis == layout::Axis::row ? Contiguous::row : Contiguous::col;
+}
+
+template <class T, Contiguous kContiguous, class Arg>
+XGEMM_DEVICE auto global_view(const Arg& arg, std::int64_t rows, std::int64_t cols, std::int64_t batch = 0) {
+  T* data = static_cast<T*>(arg.data) + batch * arg.batch_stride;
+  using Extent = std::int64_t;
+  if constexpr (kContiguous == Contiguous::row) {
+    return MatrixView<T, Space::global, Extent, Extent, Int<1>, Extent>(data, rows, cols, {}, arg.col_stride);
+  } else if constexpr (kContiguous == Contiguous::col) {
+    return MatrixView<T, Space::global, Extent, Extent, Extent, Int<1>>(data, rows, cols, arg.row_stride, {});
+  } else {
+    return MatrixView<T, Space::global, Extent, Extent, Extent, Extent>(data, rows, cols, arg.row_stride,
+                                                                        arg.col_stride);
+  }
+}
+
+// A tile in shared memory: everything static.
+template <int kRows, int kCols, int kRowStride, int kColStride, class Swizzle = LinearLayout, class T>
+XGEMM_DEVICE auto shared_view(T* data) {
+  return MatrixView<T, Space::shared, Int<kRows>, Int<kCols>, Int<kRowStride>, Int<kColStride>, Swizzle>(data, {}, {},
+                                                                                                         {}, {});
+}
+
+// The three matrices of a problem, op(A), op(B) and C, for one entry of the batch.
+template <TileConfig kConfig>
+XGEMM_DEVICE auto view_a(const GemmParams& p, std::int64_t batch) {
+  return global_view<const gpu::ElementOf<kConfig.type>, contiguous(kConfig.a_contiguous, kConfig.any_strides)>(
+      p.a, p.m, p.k, batch);
+}
+template <TileConfig kConfig>
+XGEMM_DEVICE auto view_b(const GemmParams& p, std::int64_t batch) {
+  return global_view<const gpu::ElementOf<kConfig.type>, contiguous(kConfig.b_contiguous, kConfig.any_strides)>(
+      p.b, p.k, p.n, batch);
+}
+template <TileConfig kConfig>
+XGEMM_DEVICE auto view_c(const GemmParams& p, std::int64_t batch) {
+  return global_view<gpu::ElementOf<kConfig.type>, Contiguous::row>(p.c, p.m, p.n, batch);
+}
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,49 @@
+// What a kernel is told about a problem: plain data, the same on host, device and simulator.
+//
+// Layout convention. Matrices are described by element strides, so a transposed operand is the same matrix with its two
+// strides swapped and kernels know no flags: op(A) is m x k, op(B) is k x n, C is m x n. One stride of each operand is
+// normally 1 (the contiguous axis); which one is part of a kernel's TileConfig: it decides how tiles are loaded.
+// C always has row_stride 1 (column-major): a row-major C is computed as its transpose.
+//
+// All extents and strides are 64-bit and are multiplied in 64 bits everywhere.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace xgemm::kernels {
+
+// Element (i, j) of batch entry b lies at data[b * batch_stride + i * row_stride + j * col_stride].
+template <class Pointer>
+struct BasicMatrixArg {
+  Pointer data;
+  std::int64_t row_stride;
+  std::int64_t col_stride;
+  std::int64_t batch_stride;
+};
+using ConstMatrixArg = BasicMatrixArg<const void*>;
+using MatrixArg = BasicMatrixArg<void*>;
+
+struct GemmParams {
+  ConstMatrixArg a;  // op(A), m x k; not read when alpha is 0
+  ConstMatrixArg b;  // op(B), k x n; not read when alpha is 0
+  MatrixArg c;       // m x n, row_stride 1; not read when beta is 0
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  std::int64_t batch_count;
+  float alpha;
+  float beta;
+  const float* alpha_device;  // read instead of alpha when it is not null
+  const float* beta_device;   // read instead of beta when it is not null
+};
+
+// CTAs of a launch, within CUDA's limits (x < 2^31, y and z < 2^16). Kernels loop over what a grid does not cover.
+struct GridDim {
+  std::int64_t x;
+  std::int64_t y;
+  std::int64_t z;
+};
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,83 @@
+// smem_tiled: a CTA stages slices of A and B through shared memory, so that each element is read from global memory
+// once per CTA instead of once per thread; still one thread per element of C.
+//
+//                 cta_k                       cta_n
+//               +-------+                  +---------+
+//        cta_m  |   A   |          cta_k   |    B    |       for each slice of K: load both tiles, barrier,
+//               +-------+                  +---------+       cta_k multiply-adds per thread, barrier
+//
+// Shared layout. Lanes of a warp run down a column of C. A's tile is stored with m contiguous, so the lanes read
+// neighbouring banks; B's with n contiguous, so lanes that share a column read one word (broadcast) and others their
+// neighbour's bank. An operand that is contiguous along k is transposed on the way in: its lanes write down a column of
+// the tile, which the padding spreads over the banks (see kPadding).
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/kernel.cuh"
+
+namespace xgemm::kernels {
+
+template <TileConfig kConfig>
+struct SmemTiled {
+  using Element = gpu::ElementOf<kConfig.type>;
+  static constexpr int kTileM = kConfig.cta_m;
+  static constexpr int kTileN = kConfig.cta_n;
+  static constexpr int kTileK = kConfig.cta_k;
+  static constexpr int kThreads = kConfig.threads();
+  static constexpr int kMinBlocksPerSm = 1;
+  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
+  static constexpr int kTileGroup = 8;
+  static_assert(kConfig.thread_m == 1 && kConfig.thread_n == 1, "one thread computes one element");
+  static_assert(kConfig.stages == 1 && kConfig.copy == Copy::direct, "one slice at a time, loaded and used");
+  static_assert(!kConfig.any_strides, "tiles are loaded along an axis of stride 1");
+  static_assert(kThreads % gpu::kWarpSize == 0 && kThreads <= 1024, "a CTA is made of 1 to 32 whole warps");
+
+  // Stored column-wise, a transposed operand's 32 lanes write kTileK / vector elements along k (one vector each) times
+  // 32 * vector / kTileK lines. A pad of 32 / kTileK elements per column shifts each column of banks by just so much
+  // that the 32 words are in 32 banks.
+  static constexpr int kPadding = kTileK < gpu::kWarpSize ? gpu::kWarpSize / kTileK : 1;
+  static constexpr bool kTransposeA = kConfig.a_contiguous == layout::Axis::col;
+  static constexpr bool kTransposeB = kConfig.b_contiguous == layout::Axis::row;
+  static constexpr int kStrideA = kTileM + (kTransposeA ? kPadding : 0);
+  static constexpr int kStrideB = kTileN + (kTransposeB ? kPadding : 0);
+
+  struct SharedStorage {
+    SharedArray<Element, kStrideA * kTileK> a;
+    SharedArray<Element, kStrideB * kTileK> b;
+  };
+
+  using LoaderA = TileLoaderA<kConfig>;
+  using LoaderB = TileLoaderB<kConfig>;
+
+  XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
+
+  XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
+    const auto epilogue = Epilogue<Element>::make(p);
+    const std::int64_t depth = epilogue.effective_k(p);
+    const auto a_tile = shared_view<kTileM, kTileK, 1, kStrideA>(smem.a.data);
+    const auto b_tile = shared_view<kTileK, kTileN, kStrideB, 1>(smem.b.data);
+    const int i = gpu::thread_index() % kTileM;
+    const int j = gpu::thread_index() / kTileM;
+
+    for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
+      const auto a = view_a<kConfig>(p, batch);
+      const auto b = view_b<kConfig>(p, batch);
+      float acc = 0.0f;
+      for (std::int64_t k0 = 0; k0 < depth; k0 += kTileK) {
+        LoaderA::copy(a.template block<kTileM, kTileK>(tile_m * kTileM, k0), a_tile);
+        LoaderB::copy(b.template block<kTileK, kTileN>(k0, tile_n * kTileN), b_tile);
+        gpu::sync_threads();
+        XGEMM_UNROLL
+        for (int k = 0; k < kTileK; ++k) {
+          acc = gpu::fma(gpu::to_float(a_tile(i, k)), gpu::to_float(b_tile(k, j)), acc);
+        }
+        gpu::sync_threads();  // before the next slice overwrites this one
+      }
+      const auto c = view_c<kConfig>(p, batch).template block<kTileM, kTileN>(tile_m * kTileM, tile_n * kTileN);
+      epilogue.store(c, i, j, acc);
+    });
+  }
+};
+
+}  // namespace xgemm::kernels
