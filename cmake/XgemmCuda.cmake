@@ -68,7 +68,11 @@ if(NOT XGEMM_CUDA STREQUAL "OFF")
     find_package(CUDAToolkit REQUIRED QUIET)
     set(CMAKE_MINIMUM_REQUIRED_VERSION "${minimum}")
     unset(minimum)
-    # After enable_language(): CMake's test program does not know the flags of the dialect yet.
+    # CMake 3.25 knows no flag for C++20 in CUDA yet.
+    if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    endif()
     set(CMAKE_CUDA_STANDARD 20)
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
