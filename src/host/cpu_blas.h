@@ -1,0 +1,45 @@
+// The BLAS library of this machine, opened at run time and called through its Fortran interface.
+//
+// It is opened privately: libxgemm may itself be the program's sgemm_ (linked first or preloaded), so the function is
+// taken from the library's own handle, never from the program's symbols, and one that turns out to be ours is refused.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "host/builtin_gemm.h"
+
+namespace xgemm::host {
+
+struct CpuBlas {
+  // sgemm_ with the hidden lengths of its two strings. Integers are passed as pointers to 64-bit variables: a library
+  // of 32-bit integers reads their low halves.
+  using Function = void (*)(const char* transa, const char* transb, const std::int64_t* m, const std::int64_t* n,
+                            const std::int64_t* k, const float* alpha, const float* a, const std::int64_t* lda,
+                            const float* b, const std::int64_t* ldb, const float* beta, float* c,
+                            const std::int64_t* ldc, std::size_t transa_length, std::size_t transb_length);
+
+  std::string name = "builtin";  // "openblas", "blis", "mkl", "blas", "builtin" or the file that XGEMM_CPU_BLAS names
+  std::string file;              // where the function was found
+  std::string reason;            // how it was chosen
+  Function sgemm = nullptr;      // null: the built-in loop serves
+
+  // No extent or leading dimension above INT_MAX.
+  void run(const Sgemm& product) const;
+};
+
+// What XGEMM_CPU_BLAS names, else the first library found of OpenBLAS, BLIS, MKL and libblas, else the built-in loop.
+// Opened at the first call and kept.
+const CpuBlas& cpu_blas();
+
+// The choice itself, for a value of XGEMM_CPU_BLAS ("" for none). complaint: the line that the user is to see, "" for
+// none.
+CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint);
+
+// Whether a library keeps what we promise of BLAS: results right, C not read when beta = 0, NaN in A not hidden by
+// zeros in B (as old reference BLAS did). "" or what it breaks.
+std::string find_broken_promise(CpuBlas::Function sgemm);
+
+}  // namespace xgemm::host

@@ -1,0 +1,195 @@
+// Products on the CPU: what BLAS promises, kept here whatever library is below, and fp16 through fp32 blocks.
+//
+// alpha = 0 or k = 0 only scales C and calls no library. fp16 works in blocks that are converted to fp32: the sums of
+// one block of C stay in fp32 across all of k; alpha, beta and the one rounding come at the end. Scratch memory for it:
+// 8 MiB at most, whatever the size of the product.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/cpu_engine.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "host/aligned_buffer.h"
+#include "host/builtin_gemm.h"
+#include "host/cpu_blas.h"
+#include "host/half_convert.h"
+
+namespace xgemm::host {
+namespace {
+
+using std::int64_t;
+using std::uint16_t;
+
+// Blocks of C and of the inner dimension in fp16 products. Converting a block costs little beside multiplying it: each
+// element of A takes part in 1024 multiplications, and so does each of B.
+constexpr int64_t kBlockRows = 1024;
+constexpr int64_t kBlockColumns = 1024;
+constexpr int64_t kBlockInner = 512;
+
+// The largest extent in one call of a library of 32-bit integers. Below INT_MAX with room for what they add to it.
+constexpr int64_t kLargestExtent = int64_t{1} << 30;
+
+// A library that called sgemm_ by the program's symbols would come back to us: this thread then takes the built-in
+// loop.
+thread_local bool inside_library = false;
+
+struct InsideLibrary {
+  InsideLibrary() { inside_library = true; }
+  ~InsideLibrary() { inside_library = false; }
+};
+
+bool fits_library(const Sgemm& p) {
+  constexpr int64_t largest = std::numeric_limits<int>::max();
+  return p.lda <= largest && p.ldb <= largest && p.ldc <= largest;
+}
+
+// One fp32 product; k > 0.
+Status sgemm(const Sgemm& p) {
+  if (inside_library) return builtin_sgemm(p);
+  const CpuBlas& blas = cpu_blas();
+  if (blas.sgemm == nullptr || !fits_library(p)) return builtin_sgemm(p);
+  const InsideLibrary guard;
+  for (int64_t j = 0; j < p.n; j += kLargestExtent)
+    for (int64_t i = 0; i < p.m; i += kLargestExtent)
+      for (int64_t l = 0; l < p.k; l += kLargestExtent) {
+        Sgemm part = p;
+        part.m = std::min(kLargestExtent, p.m - i);
+        part.n = std::min(kLargestExtent, p.n - j);
+        part.k = std::min(kLargestExtent, p.k - l);
+        part.a += p.transa == Op::none ? i + l * p.lda : l + i * p.lda;
+        part.b += p.transb == Op::none ? l + j * p.ldb : j + l * p.ldb;
+        part.c += i + j * p.ldc;
+        if (l > 0) part.beta = 1.0f;
+        blas.run(part);
+      }
+  return kOk;
+}
+
+// C := beta * C, where A and B do not contribute. beta = 0 does not read C.
+template <class T, class Multiply>
+void scale_batch(const Problem& p, Multiply&& multiply) {
+  for (int64_t i = 0; i < p.batch_count; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      T* const column = static_cast<T*>(p.c.data) + i * p.c.batch_stride + j * p.c.ld;
+      if (p.beta.is(0.0f))
+        std::fill_n(column, p.m, T{});  // the bits of +0 in either type
+      else
+        std::for_each(column, column + p.m, multiply);
+    }
+}
+
+// A rows x columns block in fp32, columns next to each other.
+void convert_block(const uint16_t* from, int64_t ld, int64_t rows, int64_t columns, float* to) {
+  if (ld == rows) return half_to_float(from, to, rows * columns);
+  for (int64_t j = 0; j < columns; ++j) half_to_float(from + j * ld, to + j * rows, rows);
+}
+
+// C := half(alpha * sums + beta * C): the one rounding. Overwrites sums.
+void store_block(float* sums, int64_t rows, int64_t columns, float alpha, float beta, uint16_t* c, int64_t ldc) {
+  float old[kBlockRows];
+  for (int64_t j = 0; j < columns; ++j, sums += rows, c += ldc) {
+    if (beta == 0.0f) {
+      for (int64_t i = 0; i < rows; ++i) sums[i] = alpha * sums[i];
+    } else {
+      half_to_float(c, old, rows);
+      for (int64_t i = 0; i < rows; ++i) sums[i] = alpha * sums[i] + beta * old[i];
+    }
+    float_to_half(sums, c, rows);
+  }
+}
+
+// Scratch memory for the fp32 blocks of one fp16 product.
+struct Blocks {
+  int64_t rows, columns, inner;
+  AlignedBuffer memory;
+
+  explicit Blocks(const Problem& p)
+      : rows(std::min(kBlockRows, p.m)),
+        columns(std::min(kBlockColumns, p.n)),
+        inner(std::min(kBlockInner, p.k)),
+        memory(a_floats() + b_floats() + rows * columns) {}
+
+  int64_t a_floats() const { return AlignedBuffer::rounded(rows * inner); }
+  int64_t b_floats() const { return AlignedBuffer::rounded(inner * columns); }
+  float* a() const { return memory.data(); }
+  float* b() const { return a() + a_floats(); }
+  float* sums() const { return b() + b_floats(); }
+};
+
+Status gemm_f16(const Problem& p, const uint16_t* a, const uint16_t* b, uint16_t* c, const Blocks& blocks) {
+  const bool a_plain = p.a.op == Op::none, b_plain = p.b.op == Op::none;
+  for (int64_t j0 = 0; j0 < p.n; j0 += blocks.columns) {
+    const int64_t columns = std::min(blocks.columns, p.n - j0);
+    for (int64_t i0 = 0; i0 < p.m; i0 += blocks.rows) {
+      const int64_t rows = std::min(blocks.rows, p.m - i0);
+      for (int64_t l0 = 0; l0 < p.k; l0 += blocks.inner) {
+        const int64_t inner = std::min(blocks.inner, p.k - l0);
+        // Converted as they are stored; the product transposes.
+        if (a_plain)
+          convert_block(a + i0 + l0 * p.a.ld, p.a.ld, rows, inner, blocks.a());
+        else
+          convert_block(a + l0 + i0 * p.a.ld, p.a.ld, inner, rows, blocks.a());
+        if (b_plain)
+          convert_block(b + l0 + j0 * p.b.ld, p.b.ld, inner, columns, blocks.b());
+        else
+          convert_block(b + j0 + l0 * p.b.ld, p.b.ld, columns, inner, blocks.b());
+        XGEMM_RETURN_IF_FAILED(
+            sgemm({p.a.op, p.b.op, rows, columns, inner, 1.0f, blocks.a(), a_plain ? rows : inner, blocks.b(),
+                   b_plain ? inner : columns, l0 == 0 ? 0.0f : 1.0f, blocks.sums(), rows}));
+      }
+      store_block(blocks.sums(), rows, columns, p.alpha.value, p.beta.value, c + i0 + j0 * p.c.ld, p.c.ld);
+    }
+  }
+  return kOk;
+}
+
+Status multiply_f32(const Problem& p) {
+  const auto* a = static_cast<const float*>(p.a.data);
+  const auto* b = static_cast<const float*>(p.b.data);
+  auto* c = static_cast<float*>(p.c.data);
+  for (int64_t i = 0; i < p.batch_count; ++i)
+    XGEMM_RETURN_IF_FAILED(sgemm({p.a.op, p.b.op, p.m, p.n, p.k, p.alpha.value, a + i * p.a.batch_stride, p.a.ld,
+                                  b + i * p.b.batch_stride, p.b.ld, p.beta.value, c + i * p.c.batch_stride, p.c.ld}));
+  return kOk;
+}
+
+Status multiply_f16(const Problem& p) {
+  const auto* a = static_cast<const uint16_t*>(p.a.data);
+  const auto* b = static_cast<const uint16_t*>(p.b.data);
+  auto* c = static_cast<uint16_t*>(p.c.data);
+  const Blocks blocks(p);
+  if (!blocks.memory.ok()) return fail_without_memory();
+  for (int64_t i = 0; i < p.batch_count; ++i)
+    XGEMM_RETURN_IF_FAILED(
+        gemm_f16(p, a + i * p.a.batch_stride, b + i * p.b.batch_stride, c + i * p.c.batch_stride, blocks));
+  return kOk;
+}
+
+}  // namespace
+
+Status cpu_gemm(const Problem& p) {
+  if (p.does_nothing()) return kOk;
+  const float beta = p.beta.value;
+  if (p.type == DType::f32) {
+    if (p.reads_inputs()) return multiply_f32(p);
+    scale_batch<float>(p, [=](float& x) { x *= beta; });
+  } else {
+    if (p.reads_inputs()) return multiply_f16(p);
+    scale_batch<uint16_t>(p, [=](uint16_t& x) { x = float_to_half(beta * half_to_float(x)); });
+  }
+  return kOk;
+}
+
+std::string cpu_engine_name() {
+  return cpu_blas().name;
+}
+
+std::string cpu_engine_description() {
+  const CpuBlas& blas = cpu_blas();
+  const std::string what =
+      blas.sgemm == nullptr ? format("builtin blocked loop (%s)", builtin_isa()) : blas.name + " (" + blas.file + ")";
+  return what + ", chosen by: " + blas.reason;
+}
+
+}  // namespace xgemm::host
