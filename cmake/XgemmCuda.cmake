@@ -65,7 +65,7 @@ if(NOT XGEMM_CUDA STREQUAL "OFF")
     # FindCUDAToolkit of CMake 3.25 stops at toolkits without libnvToolsExt (12.9 and later) if the project requires 3.25.
     set(minimum "${CMAKE_MINIMUM_REQUIRED_VERSION}")
     set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
-    find_package(CUDAToolkit REQUIRED QUIET)
+    find_package(CUDAToolkit QUIET REQUIRED)
     set(CMAKE_MINIMUM_REQUIRED_VERSION "${minimum}")
     unset(minimum)
     # CMake 3.25 knows no flag for C++20 in CUDA yet.
