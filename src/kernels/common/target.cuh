@@ -153,6 +153,26 @@ XGEMM_DEVICE To bit_cast(const From& from) {
   memcpy(&to, &from, sizeof(To));
   return to;
 }
+
+// Between a value and the word that moves it. By 32-bit parts: a memcpy of the whole would be folded into the access
+// and split it into its elements.
+template <class T>
+XGEMM_DEVICE typename Word<sizeof(T)>::Type to_word(const T& value) {
+  if constexpr (sizeof(T) <= 4) {
+    return bit_cast<typename Word<sizeof(T)>::Type>(value);
+  } else {
+    const auto* part = reinterpret_cast<const unsigned char*>(&value);
+    unsigned words[sizeof(T) / 4];
+    XGEMM_UNROLL
+    for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) memcpy(&words[i], part + 4 * i, 4);
+    if constexpr (sizeof(T) == 8) {
+      return make_uint2(words[0], words[1]);
+    } else {
+      return make_uint4(words[0], words[1], words[2], words[3]);
+    }
+  }
+}
+
 }  // namespace detail
 
 template <Space kSpace, class T>
@@ -172,7 +192,12 @@ XGEMM_DEVICE T read_constant(const T* pointer, Loc = Loc::current()) {
 template <Space kSpace, class T>
 XGEMM_DEVICE void write(T* pointer, const T& value, Loc = Loc::current()) {
   using Word = typename detail::Word<sizeof(T)>::Type;
-  *reinterpret_cast<Word*>(pointer) = detail::bit_cast<Word>(value);
+  const Word word = detail::to_word(value);
+  if constexpr (kSpace == Space::global && sizeof(T) >= 8) {
+    __stwb(reinterpret_cast<Word*>(pointer), word);  // opaque: next to scalar stores of an edge it would be split up
+  } else {
+    *reinterpret_cast<Word*>(pointer) = word;
+  }
 }
 
 // An element of a view: a plain reference here, a checked proxy in the simulator.
