@@ -1,0 +1,61 @@
+/* libxgemm: the BLAS symbols that libxgemm.so exports, for programs that have no header of a BLAS at hand.
+ *
+ * Programs that include a cblas.h go on using that one: include it before this header, and only what it lacks is
+ * declared here. The enumerations of CBLAS are plain int in this header, with the values that every CBLAS uses.
+ *
+ * Checks, their order and their numbers are those of the reference BLAS. Errors go to the program's xerbla_ or
+ * cblas_xerbla (or to those of the BLAS that it is linked with); where there is none, one line on stderr says what was
+ * wrong and the call returns. fp16 numbers are passed as their bits, as MKL does.
+ *
+ * C99. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef XGEMM_BLAS_H
+#define XGEMM_BLAS_H
+
+#include "xgemm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* No cblas.h so far: netlib's, OpenBLAS's, BLIS's and ATLAS's define CBLAS_H, the others are MKL's and GSL's. */
+#if !defined(CBLAS_H) && !defined(__MKL_CBLAS_H__) && !defined(__GSL_CBLAS_H__)
+enum { CblasRowMajor = 101, CblasColMajor = 102 };
+enum { CblasNoTrans = 111, CblasTrans = 112, CblasConjTrans = 113 };
+
+XGEMM_API void cblas_sgemm(int layout, int transa, int transb, int m, int n, int k, float alpha, const float* a,
+                           int lda, const float* b, int ldb, float beta, float* c, int ldc);
+#endif
+
+/* 64-bit integers, as in the reference BLAS with the suffix _64. */
+#if !defined(CBLAS_64_H) && !defined(__MKL_CBLAS_H__)
+XGEMM_API void cblas_sgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
+                              const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+                              int64_t ldc);
+#endif
+
+/* fp16 matrices; products and sums in fp32, each element of C rounded once. */
+#if !defined(__MKL_CBLAS_H__)
+XGEMM_API void cblas_hgemm(int layout, int transa, int transb, int m, int n, int k, xgemm_half alpha,
+                           const xgemm_half* a, int lda, const xgemm_half* b, int ldb, xgemm_half beta, xgemm_half* c,
+                           int ldc);
+#endif
+
+/* The Fortran interface. The hidden lengths of transa and transb are not read: pass them or leave them out. */
+#if !defined(XGEMM_NO_FORTRAN_NAMES) /* define it where another header declares these */
+XGEMM_API void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                      const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+                      const float* beta, float* c, const int* ldc);
+XGEMM_API void sgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
+                         const float* alpha, const float* a, const int64_t* lda, const float* b, const int64_t* ldb,
+                         const float* beta, float* c, const int64_t* ldc);
+XGEMM_API void hgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                      const xgemm_half* alpha, const xgemm_half* a, const int* lda, const xgemm_half* b, const int* ldb,
+                      const xgemm_half* beta, xgemm_half* c, const int* ldc);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* XGEMM_BLAS_H */
