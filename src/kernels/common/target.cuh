@@ -193,8 +193,14 @@ template <Space kSpace, class T>
 XGEMM_DEVICE void write(T* pointer, const T& value, Loc = Loc::current()) {
   using Word = typename detail::Word<sizeof(T)>::Type;
   const Word word = detail::to_word(value);
-  if constexpr (kSpace == Space::global && sizeof(T) >= 8) {
-    __stwb(reinterpret_cast<Word*>(pointer), word);  // opaque: next to scalar stores of an edge it would be split up
+  // Wide global stores are opaque: next to the scalar stores of an edge the compiler would split them up.
+  if constexpr (kSpace == Space::global && sizeof(T) == 16) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(pointer)), "r"(word.x),
+                 "r"(word.y), "r"(word.z), "r"(word.w)
+                 : "memory");
+  } else if constexpr (kSpace == Space::global && sizeof(T) == 8) {
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(pointer)), "r"(word.x), "r"(word.y)
+                 : "memory");
   } else {
     *reinterpret_cast<Word*>(pointer) = word;
   }
