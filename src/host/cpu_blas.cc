@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -108,9 +109,19 @@ bool open_library(const Library& library, CpuBlas* blas, std::string* why) {
 
 }  // namespace
 
-void CpuBlas::run(const Sgemm& p) const {
+void CpuBlas::run(const Sgemm& p, std::int64_t largest) const {
   const char transa = static_cast<char>(p.transa), transb = static_cast<char>(p.transb);
-  sgemm(&transa, &transb, &p.m, &p.n, &p.k, &p.alpha, p.a, &p.lda, p.b, &p.ldb, &p.beta, p.c, &p.ldc, 1, 1);
+  for (std::int64_t j = 0; j < p.n; j += largest)
+    for (std::int64_t i = 0; i < p.m; i += largest)
+      for (std::int64_t l = 0; l < p.k; l += largest) {
+        const std::int64_t m = std::min(largest, p.m - i);
+        const std::int64_t n = std::min(largest, p.n - j);
+        const std::int64_t k = std::min(largest, p.k - l);
+        const float* const a = p.a + (p.transa == Op::none ? i + l * p.lda : l + i * p.lda);
+        const float* const b = p.b + (p.transb == Op::none ? l + j * p.ldb : j + l * p.ldb);
+        const float beta = l == 0 ? p.beta : 1.0f;
+        sgemm(&transa, &transb, &m, &n, &k, &p.alpha, a, &p.lda, b, &p.ldb, &beta, p.c + i + j * p.ldc, &p.ldc, 1, 1);
+      }
 }
 
 std::string find_broken_promise(CpuBlas::Function sgemm) {

@@ -26,8 +26,9 @@ struct CpuBlas {
   std::string reason;            // how it was chosen
   Function sgemm = nullptr;      // null: the built-in loop serves
 
-  // No extent or leading dimension above INT_MAX.
-  void run(const Sgemm& product) const;
+  // Calls the library, which may have integers of 32 bits: no leading dimension above INT_MAX, and extents above
+  // largest_extent in several calls. The default leaves room for what a library adds to an extent.
+  void run(const Sgemm& product, std::int64_t largest_extent = std::int64_t{1} << 30) const;
 };
 
 // What XGEMM_CPU_BLAS names, else the first library found of OpenBLAS, BLIS, MKL and libblas, else the built-in loop.

@@ -27,9 +27,6 @@ constexpr int64_t kBlockRows = 1024;
 constexpr int64_t kBlockColumns = 1024;
 constexpr int64_t kBlockInner = 512;
 
-// The largest extent in one call of a library of 32-bit integers. Below INT_MAX with room for what they add to it.
-constexpr int64_t kLargestExtent = int64_t{1} << 30;
-
 // A library that called sgemm_ by the program's symbols would come back to us: this thread then takes the built-in
 // loop.
 thread_local bool inside_library = false;
@@ -50,19 +47,7 @@ Status sgemm(const Sgemm& p) {
   const CpuBlas& blas = cpu_blas();
   if (blas.sgemm == nullptr || !fits_library(p)) return builtin_sgemm(p);
   const InsideLibrary guard;
-  for (int64_t j = 0; j < p.n; j += kLargestExtent)
-    for (int64_t i = 0; i < p.m; i += kLargestExtent)
-      for (int64_t l = 0; l < p.k; l += kLargestExtent) {
-        Sgemm part = p;
-        part.m = std::min(kLargestExtent, p.m - i);
-        part.n = std::min(kLargestExtent, p.n - j);
-        part.k = std::min(kLargestExtent, p.k - l);
-        part.a += p.transa == Op::none ? i + l * p.lda : l + i * p.lda;
-        part.b += p.transb == Op::none ? l + j * p.ldb : j + l * p.ldb;
-        part.c += i + j * p.ldc;
-        if (l > 0) part.beta = 1.0f;
-        blas.run(part);
-      }
+  blas.run(p);
   return kOk;
 }
 
