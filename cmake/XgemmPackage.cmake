@@ -9,6 +9,12 @@ set_target_properties(xgemm PROPERTIES OUTPUT_NAME xgemm EXPORT_NAME xgemm VERSI
 set_property(TARGET xgemm APPEND PROPERTY LINK_OPTIONS "LINKER:--version-script=${xgemm_map}" "LINKER:-z,defs")
 set_property(TARGET xgemm APPEND PROPERTY LINK_DEPENDS "${xgemm_map}")
 
+# The entry points always carry debug information (packages are stripped): the test exports.abi reads their types from it.
+get_target_property(xgemm_sources xgemm_objects SOURCES)
+list(FILTER xgemm_sources INCLUDE REGEX "^api/")
+list(TRANSFORM xgemm_sources PREPEND "${PROJECT_SOURCE_DIR}/src/")
+set_source_files_properties(${xgemm_sources} TARGET_DIRECTORY xgemm_objects PROPERTIES COMPILE_OPTIONS "-g")
+
 # --- Install ----------------------------------------------------------------------------------------------------------
 set(xgemm_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/xgemm")
 
