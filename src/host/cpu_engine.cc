@@ -27,14 +27,27 @@ constexpr int64_t kBlockRows = 1024;
 constexpr int64_t kBlockColumns = 1024;
 constexpr int64_t kBlockInner = 512;
 
-// A library that called sgemm_ by the program's symbols would come back to us: this thread then takes the built-in
-// loop.
+// Set while this thread opens or runs a library. One that called sgemm_ by the program's symbols would come back to us:
+// that call takes the built-in loop.
 thread_local bool inside_library = false;
 
-struct InsideLibrary {
+class InsideLibrary {
+ public:
   InsideLibrary() { inside_library = true; }
-  ~InsideLibrary() { inside_library = false; }
+  ~InsideLibrary() { inside_library = before_; }
+  InsideLibrary(const InsideLibrary&) = delete;
+  InsideLibrary& operator=(const InsideLibrary&) = delete;
+
+ private:
+  const bool before_ = inside_library;
 };
+
+const CpuBlas& engine() {
+  static const CpuBlas builtin;
+  if (inside_library) return builtin;
+  const InsideLibrary guard;
+  return cpu_blas();
+}
 
 bool fits_library(const Sgemm& p) {
   constexpr int64_t largest = std::numeric_limits<int>::max();
@@ -43,8 +56,7 @@ bool fits_library(const Sgemm& p) {
 
 // One fp32 product; k > 0.
 Status sgemm(const Sgemm& p) {
-  if (inside_library) return builtin_sgemm(p);
-  const CpuBlas& blas = cpu_blas();
+  const CpuBlas& blas = engine();
   if (blas.sgemm == nullptr || !fits_library(p)) return builtin_sgemm(p);
   const InsideLibrary guard;
   blas.run(p);
@@ -171,7 +183,7 @@ std::string cpu_engine_name() {
 }
 
 std::string cpu_engine_description() {
-  const CpuBlas& blas = cpu_blas();
+  const CpuBlas& blas = engine();
   const std::string what =
       blas.sgemm == nullptr ? format("builtin blocked loop (%s)", builtin_isa()) : blas.name + " (" + blas.file + ")";
   return what + ", chosen by: " + blas.reason;

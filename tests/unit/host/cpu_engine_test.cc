@@ -1,0 +1,255 @@
+// What the CPU engine promises whatever library is below: BLAS semantics for fp32 and fp16, batches, 64-bit strides,
+// bounded memory, one rounding.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/cpu_engine.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <type_traits>
+
+#include "support/oracle.h"
+
+namespace {
+std::atomic<bool> memory_is_out{false};
+std::atomic<std::size_t> largest_request{0};
+}  // namespace
+
+// The scratch memory of the engine comes from here.
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  largest_request = std::max(largest_request.load(), bytes);
+  const auto align = static_cast<std::size_t>(alignment);
+  return memory_is_out ? nullptr : std::aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+
+namespace {
+
+using namespace xgemm;
+using std::int64_t;
+using test::Half;
+
+template <class T>
+constexpr DType kType = std::is_same_v<T, float> ? DType::f32 : DType::f16;
+
+template <class T>
+Problem problem_of(test::Case<T>& c) {
+  const auto& p = c.product;
+  const auto op = [](char flag) { return flag == 'N' ? Op::none : Op::transpose; };
+  Problem problem;
+  problem.type = kType<T>;
+  problem.m = p.m, problem.n = p.n, problem.k = p.k;
+  problem.alpha.value = p.alpha, problem.beta.value = p.beta;
+  problem.a = {p.a, op(p.transa), p.lda, 0};
+  problem.b = {p.b, op(p.transb), p.ldb, 0};
+  problem.c = {c.c.data(), p.ldc, 0};
+  return problem;
+}
+
+template <class T>
+class CpuEngine : public testing::Test {};
+using Types = testing::Types<float, Half>;
+TYPED_TEST_SUITE(CpuEngine, Types);
+
+TYPED_TEST(CpuEngine, AllFlagsScalarsAndEdges) {
+  for (const char transa : {'N', 'T'})
+    for (const char transb : {'N', 'T'})
+      for (const int m : {1, 7, 31, 65})
+        for (const int n : {1, 5, 64})
+          for (const int k : {1, 8, 33})
+            for (const float alpha : {1.0f, -0.7f})
+              for (const float beta : {0.0f, 1.0f, 1.3f}) {
+                test::Case<TypeParam> c(transa, transb, m, n, k, alpha, beta);
+                ASSERT_TRUE(host::cpu_gemm(problem_of(c)).ok());
+                const test::Verdict verdict = c.check();
+                ASSERT_TRUE(verdict.ok) << verdict.message;
+              }
+}
+
+TYPED_TEST(CpuEngine, PastEveryBlock) {
+  for (const char transa : {'N', 'T'})
+    for (const char transb : {'N', 'T'}) {
+      test::Case<TypeParam> c(transa, transb, 1030, 1027, 517, 0.5f, -1.0f, 1);
+      largest_request = 0;
+      ASSERT_TRUE(host::cpu_gemm(problem_of(c)).ok());
+      EXPECT_LE(largest_request, std::size_t{8} << 20);
+      const test::Verdict verdict = test::check_result(c.product, c.c.data(), 20000);
+      EXPECT_TRUE(verdict.ok) << verdict.message;
+      EXPECT_EQ(c.c.guards_intact(), "");
+    }
+}
+
+TYPED_TEST(CpuEngine, AlphaZeroAndKZeroOnlyScale) {
+  for (const float beta : {0.0f, 1.0f, 0.5f, -3.0f})
+    for (const int k : {0, 4}) {
+      test::Case<TypeParam> c('N', 'N', 9, 8, k, k == 0 ? 1.0f : 0.0f, beta);
+      Problem problem = problem_of(c);
+      problem.a.data = problem.b.data = nullptr;  // not read
+      ASSERT_TRUE(host::cpu_gemm(problem).ok());
+      const test::Verdict verdict = c.check();
+      EXPECT_TRUE(verdict.ok) << verdict.message;
+    }
+}
+
+TYPED_TEST(CpuEngine, NothingToDoTouchesNothing) {
+  Problem empty;
+  empty.type = kType<TypeParam>;
+  empty.n = 5, empty.k = 5;
+  EXPECT_TRUE(host::cpu_gemm(empty).ok());
+  empty.m = 5, empty.alpha.value = 1, empty.batch_count = 0;
+  EXPECT_TRUE(host::cpu_gemm(empty).ok());
+}
+
+TYPED_TEST(CpuEngine, NanIsNotHidden) {
+  const auto nan = test::from_double<TypeParam>(std::numeric_limits<double>::quiet_NaN());
+  for (const float beta : {0.0f, 1.0f}) {
+    test::Case<TypeParam> c('N', 'N', 12, 9, 6, 1.0f, beta);
+    c.a(4, 5) = nan;
+    c.b.fill(TypeParam{});
+    if (beta != 0) c.c(0, 0) = c.c_before(0, 0) = nan;
+    ASSERT_TRUE(host::cpu_gemm(problem_of(c)).ok());
+    for (int j = 0; j < 9; ++j)
+      for (int i = 0; i < 12; ++i)
+        EXPECT_EQ(std::isnan(test::to_double(c.c(i, j))), i == 4 || (beta != 0 && i == 0 && j == 0)) << i << ' ' << j;
+  }
+}
+
+TYPED_TEST(CpuEngine, Batches) {
+  for (const bool same_a : {false, true}) {
+    const int count = 3;
+    const int64_t m = 10, n = 7, k = 5;
+    test::Matrix<TypeParam> a(m, k * (same_a ? 1 : count), m + 2), b(n, k * count, n + 1), c(m, n * count, m + 3);
+    a.fill_uniform(1), b.fill_uniform(2), c.fill_uniform(3);
+    const auto before = c;
+    Problem problem;
+    problem.type = kType<TypeParam>;
+    problem.m = m, problem.n = n, problem.k = k, problem.batch_count = count;
+    problem.alpha.value = 2, problem.beta.value = 1;
+    problem.a = {a.data(), Op::none, a.ld(), same_a ? 0 : a.ld() * k};
+    problem.b = {b.data(), Op::transpose, b.ld(), b.ld() * k};
+    problem.c = {c.data(), c.ld(), c.ld() * n};
+    ASSERT_TRUE(host::cpu_gemm(problem).ok());
+    for (int i = 0; i < count; ++i) {
+      const test::Product<TypeParam> product = {'N',    'T',
+                                                m,      n,
+                                                k,      2,
+                                                1,      a.data() + i * problem.a.batch_stride,
+                                                a.ld(), b.data() + i * problem.b.batch_stride,
+                                                b.ld(), before.data() + i * problem.c.batch_stride,
+                                                c.ld()};
+      const test::Verdict verdict = test::check_result(product, c.data() + i * problem.c.batch_stride);
+      EXPECT_TRUE(verdict.ok) << verdict.message;
+    }
+    EXPECT_EQ(c.guards_intact(), "");
+  }
+}
+
+// Leading dimensions past 2^31: columns gigabytes apart in memory that is mapped and hardly touched.
+TYPED_TEST(CpuEngine, LeadingDimensionsPastInt) {
+  const int64_t m = 5, n = 2, k = 2, ld = (int64_t{1} << 31) + 7;
+  const std::size_t bytes = static_cast<std::size_t>(ld + m) * sizeof(TypeParam);
+  const auto map = [&] {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<TypeParam*>(memory);
+  };
+  TypeParam* const a = map();
+  TypeParam* const b = map();
+  TypeParam* const c = map();
+  if (a && b && c) {
+    test::Random random(5);
+    for (int64_t j = 0; j < 2; ++j)
+      for (int64_t i = 0; i < m; ++i) {
+        a[i + j * ld] = test::from_double<TypeParam>(random.uniform());
+        if (i < k) b[i + j * ld] = test::from_double<TypeParam>(random.uniform());
+      }
+    Problem problem;
+    problem.type = kType<TypeParam>;
+    problem.m = m, problem.n = n, problem.k = k;
+    problem.alpha.value = 1;
+    problem.a = {a, Op::none, ld, 0};
+    problem.b = {b, Op::none, ld, 0};
+    problem.c = {c, ld, 0};
+    ASSERT_TRUE(host::cpu_gemm(problem).ok());
+    const test::Verdict verdict =
+        test::check_result<TypeParam>({'N', 'N', m, n, k, 1, 0, a, ld, b, ld, nullptr, ld}, c);
+    EXPECT_TRUE(verdict.ok) << verdict.message;
+  }
+  for (TypeParam* memory : {a, b, c})
+    if (memory) munmap(memory, bytes);
+  if (!a || !b || !c) GTEST_SKIP() << "this machine maps no " << bytes << " bytes three times";
+}
+
+TYPED_TEST(CpuEngine, SameCallSameBits) {
+  test::Case<TypeParam> first('N', 'T', 130, 70, 600, 1.25f, 0.5f), second('N', 'T', 130, 70, 600, 1.25f, 0.5f);
+  ASSERT_TRUE(host::cpu_gemm(problem_of(first)).ok());
+  ASSERT_TRUE(host::cpu_gemm(problem_of(second)).ok());
+  EXPECT_TRUE(first.c.same_bits(second.c));
+}
+
+TEST(CpuEngineFp16, SumsAreRoundedOnce) {
+  // 1 + 2048 * 2^-12 across several blocks of k: rounding between blocks, or sums in fp16, would lose the small terms.
+  const int64_t k = 1 + 2048;
+  test::Matrix<Half> a(1, k), b(k, 1), c(1, 1);
+  a.fill(test::double_to_half(0x1p-6));
+  b.fill(test::double_to_half(0x1p-6));
+  a(0, 0) = b(0, 0) = test::double_to_half(1.0);
+  c.fill(test::double_to_half(1.0));
+  Problem problem;
+  problem.type = DType::f16;
+  problem.m = problem.n = 1, problem.k = k;
+  problem.alpha.value = 1, problem.beta.value = 0x1p-12f;
+  problem.a = {a.data(), Op::none, 1, 0};
+  problem.b = {b.data(), Op::none, k, 0};
+  problem.c = {c.data(), 1, 0};
+  ASSERT_TRUE(host::cpu_gemm(problem).ok());
+  EXPECT_EQ(c(0, 0), test::double_to_half(1.0 + 2048 * 0x1p-12 + 0x1p-12));
+}
+
+TEST(CpuEngineFp16, RangeOfFp32Between) {
+  // 300 * 300 is beyond fp16, half of it times 2^-2 is not.
+  test::Matrix<Half> a(1, 2), b(2, 1), c(1, 1);
+  a.fill(test::double_to_half(300));
+  b.fill(test::double_to_half(300));
+  Problem problem;
+  problem.type = DType::f16;
+  problem.m = problem.n = 1, problem.k = 2;
+  problem.a = {a.data(), Op::none, 1, 0};
+  problem.b = {b.data(), Op::none, 2, 0};
+  problem.c = {c.data(), 1, 0};
+  problem.alpha.value = 0.125f;
+  ASSERT_TRUE(host::cpu_gemm(problem).ok());
+  EXPECT_EQ(c(0, 0), test::double_to_half(22500));
+  problem.alpha.value = 1.0f;
+  ASSERT_TRUE(host::cpu_gemm(problem).ok());
+  EXPECT_EQ(c(0, 0), test::kHalfInfinity);
+  problem.alpha.value = -0x1p-42f;  // 180000 * 2^-42 = 1.37 * 2^-25: to the smallest half
+  ASSERT_TRUE(host::cpu_gemm(problem).ok());
+  EXPECT_EQ(c(0, 0), 0x8001);
+}
+
+TEST(CpuEngineFp16, OutOfMemoryIsAStatusAndLeavesC) {
+  test::Case<Half> c('N', 'N', 20, 20, 20, 1.0f, 0.5f);
+  memory_is_out = true;
+  const Status status = host::cpu_gemm(problem_of(c));
+  memory_is_out = false;
+  EXPECT_EQ(status.code, XGEMM_OUT_OF_HOST_MEMORY);
+  EXPECT_STRNE(last_error(), "");
+  EXPECT_TRUE(c.c.same_bits(c.c_before));
+}
+
+TEST(CpuEngineText, NamesAndDescribesItself) {
+  EXPECT_FALSE(host::cpu_engine_name().empty());
+  const std::string description = host::cpu_engine_description();
+  EXPECT_EQ(description.find(host::cpu_engine_name()), 0u) << description;
+  EXPECT_EQ(description.find('\n'), std::string::npos);
+}
+
+}  // namespace
