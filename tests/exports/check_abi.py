@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-PRIVATE = 8  # abidiff's exit status: a change that breaks programs
+BREAKING = 8  # abidiff's exit status: a change that breaks programs
 
 
 def describe_headers(include, version_map, compiler, output):
@@ -51,7 +51,7 @@ def differs(title, *arguments):
     if done.returncode == 0:
         print(f"{title}: the same.")
         return False
-    breaking = " Programs that are already built would break." if done.returncode & PRIVATE else ""
+    breaking = " Programs that are already built would break." if done.returncode & BREAKING else ""
     print(f"{title}: different.{breaking}\n{done.stdout}")
     return True
 
