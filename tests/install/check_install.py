@@ -7,6 +7,7 @@ pkg-config, find_package and the examples; CPack's .tar.gz and .deb. Run by ctes
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -132,15 +133,15 @@ class InstalledTree(Workplace):
             self.skipTest("pkg-config is not installed")
         env = {"PKG_CONFIG_PATH": os.path.join(self.lib, "pkgconfig")}
         self.assertEqual(options.version, run("pkg-config", "--modversion", "xgemm", env=env).strip())
-        self.assertEqual(os.path.realpath(self.prefix),
-                         os.path.realpath(run("pkg-config", "--variable=prefix", "xgemm", env=env).strip()))
-        # Through a shell, which undoes the quoting that pkg-config gives the space in the path.
+        # pkg-config quotes the space in the path for a shell.
+        (prefix,) = shlex.split(run("pkg-config", "--variable=prefix", "xgemm", env=env))
+        self.assertEqual(os.path.realpath(self.prefix), os.path.realpath(prefix))
+        flags = shlex.split(run("pkg-config", "--cflags", "--libs", "xgemm", env=env))
         for example in ("sgemm.c", "batch.c", "cblas.c"):
             with self.subTest(example=example):
                 program = self.path(example[:-2])
                 source = os.path.join(options.source, "examples", example)
-                run("sh", "-c", f"eval '{options.cc}' -std=c99 -pedantic -Wall -Wextra -Werror '{source}' -o '{program}' "
-                    "\"$(pkg-config --cflags --libs xgemm)\"", env=env)
+                run(options.cc, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags)
                 run(program, env={"LD_LIBRARY_PATH": self.lib})
 
     def test_examples(self):
