@@ -1,0 +1,99 @@
+// How a product with host operands is cut into pieces for the GPU. Pure: no CUDA call, so that every decision is a unit
+// test.
+//
+// C is cut along m and n, never along k: each element of C is one sum of one kernel, rounded once, as on the device
+// route. One of A and B is resident (loaded in blocks that stay for many pieces), the other is streamed in panels:
+//
+//       streams columns: A resident               streams rows: B resident
+//             B  ┌──┬──┬──┬──┐                          B  ┌───────────┐
+//                │p0│p1│p2│p3│                             │ resident  │
+//                └──┴──┴──┴──┘                             └───────────┘
+//     A ┌──────┐ ┌──┬──┬──┬──┐                A ┌──────┐   ┌───────────┐
+//       │      │ │C0│C1│C2│C3│                  │  p0  │   │    C0     │
+//       │ res. │ │  │  │  │  │                  ├──────┤   ├───────────┤
+//       │      │ │  │  │  │  │                  │  p1  │   │    C1     │
+//       └──────┘ └──┴──┴──┴──┘                  └──────┘   └───────────┘
+//
+// A resident operand that does not fit is loaded block by block, and the panels pass once per block. Small products of
+// a batch share a piece. The cut depends on the problem, the memory of the device and which operands are on the host,
+// and on nothing that changes between two calls: the same call gives the same bits.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/problem.h"
+#include "runtime/staging_copy.h"
+
+namespace xgemm::runtime {
+
+// Which operands have to be copied; the others are used where they are.
+struct StagedOperands {
+  bool a = false, b = false, c = false;
+};
+
+// Buffers of an operand on the device. Nothing when it is used in place or not at all.
+struct OperandSlots {
+  int count = 0;
+  std::int64_t bytes = 0;  // of one slot
+};
+
+// One launch: products [first_product, first_product + products) of the batch, rows [i, i + m), columns [j, j + n) of
+// C.
+struct Piece {
+  std::int64_t first_product = 0, products = 0;
+  std::int64_t i = 0, m = 0;
+  std::int64_t j = 0, n = 0;
+  // Numbers that change exactly when another part of A (B) is needed than by the piece before.
+  std::int64_t a_part = 0, b_part = 0;
+};
+
+struct StagingPlan {
+  StagedOperands staged;
+  bool streams_columns = true;            // panels along n with A resident; else along m with B resident
+  std::int64_t group = 1;                 // products of the batch in a piece
+  std::int64_t m_piece = 0, n_piece = 0;  // of all but the last ones
+  std::int64_t groups = 0, m_pieces = 0, n_pieces = 0;
+  OperandSlots a, b, c;
+  std::int64_t device_bytes = 0;             // all slots together
+  std::int64_t bytes_in = 0, bytes_out = 0;  // over the link, loads that are repeated included
+  std::int64_t chunk_bytes = 0;              // unit of the copies through page-locked memory
+  bool fits = false;                         // within the device memory it was made for
+
+  std::int64_t piece_count() const { return groups * m_pieces * n_pieces; }
+  Piece piece(const Problem& problem, std::int64_t index) const;
+};
+
+// device_bytes bounds the slots. When even the smallest pieces need more, the plan says what they need, and that it
+// does not fit. The problem computes something (problem.does_nothing() is false).
+StagingPlan plan_staging(const Problem& problem, StagedOperands staged, std::int64_t device_bytes);
+
+// The device memory that staging allows itself on a GPU of that size: a quarter, at most 4 GiB. More would not be
+// faster.
+std::int64_t staging_budget(std::int64_t device_memory_bytes);
+
+// Leading dimension, in elements, of a staged matrix: a multiple of 128 bytes, or else 16, unless the padding would
+// cost more over the link than alignment gains in the kernel.
+std::int64_t staged_ld(std::int64_t rows, DType type);
+
+// The parts of A, B and C that a piece works on, as columns of bytes. Host distances are those of the problem, device
+// distances those of the slot. The host address is relative to the operand's data.
+struct StagedPart {
+  ColumnBlock block;
+  std::int64_t host_offset = 0;   // bytes
+  std::int64_t ld = 0;            // on the device, elements
+  std::int64_t batch_stride = 0;  // on the device, elements
+};
+StagedPart part_of_a(const Problem& problem, const Piece& piece);
+StagedPart part_of_b(const Problem& problem, const Piece& piece);
+StagedPart part_of_c(const Problem& problem, const Piece& piece);
+
+// The piece as a problem of its own, its operands being used in place. Those that are staged are then overridden.
+Problem problem_of(const Problem& problem, const Piece& piece);
+
+// A few lines: the cut, the slots, the traffic.
+std::string to_string(const StagingPlan& plan);
+
+}  // namespace xgemm::runtime
