@@ -1,0 +1,172 @@
+// From xgemm_args to the canonical Problem.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/canonicalize.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/core/args.h"
+
+namespace xgemm::test {
+namespace {
+
+const float kAlpha = 1.5f, kBeta = -0.25f;
+
+void expect_same(const InputMatrix& x, const InputMatrix& y) {
+  EXPECT_EQ(x.data, y.data);
+  EXPECT_EQ(x.op, y.op);
+  EXPECT_EQ(x.ld, y.ld);
+  EXPECT_EQ(x.batch_stride, y.batch_stride);
+}
+
+void expect_same(const Scalar& x, const Scalar& y) {
+  EXPECT_EQ(x.value, y.value);
+  EXPECT_EQ(x.device, y.device);
+}
+
+void expect_same(const Problem& x, const Problem& y) {
+  EXPECT_EQ(x.type, y.type);
+  EXPECT_EQ(x.m, y.m);
+  EXPECT_EQ(x.n, y.n);
+  EXPECT_EQ(x.k, y.k);
+  EXPECT_EQ(x.batch_count, y.batch_count);
+  expect_same(x.alpha, y.alpha);
+  expect_same(x.beta, y.beta);
+  expect_same(x.a, y.a);
+  expect_same(x.b, y.b);
+  EXPECT_EQ(x.c.data, y.c.data);
+  EXPECT_EQ(x.c.ld, y.c.ld);
+  EXPECT_EQ(x.c.batch_stride, y.c.batch_stride);
+}
+
+xgemm_args random_args(Random& random) {
+  xgemm_args args = legal_args(random.integer(0, 100), random.integer(0, 100), random.integer(0, 100));
+  args.type = pick(random, {XGEMM_F32, XGEMM_F16});
+  args.layout = pick(random, {XGEMM_COL_MAJOR, XGEMM_ROW_MAJOR});
+  args.transa = pick(random, {'N', 'n', 'T', 't', 'C', 'c'});
+  args.transb = pick(random, {'N', 'n', 'T', 't', 'C', 'c'});
+  args.alpha = pick(random, {static_cast<const float*>(nullptr), &kAlpha, &kBeta});
+  args.beta = pick(random, {static_cast<const float*>(nullptr), &kAlpha, &kBeta});
+  args.lda = random.integer(100, 200);
+  args.ldb = random.integer(100, 200);
+  args.ldc = random.integer(100, 200);
+  args.batch_count = random.integer(0, 3);
+  args.stride_a = random.integer(0, 1000);
+  args.stride_b = random.integer(0, 1000);
+  args.stride_c = random.integer(1, 1000);
+  return args;
+}
+
+// C^T = op(B)^T op(A)^T, written out by hand on the arguments.
+xgemm_args swapped(const xgemm_args& x) {
+  xgemm_args y = x;
+  y.layout = x.layout == XGEMM_ROW_MAJOR ? XGEMM_COL_MAJOR : XGEMM_ROW_MAJOR;
+  y.transa = x.transb, y.transb = x.transa;
+  y.m = x.n, y.n = x.m;
+  y.a = x.b, y.b = x.a;
+  y.lda = x.ldb, y.ldb = x.lda;
+  y.stride_a = x.stride_b, y.stride_b = x.stride_a;
+  return y;
+}
+
+// The arguments that say again what a problem says.
+xgemm_args args_of(const Problem& p) {
+  xgemm_args args = XGEMM_ARGS_INIT;
+  args.type = p.type == DType::f32 ? XGEMM_F32 : XGEMM_F16;
+  args.transa = static_cast<char>(p.a.op), args.transb = static_cast<char>(p.b.op);
+  args.m = p.m, args.n = p.n, args.k = p.k;
+  args.alpha = &p.alpha.value, args.beta = &p.beta.value;
+  args.a = p.a.data, args.lda = p.a.ld, args.stride_a = p.a.batch_stride;
+  args.b = p.b.data, args.ldb = p.b.ld, args.stride_b = p.b.batch_stride;
+  args.c = p.c.data, args.ldc = p.c.ld, args.stride_c = p.c.batch_stride;
+  args.batch_count = p.batch_count;
+  return args;
+}
+
+TEST(Canonicalize, ColumnMajorIsTakenAsItIs) {
+  xgemm_args args = legal_args(5, 7, 9);
+  args.type = XGEMM_F16;
+  args.transa = 't';
+  args.transb = 'n';
+  args.alpha = &kAlpha;
+  args.beta = &kBeta;
+  args.lda = 11, args.ldb = 12, args.ldc = 13;
+  args.batch_count = 4;
+  args.stride_a = 0, args.stride_b = 200, args.stride_c = 300;
+  const Problem p = canonicalize(args, false);
+  EXPECT_EQ(p.type, DType::f16);
+  EXPECT_EQ(p.m, 5);
+  EXPECT_EQ(p.n, 7);
+  EXPECT_EQ(p.k, 9);
+  EXPECT_EQ(p.batch_count, 4);
+  expect_same(p.alpha, {kAlpha, nullptr});
+  expect_same(p.beta, {kBeta, nullptr});
+  expect_same(p.a, {args.a, Op::transpose, 11, 0});
+  expect_same(p.b, {args.b, Op::none, 12, 200});
+  EXPECT_EQ(p.c.data, args.c);
+  EXPECT_EQ(p.c.ld, 13);
+  EXPECT_EQ(p.c.batch_stride, 300);
+}
+
+TEST(Canonicalize, FlagsReduceToNAndT) {
+  for (const char flag : {'N', 'n', 'T', 't', 'C', 'c'}) {
+    xgemm_args args = legal_args();
+    args.transa = args.transb = flag;
+    const Op expected = flag == 'N' || flag == 'n' ? Op::none : Op::transpose;
+    EXPECT_EQ(canonicalize(args, false).a.op, expected);
+    EXPECT_EQ(canonicalize(args, false).b.op, expected);
+  }
+}
+
+TEST(Canonicalize, RowMajorIsTheSwappedColumnMajorCall) {
+  Random random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const xgemm_args args = random_args(random);
+    expect_same(canonicalize(args, false), canonicalize(swapped(args), false));
+    if (HasFailure()) FAIL() << "at " << i;
+  }
+}
+
+TEST(Canonicalize, CanonicalProblemsStayAsTheyAre) {
+  Random random(2);
+  for (int i = 0; i < 2000; ++i) {
+    const Problem once = canonicalize(random_args(random), false);
+    expect_same(canonicalize(args_of(once), false), once);
+    if (HasFailure()) FAIL() << "at " << i;
+  }
+}
+
+TEST(Canonicalize, ScalarsHaveDefaults) {
+  const Problem p = canonicalize(legal_args(), false);
+  EXPECT_TRUE(p.alpha.is(1.0f));
+  EXPECT_TRUE(p.beta.is(0.0f));
+}
+
+TEST(Canonicalize, DeviceScalarsAreCarriedNotRead) {
+  xgemm_args args = legal_args();
+  args.alpha = static_cast<const float*>(nowhere(64));
+  args.beta = static_cast<const float*>(nowhere(128));
+  const Problem p = canonicalize(args, true);
+  EXPECT_EQ(p.alpha.device, args.alpha);
+  EXPECT_EQ(p.beta.device, args.beta);
+  EXPECT_FALSE(p.alpha.known());
+  EXPECT_FALSE(p.beta.is(0.0f)) << "an unknown scalar has no known value";
+  EXPECT_TRUE(p.reads_inputs() && p.reads_c());
+  EXPECT_FALSE(p.does_nothing());
+}
+
+// The strides of a single product may hold anything; behind the API they would be added to pointers.
+TEST(Canonicalize, OneProductHasNoBatchStrides) {
+  for (const std::int64_t count : {0, 1}) {
+    xgemm_args args = legal_args();
+    args.batch_count = count;
+    args.stride_a = args.stride_b = args.stride_c = INT64_MAX;
+    const Problem p = canonicalize(args, false);
+    EXPECT_EQ(p.a.batch_stride, 0);
+    EXPECT_EQ(p.b.batch_stride, 0);
+    EXPECT_EQ(p.c.batch_stride, 0);
+  }
+}
+
+}  // namespace
+}  // namespace xgemm::test
