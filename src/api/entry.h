@@ -24,7 +24,7 @@ int guarded(Body&& body) noexcept {
       return fail_without_memory().code;
     }
   } catch (...) {
-    return XGEMM_INTERNAL_ERROR;
+    return fail_without_reason().code;
   }
 }
 

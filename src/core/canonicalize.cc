@@ -26,9 +26,11 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device) {
   p.batch_count = args.batch_count;
   p.alpha = to_scalar(args.alpha, scalars_on_device, 1.0f);
   p.beta = to_scalar(args.beta, scalars_on_device, 0.0f);
-  p.a = {args.a, to_op(args.transa), args.lda, args.stride_a};
-  p.b = {args.b, to_op(args.transb), args.ldb, args.stride_b};
-  p.c = {args.c, args.ldc, args.stride_c};
+  // The strides of a single product are unchecked and mean nothing.
+  const bool batched = args.batch_count > 1;
+  p.a = {args.a, to_op(args.transa), args.lda, batched ? args.stride_a : 0};
+  p.b = {args.b, to_op(args.transb), args.ldb, batched ? args.stride_b : 0};
+  p.c = {args.c, args.ldc, batched ? args.stride_c : 0};
   if (args.layout == XGEMM_ROW_MAJOR) {
     std::swap(p.a, p.b);
     std::swap(p.m, p.n);

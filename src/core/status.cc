@@ -42,6 +42,11 @@ Status fail_without_memory() noexcept {
   return {XGEMM_OUT_OF_HOST_MEMORY};
 }
 
+Status fail_without_reason() noexcept {
+  message_literal = "an exception of unknown type";
+  return {XGEMM_INTERNAL_ERROR};
+}
+
 void clear_last_error() noexcept {
   message_text.clear();
   message_literal = nullptr;

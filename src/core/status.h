@@ -27,6 +27,9 @@ Status illegal(xgemm_argument argument, std::string message);
 // For std::bad_alloc: builds no message.
 Status fail_without_memory() noexcept;
 
+// For an exception that says nothing of itself.
+Status fail_without_reason() noexcept;
+
 void clear_last_error() noexcept;
 const char* last_error() noexcept;
 
