@@ -80,10 +80,10 @@ PieceBytes bytes_of_piece(const Problem& p, const StagingPlan& plan) {
 
 // How often the resident and the streamed operand are loaded, by the rule of Piece::a_part and b_part.
 int64_t resident_loads(bool shared, int64_t groups, int64_t blocks) {
-  return shared && blocks == 1 ? 1 : groups * blocks;
+  return shared && blocks == 1 ? 1 : times(groups, blocks);
 }
 int64_t streamed_loads(bool shared, int64_t groups, int64_t blocks, int64_t panels) {
-  if (panels > 1) return groups * blocks * panels;
+  if (panels > 1) return times(times(groups, blocks), panels);
   return shared ? 1 : groups;
 }
 
@@ -99,7 +99,7 @@ void complete(const Problem& p, int64_t device_bytes, StagingPlan* plan) {
   const int64_t resident = resident_loads(columns ? shares_a : shares_b, plan->groups, blocks);
   const int64_t streamed = streamed_loads(columns ? shares_b : shares_a, plan->groups, blocks, panels);
   const int64_t a_loads = columns ? resident : streamed, b_loads = columns ? streamed : resident;
-  const int64_t pieces = plan->piece_count();
+  plan->pieces = times(times(plan->groups, plan->m_pieces), plan->n_pieces);
 
   const PieceBytes bytes = bytes_of_piece(p, *plan);
   const auto slots = [](bool staged, int64_t loads, int most) {
@@ -108,7 +108,7 @@ void complete(const Problem& p, int64_t device_bytes, StagingPlan* plan) {
   const auto set_slots = [&](int resident_slots, int streamed_slots) {
     plan->a = {slots(plan->staged.a, a_loads, columns ? resident_slots : streamed_slots), bytes.a};
     plan->b = {slots(plan->staged.b, b_loads, columns ? streamed_slots : resident_slots), bytes.b};
-    plan->c = {slots(plan->staged.c, pieces, streamed_slots), bytes.c};
+    plan->c = {slots(plan->staged.c, plan->pieces, streamed_slots), bytes.c};
     plan->device_bytes =
         plus(plus(times(bytes.a, plan->a.count), times(bytes.b, plan->b.count)), times(bytes.c, plan->c.count));
     plan->fits = plan->device_bytes <= device_bytes;

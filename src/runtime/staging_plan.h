@@ -56,13 +56,14 @@ struct StagingPlan {
   std::int64_t group = 1;                 // products of the batch in a piece
   std::int64_t m_piece = 0, n_piece = 0;  // of all but the last ones
   std::int64_t groups = 0, m_pieces = 0, n_pieces = 0;
+  std::int64_t pieces = 0;  // their product
   OperandSlots a, b, c;
   std::int64_t device_bytes = 0;             // all slots together
   std::int64_t bytes_in = 0, bytes_out = 0;  // over the link, loads that are repeated included
   std::int64_t chunk_bytes = 0;              // unit of the copies through page-locked memory
   bool fits = false;                         // within the device memory it was made for
 
-  std::int64_t piece_count() const { return groups * m_pieces * n_pieces; }
+  std::int64_t piece_count() const { return pieces; }
   Piece piece(const Problem& problem, std::int64_t index) const;
 };
 
