@@ -50,7 +50,8 @@ struct Epilogue {
       const T old = reads_c() ? c.get(i, j, loc) : T{};
       c(i, j, loc) = combine(acc, old);
     } else {
-      gpu::skip_access(loc);
+      if (reads_c()) gpu::skip_load<View::kSpace>(loc);
+      gpu::skip_store<View::kSpace>(loc);
     }
   }
 

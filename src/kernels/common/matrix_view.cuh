@@ -126,7 +126,7 @@ class MatrixView {
     if (inside == kWidth) return load<kWidth>(i, j, loc);
     gpu::Vector<Element, kWidth> value{};
     if (inside == 0) {
-      gpu::skip_access(loc);
+      gpu::skip_load<kSpace>(loc);
     } else {
       XGEMM_UNROLL
       for (int e = 0; e < kWidth - 1; ++e) {
@@ -143,7 +143,7 @@ class MatrixView {
     if (inside == kWidth) {
       store<kWidth>(i, j, value, loc);
     } else if (inside == 0) {
-      gpu::skip_access(loc);
+      gpu::skip_store<kSpace>(loc);
     } else {
       XGEMM_UNROLL
       for (int e = 0; e < kWidth - 1; ++e) {

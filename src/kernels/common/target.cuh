@@ -217,7 +217,10 @@ XGEMM_DEVICE T& make_reference(T* pointer, Loc) {
 // The simulator checks a view's own bounds, and learns of accesses that a predicate suppressed.
 template <class Index, class Extent>
 XGEMM_DEVICE void check_bounds(Index, Index, Extent, Extent, Loc) {}
-XGEMM_DEVICE void skip_access(Loc = Loc::current()) {}
+template <Space kSpace>
+XGEMM_DEVICE void skip_load(Loc = Loc::current()) {}
+template <Space kSpace>
+XGEMM_DEVICE void skip_store(Loc = Loc::current()) {}
 
 // Shared memory declared where it is used, one object per T and tag. Most kernels use SharedStorage instead.
 template <class T, int kTag = 0>

@@ -23,16 +23,22 @@
 
 namespace xgemm::kernels {
 
-// kRows x kCols elements of T, loaded kWidth at a time along kContiguous by kThreads threads.
-template <class T, int kRows, int kCols, Contiguous kContiguous, int kWidth, int kThreads>
+// kRows x kCols elements of T, loaded kWidth at a time along kContiguous by kThreads threads. The tile is walked in
+// panels of kRun elements along that axis: a shorter run gives a warp more lines, which spreads the stores of a
+// transposing deposit over more banks.
+template <class T, int kRows, int kCols, Contiguous kContiguous, int kWidth, int kThreads,
+          int kRun = kContiguous == Contiguous::row ? kRows : kCols>
 struct TileLoader {
   static_assert(kThreads % gpu::kWarpSize == 0, "a layout shares a tile out among whole warps");
   static constexpr layout::CoalescedLayout kLayout = layout::make_coalesced_layout(
-      kRows, kCols, sizeof(T), kContiguous == Contiguous::row ? layout::Axis::row : layout::Axis::col, kWidth,
-      kThreads / gpu::kWarpSize);
+      kContiguous == Contiguous::row ? kRun : kRows, kContiguous == Contiguous::row ? kCols : kRun, sizeof(T),
+      kContiguous == Contiguous::row ? layout::Axis::row : layout::Axis::col, kWidth, kThreads / gpu::kWarpSize);
   // Narrower than kWidth where a full vector would leave threads idle.
   static constexpr int kVector = kLayout.vector_elements();
-  static constexpr int kRepetitions = kLayout.repetitions();
+  static constexpr int kPanels = (kContiguous == Contiguous::row ? kRows : kCols) / kRun;
+  static_assert(kPanels * kRun == (kContiguous == Contiguous::row ? kRows : kCols), "panels fill the tile");
+  static constexpr int kPanelRepetitions = kLayout.repetitions();
+  static constexpr int kRepetitions = kPanels * kPanelRepetitions;
   static constexpr bool kAlongRow = kContiguous == Contiguous::row;
   // cp.async moves at least four bytes: a single fp16 element takes the way through registers.
   static constexpr bool kCanCopyAsync = kVector * sizeof(T) >= 4;
@@ -44,9 +50,15 @@ struct TileLoader {
 
   template <class Block>
   XGEMM_DEVICE static void fetch(const Block& block, Fragment& fragment, Loc loc = Loc::current()) {
-    for_each_vector([&](int repetition, int i, int j) {
-      fragment.data[repetition] = block.template load_or_zero<kVector>(i, j, loc);
-    });
+    // Nearly every block is whole; one uniform test spares it a test per vector.
+    if (whole(block)) {
+      for_each_vector(
+          [&](int repetition, int i, int j) { fragment.data[repetition] = block.template load<kVector>(i, j, loc); });
+    } else {
+      for_each_vector([&](int repetition, int i, int j) {
+        fragment.data[repetition] = block.template load_or_zero<kVector>(i, j, loc);
+      });
+    }
   }
 
   template <class Tile>
@@ -76,13 +88,24 @@ struct TileLoader {
     check<Tile>();
     static_assert(kCanCopyAsync, "cp.async moves 4, 8 or 16 bytes");
     static_assert(kSameOrder<Tile>, "cp.async cannot transpose: the tile must be contiguous along the operand's axis");
+    constexpr int kBytes = kVector * int{sizeof(T)};
+    if (whole(block)) {
+      for_each_vector(
+          [&](int, int i, int j) { gpu::copy_async<kBytes>(tile.address(i, j), block.address(i, j), kBytes, loc); });
+      return;
+    }
     for_each_vector([&](int, int i, int j) {
       const int inside = block.template count_inside<kVector>(i, j);
-      gpu::copy_async<kVector * sizeof(T)>(tile.address(i, j), block.address(i, j), inside * int{sizeof(T)}, loc);
+      gpu::copy_async<kBytes>(tile.address(i, j), block.address(i, j), inside * int{sizeof(T)}, loc);
     });
   }
 
  private:
+  template <class Block>
+  XGEMM_DEVICE static bool whole(const Block& block) {
+    return block.rows() == kRows && block.cols() == kCols;
+  }
+
   template <class Tile>
   static constexpr bool kSameOrder = kVector == 1 || (kAlongRow ? Tile::kColumnMajor : Tile::kRowMajor);
 
@@ -99,9 +122,10 @@ struct TileLoader {
     const layout::Coordinate origin = kMap.coordinate(gpu::thread_index(), 0);
     XGEMM_UNROLL
     for (int repetition = 0; repetition < kRepetitions; ++repetition) {
-      const layout::Coordinate step = kMap.coordinate(0, repetition);
-      const int i = origin.row + step.row;
-      const int j = origin.col + step.col;
+      const layout::Coordinate step = kMap.coordinate(0, repetition % kPanelRepetitions);
+      const int panel = repetition / kPanelRepetitions * kRun;
+      const int i = origin.row + step.row + (kAlongRow ? panel : 0);
+      const int j = origin.col + step.col + (kAlongRow ? 0 : panel);
       if (kMap.exact() || (i < kRows && j < kCols)) f(repetition, i, j);
     }
   }

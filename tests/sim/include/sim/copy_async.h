@@ -1,0 +1,15 @@
+// cp.async: global to shared memory past the registers. From issue to wait the destination is poison, and whoever
+// touches it is reported; the data appear when the issuing thread waits for their group, and not before.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "sim/machine.h"
+
+namespace xgemm::sim {
+
+void copy_async(int bytes, void* destination, const void* source, int source_bytes, Loc loc);
+void copy_async_commit();
+void copy_async_wait(int pending_groups);
+
+}  // namespace xgemm::sim

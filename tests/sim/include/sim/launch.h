@@ -1,0 +1,63 @@
+// Runs a kernel struct (src/kernels/common/kernel.cuh) in the simulator: what kernel_entry<<<...>>> is on the GPU.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/common/kernel.cuh"
+#include "sim/machine.h"
+
+#if !defined(XGEMM_SIM)
+#error "compile with XGEMM_SIM defined (link xgemm_sim)"
+#endif
+
+namespace xgemm::sim {
+
+// The three matrices of a problem, as far as the kernel may touch them: A and B not at all when they must not be read,
+// C write-only when beta is 0.
+inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes) {
+  GlobalMemory memory;
+  const float alpha = p.alpha_device ? *p.alpha_device : p.alpha;
+  const float beta = p.beta_device ? *p.beta_device : p.beta;
+  const Access ab = alpha != 0.0f ? Access::read : Access::none;
+  memory.add(
+      {"A", p.a.data, element_bytes, p.m, p.k, p.batch_count, p.a.row_stride, p.a.col_stride, p.a.batch_stride, ab});
+  memory.add(
+      {"B", p.b.data, element_bytes, p.k, p.n, p.batch_count, p.b.row_stride, p.b.col_stride, p.b.batch_stride, ab});
+  memory.add({"C", p.c.data, element_bytes, p.m, p.n, p.batch_count, p.c.row_stride, p.c.col_stride, p.c.batch_stride,
+              beta != 0.0f ? Access::read_write : Access::write});
+  if (p.alpha_device) memory.add({"alpha", p.alpha_device, 4, 1, 1, 1, 1, 1, 0, Access::read});
+  if (p.beta_device) memory.add({"beta", p.beta_device, 4, 1, 1, 1, 1, 1, 0, Access::read});
+  return memory;
+}
+
+// Any function of the CTA's shared memory as a kernel: body(unsigned char*) runs in each thread.
+template <class Body>
+Result launch_body(const LaunchShape& shape, GlobalMemory& memory, const Options& options, Body&& body) {
+  return Machine(shape, memory, options, std::forward<Body>(body)).run();
+}
+
+template <class Kernel>
+Result launch(const kernels::GemmParams& params, GlobalMemory& memory, const Options& options = {}) {
+  const kernels::GridDim grid = Kernel::grid(params);
+  LaunchShape shape;
+  shape.grid[0] = options.max_grid_x > 0 ? std::min(grid.x, options.max_grid_x) : grid.x;
+  shape.grid[1] = grid.y;
+  shape.grid[2] = options.max_grid_z > 0 ? std::min(grid.z, options.max_grid_z) : grid.z;
+  shape.threads = Kernel::kThreads;
+  shape.dynamic_shared_bytes = kernels::kSharedBytes<Kernel>;
+  shape.granule = std::min<int>(sizeof(typename Kernel::Element), 4);
+  return launch_body(shape, memory, options, [&params](unsigned char* shared) {
+    Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
+  });
+}
+
+template <class Kernel>
+Result launch(const kernels::GemmParams& params, const Options& options = {}) {
+  GlobalMemory memory = memory_of(params, sizeof(typename Kernel::Element));
+  return launch<Kernel>(params, memory, options);
+}
+
+}  // namespace xgemm::sim

@@ -1,0 +1,263 @@
+// The machine: threads on fibers, in warps, in CTAs, and the scheduler that runs them.
+//
+// This file knows no mechanism of the GPU. Barriers (barrier.h), warp-wide operations (warp.h) and asynchronous copies
+// (copy_async.h) are built on what it offers, each in a file of its own, and so is what comes later:
+//
+//   current()                the thread that runs
+//   state<T>()               data of a mechanism T, attached to a thread, warp or CTA, made when first asked for
+//   wait(what, loc) / wake() park a thread, run it again; a machine in which all are parked is deadlocked
+//   ClockJoin (clock.h)      who sees whose writes afterwards
+//   fail()                   reports a fault of the running thread
+//   read / write             checked accesses of memory
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/clock.h"
+#include "sim/counters.h"
+#include "sim/fiber.h"
+#include "sim/location.h"
+#include "sim/memory.h"
+#include "sim/options.h"
+#include "sim/report.h"
+#include "sim/shared_memory.h"
+
+namespace xgemm::sim {
+
+inline constexpr int kWarpSize = 32;
+
+// Data of mechanisms, by type.
+class Attachments {
+ public:
+  template <class T>
+  T& state() {
+    const std::size_t index = index_of<T>();
+    if (index >= slots_.size()) slots_.resize(index + 1);
+    if (!slots_[index]) slots_[index] = std::make_shared<T>();
+    return *static_cast<T*>(slots_[index].get());
+  }
+  void clear_state() { slots_.clear(); }
+
+ private:
+  static std::size_t next_index();
+  template <class T>
+  static std::size_t index_of() {
+    static const std::size_t index = next_index();
+    return index;
+  }
+  std::vector<std::shared_ptr<void>> slots_;
+};
+
+class Machine;
+struct Cta;
+
+struct Thread : Attachments {
+  Machine* machine = nullptr;
+  Cta* cta = nullptr;
+  int index = 0;  // in its CTA
+  ThreadClock clock;
+  int until_preempted = -1;
+
+  Fiber fiber;
+  bool waiting = false;
+  const char* waits_for = "";
+  Loc waits_at;
+  std::vector<AccessRecord> log;
+
+  int lane() const { return index % kWarpSize; }
+  int warp() const { return index / kWarpSize; }
+};
+
+struct Warp : Attachments {
+  int running = 0;  // lanes that have not ended
+};
+
+struct Cta : Attachments {
+  std::int64_t block[3] = {0, 0, 0};
+  std::int64_t linear = 0;  // over the whole grid
+  int running = 0;          // threads that have not ended
+  SharedMemory shared;
+  std::vector<Thread*> threads;
+  std::vector<Warp> warps;
+};
+
+struct LaunchShape {
+  std::int64_t grid[3] = {1, 1, 1};
+  int threads = 32;
+  std::size_t dynamic_shared_bytes = 0;
+  int granule = 1;  // see SharedMemory
+};
+
+struct Result {
+  std::vector<Report> reports;
+  Counters counters;
+
+  bool ok() const { return reports.empty(); }
+  bool has(Fault fault) const;
+  const Report* find(Fault fault) const;
+  std::string summary() const;  // the reports, a line each
+};
+
+class Machine {
+ public:
+  // body runs once in each thread, with the CTA's dynamic shared memory.
+  using Body = std::function<void(unsigned char* shared)>;
+
+  Machine(const LaunchShape& shape, GlobalMemory& memory, const Options& options, Body body);
+  ~Machine();
+  Result run();
+
+  const LaunchShape& shape() const { return shape_; }
+  const Options& options() const { return options_; }
+  GlobalMemory& memory() { return memory_; }
+
+  // Parks the running thread until somebody wakes it.
+  void wait(const char* what, Loc loc);
+  void wake(Thread& thread);
+  // Lets another thread run now.
+  void yield();
+
+  void fail(Fault fault, Loc loc, std::string message, const Event* other = nullptr);
+
+  // The lanes of the warp (of all warps of the CTA) are at one point of the program: requests before it are complete.
+  void warp_met(Cta& cta, int warp);
+  void cta_met(Cta& cta);
+
+ private:
+  struct Cancelled {};
+  static void thread_main(void* thread);
+  void run_wave(std::int64_t first, int count);
+  void report_deadlock();
+  void pick_preemption(Thread& thread);
+  std::uint64_t random();
+
+  LaunchShape shape_;
+  GlobalMemory& memory_;
+  Options options_;
+  Body body_;
+  ReportList reports_;
+  Counting counting_;
+  std::vector<std::int64_t> cta_order_;
+  std::vector<std::unique_ptr<Cta>> ctas_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<Thread*> ready_;  // runnable; the front part has been run
+  std::vector<Thread*> woken_;
+  std::uint64_t random_state_ = 0;
+  bool cancelling_ = false;
+};
+
+inline constinit thread_local Thread* current_thread = nullptr;
+inline Thread& current() {
+  return *current_thread;
+}
+inline Machine& machine() {
+  return *current_thread->machine;
+}
+
+inline void fail(Fault fault, Loc loc, std::string message, const Event* other = nullptr) {
+  machine().fail(fault, loc, std::move(message), other);
+}
+
+// The running lane skips an access that others of its warp make.
+inline void skip(Traffic traffic, Loc loc) {
+  if (machine().options().count) current().log.push_back({site_of(loc), traffic, 0, 0});
+}
+
+// ---- Checked accesses. The bytes are those of the value; on a fault reads give poison and writes do nothing. ----
+
+namespace detail {
+bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Access access, Loc loc);
+bool check_shared_bounds(Thread& thread, std::uintptr_t address, std::size_t bytes, Loc loc);
+void report_shared_read(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, Loc loc);
+void report_shared_write(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, Loc loc);
+
+inline void count(Thread& thread, Traffic traffic, std::uint64_t address, std::size_t bytes, Loc loc) {
+  if (thread.machine->options().count) {
+    thread.log.push_back({site_of(loc), traffic, static_cast<std::uint8_t>(bytes), address});
+  }
+}
+inline void maybe_preempt(Thread& thread) {
+  if (thread.until_preempted > 0 && --thread.until_preempted == 0) thread.machine->yield();
+}
+}  // namespace detail
+
+inline void read_shared(const void* from, void* to, std::size_t bytes, Loc loc) {
+  Thread& thread = current();
+  SharedMemory& shared = thread.cta->shared;
+  const auto address = reinterpret_cast<std::uintptr_t>(from);
+  if ((address & (bytes - 1)) != 0 || !shared.contains(address, bytes)) {
+    if (!detail::check_shared_bounds(thread, address, bytes, loc)) {
+      std::memset(to, kPoison, bytes);
+      return;
+    }
+  }
+  const std::size_t offset = shared.offset(address);
+  if (thread.machine->options().check_races) {
+    const Site site = site_of(loc);
+    for (SharedMemory::Cell *cell = shared.first_cell(offset), *end = shared.end_cell(offset, bytes); cell != end;
+         ++cell) {
+      if (cell->pending != 0 || cell->shadow.write.clock == 0 || cell->shadow.conflict_of_read(thread.clock)) {
+        detail::report_shared_read(thread, *cell, offset, loc);
+      }
+      cell->shadow.note_read(thread.clock, site);
+    }
+  }
+  std::memcpy(to, from, bytes);
+  detail::count(thread, Traffic::shared_load, offset, bytes, loc);
+  detail::maybe_preempt(thread);
+}
+
+inline void write_shared(void* to, const void* from, std::size_t bytes, Loc loc) {
+  Thread& thread = current();
+  SharedMemory& shared = thread.cta->shared;
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  if ((address & (bytes - 1)) != 0 || !shared.contains(address, bytes)) {
+    if (!detail::check_shared_bounds(thread, address, bytes, loc)) return;
+  }
+  const std::size_t offset = shared.offset(address);
+  if (thread.machine->options().check_races) {
+    const Site site = site_of(loc);
+    for (SharedMemory::Cell *cell = shared.first_cell(offset), *end = shared.end_cell(offset, bytes); cell != end;
+         ++cell) {
+      if (cell->pending != 0 || cell->shadow.conflict_of_write(thread.clock)) {
+        detail::report_shared_write(thread, *cell, offset, loc);
+      }
+      cell->shadow.note_write(thread.clock, site);
+      cell->pending = 0;
+    }
+  }
+  std::memcpy(to, from, bytes);
+  detail::count(thread, Traffic::shared_store, offset, bytes, loc);
+  detail::maybe_preempt(thread);
+}
+
+inline void read_global(const void* from, void* to, std::size_t bytes, Loc loc) {
+  Thread& thread = current();
+  const auto address = reinterpret_cast<std::uintptr_t>(from);
+  if (!detail::check_global(thread, address, bytes, Access::read, loc)) {
+    std::memset(to, kPoison, bytes);
+    return;
+  }
+  std::memcpy(to, from, bytes);
+  detail::count(thread, Traffic::global_load, address, bytes, loc);
+  detail::maybe_preempt(thread);
+}
+
+inline void write_global(void* to, const void* from, std::size_t bytes, Loc loc) {
+  Thread& thread = current();
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  if (!detail::check_global(thread, address, bytes, Access::write, loc)) return;
+  std::memcpy(to, from, bytes);
+  detail::count(thread, Traffic::global_store, address, bytes, loc);
+  detail::maybe_preempt(thread);
+}
+
+}  // namespace xgemm::sim

@@ -1,0 +1,212 @@
+// Namespace xgemm::gpu as the simulator provides it: the same names as src/kernels/common/target.cuh provides for the
+// GPU. Included from there; nothing else includes it.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "sim/barrier.h"
+#include "sim/copy_async.h"
+#include "sim/half.h"
+#include "sim/location.h"
+#include "sim/machine.h"
+#include "sim/warp.h"
+
+#define XGEMM_DEVICE inline
+#define XGEMM_UNROLL
+#define XGEMM_NO_UNROLL
+
+namespace xgemm::gpu {
+
+using sim::Loc;
+
+inline constexpr int kArch = 900;
+inline constexpr bool kHasCopyAsync = true;
+
+// ---- Who am I ----
+
+inline int thread_index() {
+  return sim::current().index;
+}
+inline int lane_index() {
+  return sim::current().lane();
+}
+inline int warp_index() {
+  return sim::current().warp();
+}
+inline std::int64_t block_x() {
+  return sim::current().cta->block[0];
+}
+inline std::int64_t block_y() {
+  return sim::current().cta->block[1];
+}
+inline std::int64_t block_z() {
+  return sim::current().cta->block[2];
+}
+inline std::int64_t grid_x() {
+  return sim::machine().shape().grid[0];
+}
+inline std::int64_t grid_y() {
+  return sim::machine().shape().grid[1];
+}
+inline std::int64_t grid_z() {
+  return sim::machine().shape().grid[2];
+}
+
+// ---- Barriers ----
+
+inline void sync_threads(Loc loc = Loc::current()) {
+  sim::sync_threads(loc);
+}
+inline void named_barrier_sync(int id, int threads, Loc loc = Loc::current()) {
+  sim::named_barrier_sync(id, threads, loc);
+}
+inline void named_barrier_arrive(int id, int threads, Loc loc = Loc::current()) {
+  sim::named_barrier_arrive(id, threads, loc);
+}
+inline void sync_warp(unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
+  sim::sync_warp(mask, loc);
+}
+
+// ---- Warp shuffles ----
+
+namespace detail {
+template <class T>
+T shuffle(sim::Shuffle kind, T value, int operand, unsigned mask, Loc loc) {
+  static_assert(sizeof(T) == 4 && std::is_trivially_copyable_v<T>);
+  return std::bit_cast<T>(sim::shuffle(kind, std::bit_cast<std::uint32_t>(value), operand, mask, loc));
+}
+}  // namespace detail
+
+template <class T>
+T shuffle(T value, int source_lane, unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
+  return detail::shuffle(sim::Shuffle::index, value, source_lane, mask, loc);
+}
+template <class T>
+T shuffle_xor(T value, int lane_mask, unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
+  return detail::shuffle(sim::Shuffle::exclusive_or, value, lane_mask, mask, loc);
+}
+template <class T>
+T shuffle_down(T value, int delta, unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
+  return detail::shuffle(sim::Shuffle::down, value, delta, mask, loc);
+}
+inline unsigned ballot(bool predicate, unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
+  return sim::ballot(predicate, mask, loc);
+}
+
+// ---- Arithmetic ----
+
+inline float fma(float a, float b, float c) {
+  return __builtin_fmaf(a, b, c);
+}
+inline float multiply(float a, float b) {
+  return a * b;
+}
+
+// ---- Typed memory ----
+
+template <Space kSpace, class T>
+T read(const T* pointer, Loc loc = Loc::current()) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0);
+  T value;
+  if constexpr (kSpace == Space::shared) {
+    sim::read_shared(pointer, &value, sizeof(T), loc);
+  } else {
+    sim::read_global(pointer, &value, sizeof(T), loc);
+  }
+  return value;
+}
+
+template <class T>
+T read_constant(const T* pointer, Loc loc = Loc::current()) {
+  return read<Space::global>(pointer, loc);
+}
+
+template <Space kSpace, class T>
+void write(T* pointer, const T& value, Loc loc = Loc::current()) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0);
+  if constexpr (kSpace == Space::shared) {
+    sim::write_shared(pointer, &value, sizeof(T), loc);
+  } else {
+    sim::write_global(pointer, &value, sizeof(T), loc);
+  }
+}
+
+// Stands for one element: reads and writes it, checked, when it is used.
+template <Space kSpace, class T>
+class Reference {
+ public:
+  using Value = std::remove_const_t<T>;
+  Reference(T* pointer, Loc loc) : pointer_(pointer), loc_(loc) {}
+  Reference(const Reference&) = default;
+
+  operator Value() const { return read<kSpace, Value>(pointer_, loc_); }
+  const Reference& operator=(const Value& value) const {
+    static_assert(!std::is_const_v<T>, "a view of const elements is read-only");
+    write<kSpace, Value>(pointer_, value, loc_);
+    return *this;
+  }
+  const Reference& operator=(const Reference& other) const { return *this = static_cast<Value>(other); }
+  const Reference& operator+=(const Value& value) const { return *this = static_cast<Value>(*this) + value; }
+
+ private:
+  T* pointer_;
+  Loc loc_;
+};
+
+template <Space kSpace, class T>
+Reference<kSpace, T> make_reference(T* pointer, Loc loc) {
+  return {pointer, loc};
+}
+
+namespace detail {
+[[gnu::cold, gnu::noinline]] inline void report_bounds(std::int64_t i, std::int64_t j, std::int64_t rows,
+                                                       std::int64_t cols, Loc loc) {
+  sim::fail(sim::Fault::view_bounds, loc,
+            "element (" + std::to_string(i) + ", " + std::to_string(j) + ") of a view of " + std::to_string(rows) +
+                " x " + std::to_string(cols));
+}
+}  // namespace detail
+
+template <class Index, class Extent>
+void check_bounds(Index i, Index j, Extent rows, Extent cols, Loc loc) {
+  if (i < 0 || i >= rows || j < 0 || j >= cols) detail::report_bounds(i, j, rows, cols, loc);
+}
+
+// An access that a predicate of this lane suppressed: keeps the lanes of a request together in the counters.
+template <Space kSpace>
+void skip_load(Loc loc = Loc::current()) {
+  sim::skip(kSpace == Space::shared ? sim::Traffic::shared_load : sim::Traffic::global_load, loc);
+}
+template <Space kSpace>
+void skip_store(Loc loc = Loc::current()) {
+  sim::skip(kSpace == Space::shared ? sim::Traffic::shared_store : sim::Traffic::global_store, loc);
+}
+
+template <class T, int kTag = 0>
+T& static_shared() {
+  static const char key = 0;
+  return *static_cast<T*>(sim::current().cta->shared.static_object(&key, sizeof(T), alignof(T)));
+}
+
+// ---- cp.async ----
+
+template <int kBytes>
+void copy_async(void* destination, const void* source, int source_bytes = kBytes, Loc loc = Loc::current()) {
+  static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async moves 4, 8 or 16 bytes");
+  sim::copy_async(kBytes, destination, source, source_bytes, loc);
+}
+inline void copy_async_commit(Loc = Loc::current()) {
+  sim::copy_async_commit();
+}
+template <int kPending>
+void copy_async_wait(Loc = Loc::current()) {
+  sim::copy_async_wait(kPending);
+}
+
+}  // namespace xgemm::gpu

@@ -1,0 +1,438 @@
+// The scheduler and the checks of memory accesses. SPDX-License-Identifier: BSD-3-Clause
+#include "sim/machine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace xgemm::sim {
+
+std::size_t Attachments::next_index() {
+  static std::atomic<std::size_t> next{0};
+  return next++;
+}
+
+bool Result::has(Fault fault) const {
+  return find(fault) != nullptr;
+}
+
+const Report* Result::find(Fault fault) const {
+  for (const Report& report : reports)
+    if (report.fault == fault) return &report;
+  return nullptr;
+}
+
+std::string Result::summary() const {
+  std::string text;
+  for (const Report& report : reports) text += to_string(report) + "\n";
+  return text;
+}
+
+Machine::Machine(const LaunchShape& shape, GlobalMemory& memory, const Options& options, Body body)
+    : shape_(shape), memory_(memory), options_(options), body_(std::move(body)), random_state_(options.seed) {}
+
+Machine::~Machine() = default;
+
+std::uint64_t Machine::random() {
+  std::uint64_t z = (random_state_ += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+void Machine::pick_preemption(Thread& thread) {
+  thread.until_preempted =
+      options_.order == Order::random && options_.preempt_every > 0
+          ? 1 + static_cast<int>(random() % (2 * static_cast<std::uint64_t>(options_.preempt_every)))
+          : -1;
+}
+
+Result Machine::run() {
+  Result result;
+  const auto refuse = [&](std::string why) {
+    Report report;
+    report.fault = Fault::bad_launch;
+    report.kernel = options_.kernel;
+    report.message = std::move(why);
+    reports_.add(std::move(report));
+  };
+  if (shape_.threads < 1 || shape_.threads > 1024) refuse("a CTA has 1 to 1024 threads");
+  if (shape_.dynamic_shared_bytes > kMaxSharedBytes) refuse("a CTA has at most 227 KiB of shared memory");
+  if (shape_.grid[0] > 0x7fffffff || shape_.grid[1] > 0xffff || shape_.grid[2] > 0xffff) {
+    refuse("a grid has fewer than 2^31 CTAs in x and 2^16 in y and z");
+  }
+  const std::int64_t total = shape_.grid[0] * shape_.grid[1] * shape_.grid[2];
+  if (options_.concurrent_ctas * shape_.threads > 0xffff) refuse("the simulator runs at most 65535 threads at a time");
+  if (total <= 0) refuse("a grid has at least one CTA");
+  if (!reports_.empty()) {
+    result.reports = reports_.all();
+    return result;
+  }
+
+  memory_.forget_accesses();
+  const int together = static_cast<int>(std::clamp<std::int64_t>(options_.concurrent_ctas, 1, total));
+  if (options_.order == Order::random && total <= (1 << 20)) {
+    cta_order_.resize(static_cast<std::size_t>(total));
+    std::iota(cta_order_.begin(), cta_order_.end(), 0);
+    for (std::size_t i = cta_order_.size(); i > 1; --i) std::swap(cta_order_[i - 1], cta_order_[random() % i]);
+  }
+  for (std::int64_t first = 0; first < total; first += together) {
+    run_wave(first, static_cast<int>(std::min<std::int64_t>(together, total - first)));
+    if (cancelling_) break;  // what hangs in one CTA hangs in all
+  }
+  result.reports = reports_.all();
+  if (options_.count) result.counters = counting_.result();
+  return result;
+}
+
+void Machine::run_wave(std::int64_t first, int count) {
+  const std::int64_t total = shape_.grid[0] * shape_.grid[1] * shape_.grid[2];
+  const auto per_cta = static_cast<std::size_t>(shape_.threads);
+  const auto nothing_seen = std::make_shared<const ClockVector>(per_cta * static_cast<std::size_t>(count), 0);
+  while (ctas_.size() < static_cast<std::size_t>(count)) ctas_.push_back(std::make_unique<Cta>());
+  while (threads_.size() < per_cta * static_cast<std::size_t>(count)) threads_.push_back(std::make_unique<Thread>());
+
+  ready_.clear();
+  for (int c = 0; c < count; ++c) {
+    Cta& cta = *ctas_[static_cast<std::size_t>(c)];
+    std::int64_t linear = first + c;
+    if (!cta_order_.empty()) {
+      linear = cta_order_[static_cast<std::size_t>(linear)];
+    } else if (options_.order == Order::reverse) {
+      linear = total - 1 - linear;
+    }
+    cta.clear_state();
+    cta.linear = linear;
+    cta.block[0] = linear % shape_.grid[0];
+    cta.block[1] = linear / shape_.grid[0] % shape_.grid[1];
+    cta.block[2] = linear / shape_.grid[0] / shape_.grid[1];
+    cta.running = shape_.threads;
+    cta.shared.reset(shape_.dynamic_shared_bytes, shape_.granule);
+    cta.threads.clear();
+    cta.warps.assign((per_cta + kWarpSize - 1) / kWarpSize, Warp{});
+    for (std::size_t t = 0; t < per_cta; ++t) {
+      const std::size_t number = static_cast<std::size_t>(c) * per_cta + t;
+      Thread& thread = *threads_[number];
+      thread.clear_state();
+      thread.machine = this;
+      thread.cta = &cta;
+      thread.index = static_cast<int>(t);
+      thread.clock = ThreadClock(static_cast<int>(number), nothing_seen);
+      thread.waiting = false;
+      thread.log.clear();
+      pick_preemption(thread);
+      ++cta.warps[t / kWarpSize].running;
+      cta.threads.push_back(&thread);
+      thread.fiber.start(&Machine::thread_main, &thread);
+      ready_.push_back(&thread);
+    }
+  }
+
+  Thread* const outer = current_thread;
+  const auto resume = [&](Thread* thread) {
+    current_thread = thread;
+    thread->fiber.resume();
+    current_thread = outer;
+  };
+  // Rounds: everybody who can run does, in the order of the schedule; those woken meanwhile form the next round.
+  while (!ready_.empty()) {
+    if (options_.order == Order::random) {
+      while (!ready_.empty()) {
+        const std::size_t pick = random() % ready_.size();
+        Thread* const thread = ready_[pick];
+        ready_[pick] = ready_.back();
+        ready_.pop_back();
+        resume(thread);
+        ready_.insert(ready_.end(), woken_.begin(), woken_.end());
+        woken_.clear();
+      }
+    } else {
+      const auto before = [&](const Thread* a, const Thread* b) {
+        const bool less = a->clock.thread() < b->clock.thread();
+        return options_.order == Order::forward ? less : a != b && !less;
+      };
+      std::sort(ready_.begin(), ready_.end(), before);
+      std::vector<Thread*> round;
+      round.swap(ready_);
+      for (Thread* thread : round) resume(thread);
+      ready_.swap(woken_);
+      woken_.clear();
+    }
+  }
+
+  bool stuck = false;
+  for (int c = 0; c < count; ++c) stuck = stuck || ctas_[static_cast<std::size_t>(c)]->running > 0;
+  if (stuck) {
+    report_deadlock();
+    cancelling_ = true;  // waits throw from now on: each thread unwinds its own stack
+    for (int c = 0; c < count; ++c) {
+      for (Thread* thread : ctas_[static_cast<std::size_t>(c)]->threads) {
+        while (!thread->fiber.done()) resume(thread);
+      }
+    }
+    woken_.clear();
+  }
+}
+
+void Machine::thread_main(void* argument) {
+  Thread& thread = *static_cast<Thread*>(argument);
+  Machine& machine = *thread.machine;
+  try {
+    machine.body_(thread.cta->shared.base());
+  } catch (const Cancelled&) {
+  } catch (const std::exception& error) {
+    machine.fail(Fault::exception, Loc(), error.what());
+  } catch (...) {
+    machine.fail(Fault::exception, Loc(), "of an unknown type");
+  }
+  if (machine.cancelling_) return;
+  --thread.cta->running;
+  if (--thread.cta->warps[static_cast<std::size_t>(thread.warp())].running == 0) {
+    machine.warp_met(*thread.cta, thread.warp());
+  }
+}
+
+void Machine::wait(const char* what, Loc loc) {
+  Thread& thread = current();
+  thread.waiting = true;
+  thread.waits_for = what;
+  thread.waits_at = loc;
+  if (cancelling_) throw Cancelled();
+  thread.fiber.suspend();
+  if (cancelling_) throw Cancelled();
+  pick_preemption(thread);
+}
+
+void Machine::wake(Thread& thread) {
+  thread.waiting = false;
+  woken_.push_back(&thread);
+}
+
+void Machine::yield() {
+  if (cancelling_) throw Cancelled();
+  Thread& thread = current();
+  wake(thread);
+  thread.fiber.suspend();
+  if (cancelling_) throw Cancelled();
+  pick_preemption(thread);
+}
+
+void Machine::fail(Fault fault, Loc loc, std::string message, const Event* other) {
+  const Thread& thread = current();
+  Report report;
+  report.fault = fault;
+  report.kernel = options_.kernel;
+  std::copy(std::begin(thread.cta->block), std::end(thread.cta->block), std::begin(report.block));
+  report.thread = thread.index;
+  report.where = loc;
+  if (other != nullptr) {
+    report.other_thread = other->thread % shape_.threads;
+    report.other = location_of(other->site);
+  }
+  report.message = std::move(message);
+  reports_.add(std::move(report));
+}
+
+void Machine::report_deadlock() {
+  for (const auto& cta : ctas_) {
+    if (cta->running == 0) continue;
+    // One report: it names the first waiting thread of each place.
+    struct Group {
+      Thread* first = nullptr;
+      int threads = 0;
+    };
+    std::vector<std::pair<std::string, Group>> groups;
+    for (Thread* thread : cta->threads) {
+      if (!thread->waiting || thread->fiber.done()) continue;
+      const std::string place = std::string(thread->waits_for) + " at " + to_string(thread->waits_at);
+      auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == place; });
+      if (found == groups.end()) found = groups.insert(groups.end(), {place, {thread, 0}});
+      ++found->second.threads;
+    }
+    if (groups.empty()) continue;
+    std::string message;
+    for (const auto& [place, group] : groups) {
+      message += (message.empty() ? "" : "; ") + std::to_string(group.threads) +
+                 (group.threads == 1 ? " thread waits" : " threads wait") + " in " + place + " (first: thread " +
+                 std::to_string(group.first->index) + ")";
+    }
+    const int ended = static_cast<int>(cta->threads.size()) - cta->running;
+    message += "; " + std::to_string(ended) + " have ended";
+    Report report;
+    report.fault = Fault::deadlock;
+    report.kernel = options_.kernel;
+    std::copy(std::begin(cta->block), std::end(cta->block), std::begin(report.block));
+    report.thread = groups.front().second.first->index;
+    report.where = groups.front().second.first->waits_at;
+    report.message = std::move(message);
+    reports_.add(std::move(report));
+  }
+}
+
+void Machine::warp_met(Cta& cta, int warp) {
+  if (!options_.count) return;
+  std::array<std::vector<AccessRecord>*, kWarpSize> logs{};
+  std::size_t lanes = 0;
+  for (std::size_t t = static_cast<std::size_t>(warp) * kWarpSize; t < cta.threads.size() && lanes < kWarpSize; ++t) {
+    logs[lanes++] = &cta.threads[t]->log;
+  }
+  counting_.add_warp(std::span(logs.data(), lanes));
+}
+
+void Machine::cta_met(Cta& cta) {
+  if (!options_.count) return;
+  for (std::size_t warp = 0; warp < cta.warps.size(); ++warp) warp_met(cta, static_cast<int>(warp));
+}
+
+// ---- Checks ----
+
+namespace detail {
+namespace {
+
+std::string bytes_at(std::size_t bytes, std::size_t offset) {
+  return std::to_string(bytes) + " bytes at offset " + std::to_string(offset);
+}
+
+const char* verb(Access access) {
+  return access == Access::read ? "reads " : "writes ";
+}
+
+// Where an address is relative to the nearest matrix, in words.
+std::string nearest(GlobalMemory& memory, std::uintptr_t address) {
+  for (std::uintptr_t distance = 1; distance <= (1u << 20); distance *= 2) {
+    if (auto* region = memory.find(address - distance)) {
+      return "beyond " + region->region.name + ", " + std::to_string(address - region->end) +
+             " bytes after its last element";
+    }
+    if (auto* region = memory.find(address + distance)) {
+      return "before " + region->region.name + ", " + std::to_string(region->begin - address) + " bytes";
+    }
+  }
+  return "far from every matrix";
+}
+
+}  // namespace
+
+bool check_shared_bounds(Thread& thread, std::uintptr_t address, std::size_t bytes, Loc loc) {
+  SharedMemory& shared = thread.cta->shared;
+  if (!shared.contains(address, bytes)) {
+    fail(Fault::shared_bounds, loc,
+         bytes_at(bytes, shared.offset(address)) + " of " + std::to_string(shared.size()) + " bytes of shared memory");
+    return false;
+  }
+  if (address % bytes != 0) {
+    fail(Fault::misaligned, loc, bytes_at(bytes, shared.offset(address)) + " of shared memory");
+    return false;
+  }
+  return true;
+}
+
+void report_shared_read(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, Loc loc) {
+  if (cell.pending != 0) {
+    fail(Fault::async_not_waited, loc,
+         "reads shared memory at offset " + std::to_string(offset) + " before the copy into it has been waited for",
+         &cell.shadow.write);
+  } else if (cell.shadow.write.clock == 0) {
+    fail(Fault::uninitialised_read, loc,
+         "reads shared memory at offset " + std::to_string(offset) + ", which nobody has written");
+  } else if (const Event* event = cell.shadow.conflict_of_read(thread.clock)) {
+    fail(Fault::shared_race, loc,
+         "reads shared memory at offset " + std::to_string(offset) +
+             ", written by another thread with no barrier in between",
+         event);
+  }
+}
+
+void report_shared_write(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, Loc loc) {
+  if (cell.pending != 0) {
+    fail(Fault::async_not_waited, loc,
+         "writes shared memory at offset " + std::to_string(offset) + " while a copy into it is under way",
+         &cell.shadow.write);
+  } else if (const Event* event = cell.shadow.conflict_of_write(thread.clock)) {
+    const bool was_write = event == &cell.shadow.write;
+    fail(Fault::shared_race, loc,
+         "overwrites shared memory at offset " + std::to_string(offset) + (was_write ? ", written" : ", read") +
+             " by another thread with no barrier in between",
+         event);
+  }
+}
+
+bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Access access, Loc loc) {
+  GlobalMemory& memory = thread.machine->memory();
+  GlobalMemory::Mapped* const region = memory.find(address);
+  if (region == nullptr || address + bytes > region->end) {
+    fail(Fault::global_bounds, loc,
+         std::string(verb(access)) + std::to_string(bytes) + " bytes " + nearest(memory, address));
+    return false;
+  }
+  const auto element_bytes = static_cast<std::size_t>(region->region.element_bytes);
+  const std::size_t start = address - region->begin;
+  // A vector is aligned to its size; so is cp.async, whatever part of it comes from the source.
+  if ((bytes & (bytes - 1)) == 0 && address % bytes != 0) {
+    fail(Fault::misaligned, loc,
+         std::string(verb(access)) + std::to_string(bytes) + " bytes of " + region->region.name);
+    return false;
+  }
+  if (!may(region->region.access, access)) {
+    fail(Fault::global_permission, loc,
+         std::string(verb(access)) + region->region.name +
+             (access == Access::write ? ", which is read-only" : ", which must not be read here"));
+    return false;
+  }
+  const auto first = static_cast<std::int64_t>(start / element_bytes);
+  const auto last = static_cast<std::int64_t>((start + bytes - 1) / element_bytes);
+  for (std::int64_t element = first; element <= last; ++element) {
+    if (!region->is_valid(element)) {
+      fail(Fault::global_bounds, loc,
+           std::string(verb(access)) + std::to_string(bytes) + " bytes between the lines of " + region->region.name);
+      return false;
+    }
+  }
+  if (!region->writable || !thread.machine->options().check_races) return true;
+  const Site site = site_of(loc);
+  const std::int64_t cta = thread.cta->linear;
+  for (std::int64_t element = first; element <= last; ++element) {
+    GlobalMemory::Mapped::Cell& cell = region->cell(element);
+    // Between CTAs nothing orders accesses; within one the clocks tell.
+    const Event* conflict = nullptr;
+    ShadowCell& shadow = cell.shadow;
+    if (shadow.write.clock != 0 && cell.write_cta != cta) {
+      conflict = &shadow.write;
+    } else if (shadow.write.clock != 0 && !thread.clock.has_seen(shadow.write.thread, shadow.write.clock)) {
+      conflict = &shadow.write;
+    }
+    if (access == Access::write && conflict == nullptr) {
+      for (int r = 0; r < 2; ++r) {
+        const Event& event = shadow.read[r];
+        if (event.clock == 0) continue;
+        if (cell.read_cta[r] != cta || !thread.clock.has_seen(event.thread, event.clock)) conflict = &event;
+      }
+    }
+    if (conflict != nullptr) {
+      fail(Fault::global_race, loc,
+           std::string(verb(access)) + "an element of " + region->region.name + " that another thread " +
+               (conflict == &shadow.write ? "writes" : "reads"),
+           conflict);
+    }
+    if (access == Access::write) {
+      shadow.note_write(thread.clock, site);
+      cell.write_cta = cta;
+    } else {
+      // One reader is kept for each of two CTAs or threads; more readers than that add nothing to a first conflict.
+      const int slot = shadow.read[0].clock == 0 || (cell.read_cta[0] == cta &&
+                                                     thread.clock.has_seen(shadow.read[0].thread, shadow.read[0].clock))
+                           ? 0
+                           : 1;
+      shadow.read[slot] = {thread.clock.now(), static_cast<std::uint16_t>(thread.clock.thread()), site};
+      cell.read_cta[slot] = cta;
+    }
+  }
+  return true;
+}
+
+}  // namespace detail
+}  // namespace xgemm::sim

@@ -1,0 +1,65 @@
+// Faults in words. SPDX-License-Identifier: BSD-3-Clause
+#include "sim/report.h"
+
+#include <utility>
+
+namespace xgemm::sim {
+
+const char* to_string(Fault fault) {
+  switch (fault) {
+    case Fault::view_bounds:
+      return "view_bounds";
+    case Fault::global_bounds:
+      return "global_bounds";
+    case Fault::global_permission:
+      return "global_permission";
+    case Fault::shared_bounds:
+      return "shared_bounds";
+    case Fault::misaligned:
+      return "misaligned";
+    case Fault::shared_race:
+      return "shared_race";
+    case Fault::global_race:
+      return "global_race";
+    case Fault::uninitialised_read:
+      return "uninitialised_read";
+    case Fault::async_not_waited:
+      return "async_not_waited";
+    case Fault::deadlock:
+      return "deadlock";
+    case Fault::barrier_misuse:
+      return "barrier_misuse";
+    case Fault::warp_divergence:
+      return "warp_divergence";
+    case Fault::bad_launch:
+      return "bad_launch";
+    case Fault::exception:
+      return "exception";
+  }
+  return "?";
+}
+
+std::string to_string(const Report& report) {
+  std::string text = report.kernel + ", block (" + std::to_string(report.block[0]) + ", " +
+                     std::to_string(report.block[1]) + ", " + std::to_string(report.block[2]) + ")";
+  if (report.thread >= 0) text += ", thread " + std::to_string(report.thread);
+  text += ", " + to_string(report.where) + ": " + to_string(report.fault) + ": " + report.message;
+  if (report.other_thread >= 0) {
+    text += " (thread " + std::to_string(report.other_thread) + " at " + to_string(report.other) + ")";
+  }
+  if (report.count > 1) text += " [" + std::to_string(report.count) + " times]";
+  return text;
+}
+
+void ReportList::add(Report report) {
+  const auto key = std::tuple(report.fault, report.where.key(), report.other.key());
+  if (const auto found = index_.find(key); found != index_.end()) {
+    ++reports_[found->second].count;
+    return;
+  }
+  if (reports_.size() >= kMax) return;
+  index_.emplace(key, reports_.size());
+  reports_.push_back(std::move(report));
+}
+
+}  // namespace xgemm::sim

@@ -1,0 +1,126 @@
+// Warp-wide operations. SPDX-License-Identifier: BSD-3-Clause
+#include "sim/warp.h"
+
+#include <list>
+#include <string>
+#include <string_view>
+
+namespace xgemm::sim {
+namespace {
+
+// Lanes on their way to one operation. Disjoint parts of a warp may be at different ones.
+struct Meeting {
+  std::string_view name;
+  std::uint32_t mask = 0;
+  std::uint32_t arrived = 0;
+  LanePayloads payloads{};
+  std::array<Thread*, kWarpSize> threads{};
+  ClockJoin join;
+};
+
+struct Meetings {
+  std::list<Meeting> open;
+};
+
+struct ShufflePayload {
+  Shuffle kind;
+  std::uint32_t value;
+  int operand;
+  int lane;
+  std::uint32_t result;
+};
+
+struct BallotPayload {
+  bool predicate;
+  std::uint32_t result;
+};
+
+}  // namespace
+
+void warp_meet(const char* name, std::uint32_t mask, void* payload, void (*act)(LanePayloads&), bool orders_memory,
+               Loc loc) {
+  Thread& thread = current();
+  Cta& cta = *thread.cta;
+  const std::uint32_t me = 1u << thread.lane();
+  const int lanes = std::min<int>(kWarpSize, static_cast<int>(cta.threads.size()) - thread.warp() * kWarpSize);
+  if (lanes < kWarpSize) mask &= (1u << lanes) - 1;
+  if ((mask & me) == 0) {
+    fail(Fault::warp_divergence, loc,
+         std::string(name) + " by lane " + std::to_string(thread.lane()) + ", which is not in its own mask");
+    return;
+  }
+  auto& open = cta.warps[static_cast<std::size_t>(thread.warp())].state<Meetings>().open;
+  auto meeting = open.begin();
+  for (; meeting != open.end(); ++meeting) {
+    if (meeting->name == name && meeting->mask == mask && (meeting->arrived & me) == 0) break;
+    if ((meeting->mask & me) != 0 && (meeting->arrived & me) == 0) {
+      fail(Fault::warp_divergence, loc,
+           std::string(name) + ", while other lanes of the warp wait in " + std::string(meeting->name) +
+               " for this one");
+    }
+  }
+  if (meeting == open.end()) {
+    open.emplace_back();
+    meeting = std::prev(open.end());
+    meeting->name = name;
+    meeting->mask = mask;
+  }
+  const auto lane = static_cast<std::size_t>(thread.lane());
+  meeting->arrived |= me;
+  meeting->payloads[lane] = payload;
+  meeting->threads[lane] = &thread;
+  if (orders_memory) meeting->join.release(thread.clock);
+  if (meeting->arrived != meeting->mask) {
+    thread.machine->wait(name, loc);
+    return;
+  }
+  Meeting done = std::move(*meeting);
+  open.erase(meeting);
+  if (act != nullptr) act(done.payloads);
+  if (lanes == kWarpSize ? done.mask == 0xffffffffu : done.mask == (1u << lanes) - 1) {
+    thread.machine->warp_met(cta, thread.warp());
+  }
+  for (Thread* other : done.threads) {
+    if (other == nullptr) continue;
+    if (orders_memory) done.join.acquire(other->clock);
+    if (other != &thread) other->machine->wake(*other);
+  }
+  thread.machine->yield();
+}
+
+std::uint32_t shuffle(Shuffle kind, std::uint32_t value, int operand, std::uint32_t mask, Loc loc) {
+  ShufflePayload payload{kind, value, operand, current().lane(), value};
+  warp_meet(
+      "a shuffle", mask, &payload,
+      [](LanePayloads& lanes) {
+        for (void* lane : lanes) {
+          if (lane == nullptr) continue;
+          auto& mine = *static_cast<ShufflePayload*>(lane);
+          int source = mine.operand & (kWarpSize - 1);
+          if (mine.kind == Shuffle::exclusive_or) source = mine.lane ^ mine.operand;
+          if (mine.kind == Shuffle::down) source = mine.lane + mine.operand;
+          if (source < 0 || source >= kWarpSize) source = mine.lane;  // out of range: one's own value
+          const auto* from = static_cast<const ShufflePayload*>(lanes[static_cast<std::size_t>(source)]);
+          mine.result = from != nullptr ? from->value : 0xffffffffu;  // a lane outside the mask: undefined
+        }
+      },
+      false, loc);
+  return payload.result;
+}
+
+std::uint32_t ballot(bool predicate, std::uint32_t mask, Loc loc) {
+  BallotPayload payload{predicate, 0};
+  warp_meet(
+      "a ballot", mask, &payload,
+      [](LanePayloads& lanes) {
+        std::uint32_t votes = 0;
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+          if (lanes[lane] != nullptr && static_cast<BallotPayload*>(lanes[lane])->predicate) votes |= 1u << lane;
+        for (void* lane : lanes)
+          if (lane != nullptr) static_cast<BallotPayload*>(lane)->result = votes;
+      },
+      false, loc);
+  return payload.result;
+}
+
+}  // namespace xgemm::sim
