@@ -1,0 +1,189 @@
+// ThreadTile: the part of a CTA tile that one thread computes, as outer products of fragments read from shared memory.
+//
+// A thread owns thread_m x thread_n elements of C as chunks of 4 x 4. Chunks of one thread are kLanesM * 4 rows and
+// kLanesN * 4 columns apart, so that the chunks of neighbouring lanes are neighbours in shared memory and in C:
+//
+//                    lane_n 0      lane_n 1 ...                warp tile of an 8 x 8 thread tile, 8 x 4 lanes:
+//     lane_m 0   | c00 . . .   | . . . .                       64 x 32, the chunks (0, 0), (1, 0), (0, 1), (1, 1) of a
+//     lane_m 1   | c10 . . .   | . . . .                       thread at (+0, +0), (+32, +0), (+0, +16), (+32, +16)
+//      ...
+//
+// Reading a fragment of A, eight lanes take 8 x 16 bytes in a row: all 32 banks, once. Lanes that share a row get the
+// same words by broadcast. Storing C, the lanes of a column write whole sectors.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/kernel.cuh"
+
+namespace xgemm::kernels {
+
+template <TileConfig kConfig>
+struct ThreadTile {
+  using Element = gpu::ElementOf<kConfig.type>;
+  static constexpr int kM = kConfig.thread_m;
+  static constexpr int kN = kConfig.thread_n;
+  static constexpr int kChunk = 4;
+  static_assert(kM % kChunk == 0 && kN % kChunk == 0, "fragments are read four elements at a time");
+  static constexpr int kChunksM = kM / kChunk;
+  static constexpr int kChunksN = kN / kChunk;
+
+  // The wider axis of the thread tile gets fewer lanes: the squarer the warp tile, the fewer bytes it reads.
+  static constexpr int kLanesM = kM > kN ? 4 : 8;
+  static constexpr int kLanesN = gpu::kWarpSize / kLanesM;
+  static constexpr int kWarpM = kLanesM * kM;
+  static constexpr int kWarpN = kLanesN * kN;
+  static constexpr int kWarpsM = kConfig.cta_m / kWarpM;
+  static_assert(kConfig.cta_m % kWarpM == 0 && kConfig.cta_n % kWarpN == 0, "warp tiles cover the CTA tile exactly");
+
+  float acc[kN][kM];
+
+  // The thread's first row and column within the CTA tile.
+  int row;
+  int col;
+
+  XGEMM_DEVICE ThreadTile() {
+    const int lane = gpu::lane_index(), warp = gpu::warp_index();
+    row = warp % kWarpsM * kWarpM + lane % kLanesM * kChunk;
+    col = warp / kWarpsM * kWarpN + lane / kLanesM * kChunk;
+  }
+
+  XGEMM_DEVICE void clear() {
+    XGEMM_UNROLL
+    for (int j = 0; j < kN; ++j) {
+      XGEMM_UNROLL
+      for (int i = 0; i < kM; ++i) acc[j][i] = 0.0f;
+    }
+  }
+
+  // A column of A's tile and a row of B's, as fp32.
+  struct Fragment {
+    float a[kM];
+    float b[kN];
+  };
+
+  // a_tile is cta_m x cta_k with m contiguous, b_tile is cta_k x cta_n with n contiguous.
+  template <class TileA, class TileB>
+  XGEMM_DEVICE void load(Fragment& f, const TileA& a_tile, const TileB& b_tile, int k, Loc loc = Loc::current()) const {
+    static_assert(TileA::kColumnMajor && TileB::kRowMajor, "fragments are read along m and n");
+    XGEMM_UNROLL
+    for (int c = 0; c < kChunksM; ++c) {
+      const auto v = a_tile.template load<kChunk>(row + c * kLanesM * kChunk, k, loc);
+      XGEMM_UNROLL
+      for (int e = 0; e < kChunk; ++e) f.a[c * kChunk + e] = gpu::to_float(v[e]);
+    }
+    XGEMM_UNROLL
+    for (int c = 0; c < kChunksN; ++c) {
+      const auto v = b_tile.template load<kChunk>(k, col + c * kLanesN * kChunk, loc);
+      XGEMM_UNROLL
+      for (int e = 0; e < kChunk; ++e) f.b[c * kChunk + e] = gpu::to_float(v[e]);
+    }
+  }
+
+  // acc += a b^T. Every other column upwards: the last row of one column is the first of the next, and the operand of
+  // one FFMA stays in the reuse cache for the next.
+  XGEMM_DEVICE void multiply(const Fragment& f) {
+    XGEMM_UNROLL
+    for (int j = 0; j < kN; ++j) {
+      XGEMM_UNROLL
+      for (int e = 0; e < kM; ++e) {
+        const int i = j % 2 == 0 ? e : kM - 1 - e;
+        acc[j][i] = gpu::fma(f.a[i], f.b[j], acc[j][i]);
+      }
+    }
+  }
+
+  // All of a slice. The fragment of the next k is read while this one is multiplied.
+  template <class TileA, class TileB>
+  XGEMM_DEVICE void multiply(const TileA& a_tile, const TileB& b_tile, Loc loc = Loc::current()) {
+    Fragment f[2];
+    load(f[0], a_tile, b_tile, 0, loc);
+    XGEMM_UNROLL
+    for (int k = 0; k < kConfig.cta_k; ++k) {
+      if (k + 1 < kConfig.cta_k) load(f[(k + 1) % 2], a_tile, b_tile, k + 1, loc);
+      multiply(f[k % 2]);
+    }
+  }
+
+  // To the block of C that is the CTA's.
+  template <class Block>
+  XGEMM_DEVICE void store(const Epilogue<Element>& epilogue, const Block& c, Loc loc = Loc::current()) const {
+    const auto store_vector = [&](int i, int j, const float(&values)[kStoreWidth]) {
+      epilogue.template store<kStoreWidth>(c, i, j, values, loc);
+    };
+    // A whole block, the usual case, needs no test per vector; nor does it read C when beta is 0.
+    if (c.rows() == kConfig.cta_m && c.cols() == kConfig.cta_n && !epilogue.reads_c()) {
+      for_each_vector([&](int i, int j, const float(&values)[kStoreWidth]) {
+        gpu::Vector<Element, kStoreWidth> out;
+        XGEMM_UNROLL
+        for (int e = 0; e < kStoreWidth; ++e) out[e] = epilogue.combine(values[e], Element{});
+        c.template store<kStoreWidth>(i, j, out, loc);
+      });
+    } else {
+      for_each_vector(store_vector);
+    }
+  }
+
+ private:
+  // C is stored in vectors no wider than its alignment allows.
+  static constexpr int kStoreWidth = kConfig.vector < kChunk ? kConfig.vector : kChunk;
+
+  // Calls f(row, column, values) for each vector down a column of the thread's part of C.
+  template <class F>
+  XGEMM_DEVICE void for_each_vector(const F& f) const {
+    XGEMM_UNROLL
+    for (int j = 0; j < kN; ++j) {
+      XGEMM_UNROLL
+      for (int i = 0; i < kM; i += kStoreWidth) {
+        float values[kStoreWidth];
+        XGEMM_UNROLL
+        for (int e = 0; e < kStoreWidth; ++e) values[e] = acc[j][i + e];
+        f(row + i / kChunk * kLanesM * kChunk + i % kChunk, col + j / kChunk * kLanesN * kChunk + j % kChunk, values);
+      }
+    }
+  }
+};
+
+// Slices of A and B in shared memory, in the order in which fragments are read: m and n contiguous. An operand that is
+// contiguous along k is transposed on the way in.
+template <TileConfig kConfig>
+struct SliceLayout {
+  using Element = gpu::ElementOf<kConfig.type>;
+  static constexpr bool kTransposeA = kConfig.a_contiguous == layout::Axis::col;
+  static constexpr bool kTransposeB = kConfig.b_contiguous == layout::Axis::row;
+
+  // A warp of a transposing loader takes one sector (32 bytes along k) from each of as many lines as it has lanes left.
+  // Four elements of padding per k move the parts of a sector to banks that the lines leave free: no conflicts, and
+  // fragments stay aligned.
+  static constexpr int kSector = 32 / sizeof(Element);
+  static constexpr int kRun = kConfig.cta_k < kSector ? kConfig.cta_k : kSector;
+  static constexpr int kPadding = 4;
+  static constexpr int kStrideA = kConfig.cta_m + (kTransposeA ? kPadding : 0);
+  static constexpr int kStrideB = kConfig.cta_n + (kTransposeB ? kPadding : 0);
+
+  using LoaderA = TileLoader<Element, kConfig.cta_m, kConfig.cta_k, contiguous(kConfig.a_contiguous), kConfig.vector,
+                             kConfig.threads(), kTransposeA ? kRun : kConfig.cta_m>;
+  using LoaderB = TileLoader<Element, kConfig.cta_k, kConfig.cta_n, contiguous(kConfig.b_contiguous), kConfig.vector,
+                             kConfig.threads(), kTransposeB ? kRun : kConfig.cta_n>;
+
+  struct Storage {
+    SharedArray<Element, kStrideA * kConfig.cta_k> a;
+    SharedArray<Element, kStrideB * kConfig.cta_k> b;
+  };
+
+  XGEMM_DEVICE static auto tile_a(Storage& slice) {
+    return shared_view<kConfig.cta_m, kConfig.cta_k, 1, kStrideA>(slice.a.data);
+  }
+  XGEMM_DEVICE static auto tile_b(Storage& slice) {
+    return shared_view<kConfig.cta_k, kConfig.cta_n, kStrideB, 1>(slice.b.data);
+  }
+};
+
+// CTAs that share an SM: as many as the registers of their thread tiles allow.
+template <TileConfig kConfig>
+inline constexpr int kMinBlocksForThreadTile = 65536 / (kConfig.threads() *
+                                                        (kConfig.thread_m * kConfig.thread_n <= 16   ? 64
+                                                         : kConfig.thread_m * kConfig.thread_n <= 64 ? 128
+                                                                                                     : 255));
+
+}  // namespace xgemm::kernels
