@@ -1,0 +1,188 @@
+// Forcing a kernel by instance and by family: it is that one, or a status and a sentence with the reason.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "plan/planner.h"
+#include "unit/plan/devices.h"
+#include "unit/plan/problems.h"
+
+namespace xgemm::test {
+namespace {
+
+using kernels::Axis;
+using kernels::KernelInfo;
+using plan::Plan;
+using runtime::DeviceInfo;
+
+const DeviceInfo& h200() {
+  return fake_devices()[6];
+}
+
+Status force(const Problem& p, const DeviceInfo& device, std::string_view name, Plan* chosen) {
+  clear_last_error();
+  return plan::make_plan(p, plan::gather_facts(p), device, name, chosen);
+}
+
+bool can_serve(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
+  return plan::why_not(kernel, p, plan::gather_facts(p), device).empty();
+}
+
+// Each instance where it can serve, and where it cannot.
+TEST(Force, ByInstance) {
+  Random random(21);
+  for (int n = 0; n < 2000 && !HasFailure(); ++n) {
+    const Problem p = random_problem(random);
+    const DeviceInfo& device = fake_devices()[static_cast<std::size_t>(n) % fake_devices().size()];
+    for (int i = 0; i < kernels::count(); ++i) {
+      const KernelInfo& kernel = kernels::info(i);
+      Plan chosen;
+      const Status status = force(p, device, kernel.name, &chosen);
+      if (can_serve(kernel, p, device)) {
+        EXPECT_TRUE(status.ok()) << last_error();
+        EXPECT_EQ(chosen.kernel, kernel.id);
+        EXPECT_TRUE(chosen.forced);
+      } else {
+        EXPECT_EQ(status.code, XGEMM_KERNEL_NOT_USABLE);
+        const std::string reason = plan::why_not(kernel, p, plan::gather_facts(p), device);
+        EXPECT_NE(std::string(last_error()).find(std::string("XGEMM_FORCE_KERNEL=") + kernel.name), std::string::npos);
+        EXPECT_NE(std::string(last_error()).find(reason), std::string::npos) << last_error();
+      }
+    }
+  }
+}
+
+TEST(Force, ByFamilyTakesItsBestInstance) {
+  std::set<kernels::Family> families;
+  for (int i = 0; i < kernels::count(); ++i) families.insert(kernels::info(i).family);
+  Random random(22);
+  for (int n = 0; n < 2000 && !HasFailure(); ++n) {
+    const Problem p = random_problem(random);
+    const DeviceInfo& device = fake_devices()[static_cast<std::size_t>(n) % fake_devices().size()];
+    for (const kernels::Family family : families) {
+      Plan chosen;
+      const Status status = force(p, device, kernels::name_of(family), &chosen);
+      const std::string message = last_error();
+      double least = -1;
+      for (int i = 0; i < kernels::count(); ++i) {
+        const KernelInfo& kernel = kernels::info(i);
+        if (kernel.family != family || !can_serve(kernel, p, device)) continue;
+        Plan one;
+        EXPECT_TRUE(force(p, device, kernel.name, &one).ok());
+        least = least < 0 ? one.estimated_us : std::min(least, one.estimated_us);
+      }
+      if (least >= 0) {
+        EXPECT_TRUE(status.ok()) << message;
+        EXPECT_EQ(kernels::info(chosen.kernel).family, family);
+        EXPECT_EQ(chosen.estimated_us, least);
+        EXPECT_TRUE(chosen.forced);
+      } else {
+        EXPECT_EQ(status.code, XGEMM_KERNEL_NOT_USABLE);
+        // Not just that it cannot: why.
+        const std::string head =
+            std::string("XGEMM_FORCE_KERNEL=") + kernels::name_of(family) + " cannot serve this call";
+        EXPECT_EQ(message.rfind(head, 0), 0u) << message;
+        EXPECT_GT(message.size(), head.size() + 10) << "no reason: " << message;
+      }
+    }
+  }
+}
+
+TEST(Force, SaysWhichTypeAnInstanceIsFor) {
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    const DType other = kernel.config.type == DType::f32 ? DType::f16 : DType::f32;
+    Plan chosen;
+    EXPECT_EQ(force(make_problem(other, 'N', 'N', 64, 64, 64), h200(), kernel.name, &chosen).code,
+              XGEMM_KERNEL_NOT_USABLE);
+    EXPECT_NE(std::string(last_error()).find(name_of(other)), std::string::npos) << last_error();
+  }
+}
+
+TEST(Force, SaysWhichArchitectureAnInstanceNeeds) {
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    DeviceInfo old = fake_devices()[0];
+    old.compute_capability = kernel.config.min_compute_capability - 1;
+    Plan chosen;
+    const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
+    const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
+    const Problem p = make_problem(kernel.config.type, transa, transb, 64, 64, 64);
+    EXPECT_EQ(force(p, old, kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE);
+    EXPECT_NE(std::string(last_error()).find("compute capability"), std::string::npos) << last_error();
+    old.compute_capability = kernel.config.min_compute_capability;
+    EXPECT_TRUE(force(p, old, kernel.name, &chosen).ok()) << last_error();
+  }
+}
+
+// The operand that stands in the way is named, with what it has and what is needed.
+TEST(Force, SaysWhichOperandIsNotAligned) {
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    if (kernel.config.vector == 1) continue;
+    const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
+    const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
+    const int size = size_of(kernel.config.type);
+    const struct {
+      Alignment at;
+      const char* operand;
+    } kCases[] = {{{.a = 1}, " A "},   {{.b = 1}, " B "},   {{.c = 1}, " C "},
+                  {{.lda = 1}, " A "}, {{.ldb = 1}, " B "}, {{.ldc = 1}, " C "}};
+    for (const auto& [at, operand] : kCases) {
+      Plan chosen;
+      const Problem p = make_problem(kernel.config.type, transa, transb, 64, 64, 64, at);
+      EXPECT_EQ(force(p, h200(), kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE) << kernel.name;
+      const std::string message = last_error();
+      EXPECT_NE(message.find(operand), std::string::npos) << message;
+      EXPECT_NE(message.find(std::to_string(kernel.config.vector * size) + " bytes"), std::string::npos) << message;
+      EXPECT_NE(message.find(" of " + std::to_string(size)), std::string::npos) << message;
+    }
+  }
+}
+
+TEST(Force, SaysWhichFlagsAnInstanceIsFor) {
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    if (kernel.config.any_strides) continue;
+    const bool a_plain = kernel.config.a_contiguous == Axis::row, b_plain = kernel.config.b_contiguous == Axis::row;
+    Plan chosen;
+    EXPECT_FALSE(force(make_problem(kernel.config.type, a_plain ? 'T' : 'N', b_plain ? 'N' : 'T', 64, 64, 64), h200(),
+                       kernel.name, &chosen)
+                     .ok());
+    EXPECT_NE(std::string(last_error()).find(a_plain ? "transa = N" : "transa = T"), std::string::npos) << last_error();
+    EXPECT_FALSE(force(make_problem(kernel.config.type, a_plain ? 'N' : 'T', b_plain ? 'T' : 'N', 64, 64, 64), h200(),
+                       kernel.name, &chosen)
+                     .ok());
+    EXPECT_NE(std::string(last_error()).find(b_plain ? "transb = N" : "transb = T"), std::string::npos) << last_error();
+  }
+}
+
+TEST(Force, AnUnknownNameHasAReasonToo) {
+  Plan chosen;
+  EXPECT_EQ(force(make_problem(DType::f32, 'N', 'N', 8, 8, 8), h200(), "no_such_kernel", &chosen).code,
+            XGEMM_KERNEL_NOT_USABLE);
+  EXPECT_GT(std::string(last_error()).size(),
+            std::string("XGEMM_FORCE_KERNEL=no_such_kernel cannot serve this call").size() + 10)
+      << last_error();
+}
+
+TEST(Force, CandidatesAreExplained) {
+  Random random(23);
+  for (int n = 0; n < 200; ++n) {
+    const Problem p = random_problem(random);
+    const std::string text = plan::explain_candidates(p, plan::gather_facts(p), h200());
+    for (int i = 0; i < kernels::count(); ++i) {
+      const KernelInfo& kernel = kernels::info(i);
+      const bool listed = text.find(std::string(" kernel=") + kernel.name + " ") != std::string::npos;
+      const bool refused = text.find(std::string("not ") + kernel.name + ": ") != std::string::npos;
+      EXPECT_EQ(listed, kernel.config.type == p.type && can_serve(kernel, p, h200())) << kernel.name << "\n" << text;
+      EXPECT_EQ(refused, kernel.config.type == p.type && !can_serve(kernel, p, h200())) << kernel.name << "\n" << text;
+    }
+    EXPECT_EQ(text.find("inf"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace xgemm::test

@@ -1,0 +1,218 @@
+// The list of kernel instances and the tuning rows about them: what the planner and the launchers rely on.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/instances.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "tuning/host_trip.h"
+#include "tuning/table.h"
+#include "unit/plan/devices.h"
+
+namespace xgemm::test {
+namespace {
+
+using kernels::Copy;
+using kernels::Family;
+using kernels::KernelInfo;
+using kernels::TileConfig;
+
+template <class F>
+void for_each_instance(F&& f) {
+  for (int i = 0; i < kernels::count(); ++i) {
+    SCOPED_TRACE(kernels::info(i).name);
+    f(kernels::info(i));
+  }
+}
+
+TEST(Instances, AreNamedAndNumberedConsistently) {
+  std::set<std::string> names;
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    SCOPED_TRACE(kernel.name);
+    EXPECT_EQ(static_cast<int>(kernel.id), i);
+    EXPECT_EQ(&kernels::info(kernel.id), &kernel);
+    EXPECT_TRUE(names.insert(kernel.name).second) << "named twice";
+    // family, then what makes the instance, then nothing that a shell would need quotes for
+    EXPECT_EQ(std::string(kernel.name).rfind(std::string(kernels::name_of(kernel.family)) + "_", 0), 0u);
+    EXPECT_EQ(std::string(kernel.name).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos);
+    EXPECT_NE(std::string(kernel.name).find(name_of(kernel.config.type)), std::string::npos);
+    EXPECT_TRUE(kernels::is_kernel_or_family(kernel.name));
+    EXPECT_TRUE(kernels::is_kernel_or_family(kernels::name_of(kernel.family)));
+    EXPECT_TRUE(kernels::matches(kernel, kernel.name) && kernels::matches(kernel, kernels::name_of(kernel.family)));
+  }
+  for (const char* other : {"", "naive_", "n", "naive_f3", "naive_f32 ", "Naive"})
+    EXPECT_FALSE(kernels::is_kernel_or_family(other)) << other;
+}
+
+TEST(Instances, AreAllDifferent) {
+  for (int i = 0; i < kernels::count(); ++i)
+    for (int j = 0; j < i; ++j)
+      EXPECT_FALSE(kernels::info(i).family == kernels::info(j).family &&
+                   kernels::info(i).config == kernels::info(j).config)
+          << kernels::info(i).name << " is " << kernels::info(j).name;
+}
+
+TEST(Instances, FamiliesAreListedOnceEach) {
+  std::set<std::string> expected, listed;
+  for_each_instance([&](const KernelInfo& kernel) { expected.insert(kernels::name_of(kernel.family)); });
+  std::istringstream words(kernels::family_names());
+  for (std::string word; words >> word;) {
+    if (word.back() == ',') word.pop_back();
+    EXPECT_TRUE(listed.insert(word).second) << word << " is listed twice: " << kernels::family_names();
+  }
+  EXPECT_EQ(listed, expected);
+}
+
+// What serves whatever no other instance does: in each type, on every GPU that the library knows, naive takes any
+// strides one element at a time.
+TEST(Instances, NaiveServesEverything) {
+  for (const DType type : {DType::f32, DType::f16}) {
+    bool found = false;
+    for_each_instance([&](const KernelInfo& kernel) {
+      const TileConfig& c = kernel.config;
+      found = found || (kernel.family == Family::naive && c.type == type && c.any_strides && c.vector == 1 &&
+                        c.min_compute_capability <= 75);
+    });
+    EXPECT_TRUE(found) << name_of(type);
+    for (const runtime::DeviceInfo& device : fake_devices())
+      EXPECT_TRUE(kernels::serves(type, device.compute_capability));
+    EXPECT_FALSE(kernels::serves(type, 61));
+  }
+}
+
+TEST(Instances, CanBeLaunched) {
+  for_each_instance([](const KernelInfo& kernel) {
+    const TileConfig& c = kernel.config;
+    EXPECT_GT(c.cta_m, 0);
+    EXPECT_GT(c.cta_n, 0);
+    EXPECT_GT(c.cta_k, 0);
+    EXPECT_GT(c.thread_m, 0);
+    EXPECT_GT(c.thread_n, 0);
+    EXPECT_EQ(c.cta_m % c.thread_m, 0) << "threads share a CTA tile out evenly";
+    EXPECT_EQ(c.cta_n % c.thread_n, 0);
+    EXPECT_EQ(c.threads() % 32, 0) << "whole warps";
+    EXPECT_LE(c.threads(), 1024);
+    EXPECT_GE(c.threads(), 32);
+    EXPECT_GE(c.min_compute_capability, 75);
+  });
+}
+
+TEST(Instances, VectorsAndCopiesAreWhatTheHardwareHas) {
+  for_each_instance([](const KernelInfo& kernel) {
+    const TileConfig& c = kernel.config;
+    const int bytes = c.vector * size_of(c.type);
+    EXPECT_GT(c.vector, 0);
+    EXPECT_EQ(c.vector & (c.vector - 1), 0) << "a power of two";
+    EXPECT_LE(bytes, layout::kMaxVectorBytes);
+    EXPECT_GE(c.stages, 1);
+    if (c.any_strides) {
+      EXPECT_EQ(c.vector, 1) << "nothing is contiguous";
+    }
+    if (c.copy == Copy::async) {
+      EXPECT_GE(c.min_compute_capability, 80) << "cp.async";
+      EXPECT_GE(c.stages, 2) << "a slice in flight needs a place of its own";
+    }
+  });
+}
+
+// A and B tiles of every stage, without padding: the least that an instance takes. Naive stages nothing.
+TEST(Instances, SharedMemoryFitsEveryGpuThatTheyAreFor) {
+  for_each_instance([](const KernelInfo& kernel) {
+    if (kernel.family == Family::naive) return;
+    const TileConfig& c = kernel.config;
+    const int least = c.stages * c.cta_k * (c.cta_m + c.cta_n) * size_of(c.type);
+    for (const runtime::DeviceInfo& device : fake_devices())
+      if (device.compute_capability >= c.min_compute_capability) {
+        EXPECT_LE(least, device.max_shared_bytes_per_block) << device.name;
+      }
+  });
+}
+
+// ---- Rows -------------------------------------------------------------------------------------------------------
+
+const tuning::Table* const kTables[] = {&tuning::kGeneric, &tuning::kSm80, &tuning::kSm90};
+
+TEST(TuningRows, AreSane) {
+  for (const tuning::Table* table : kTables) {
+    SCOPED_TRACE(std::string(table->name));
+    std::set<std::string_view> seen;
+    for (int i = 0; i < table->row_count; ++i) {
+      const tuning::KernelRow& row = table->rows[i];
+      SCOPED_TRACE(std::string(row.kernel));
+      EXPECT_TRUE(seen.insert(row.kernel).second) << "two rows";
+      EXPECT_TRUE(std::isfinite(row.gflops_per_sm) && row.gflops_per_sm > 0);
+      EXPECT_TRUE(std::isfinite(row.launch_us) && row.launch_us > 0);
+      EXPECT_TRUE(row.ctas_per_sm >= 1 && row.ctas_per_sm <= 32);
+      EXPECT_FALSE(row.measured_on.empty()) << "a figure says where it comes from";
+      bool used = false;
+      for (int k = 0; k < kernels::count(); ++k)
+        used = used || std::string_view(kernels::info(k).name).substr(0, row.kernel.size()) == row.kernel;
+      EXPECT_TRUE(used) << "no instance has this name";
+    }
+  }
+}
+
+// Without a row an instance is never chosen and its estimate is infinite: a hole in a table, not a choice.
+TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
+  for (const runtime::DeviceInfo& device : fake_devices())
+    for_each_instance([&](const KernelInfo& kernel) {
+      if (device.compute_capability < kernel.config.min_compute_capability) return;
+      const tuning::Table& table = tuning::table_for(device.compute_capability);
+      EXPECT_NE(tuning::find_row(table, kernel.name), nullptr) << "in the table " << table.name;
+    });
+}
+
+// No more CTAs on an SM than its threads allow.
+TEST(TuningRows, CtasFitAnSm) {
+  for (const runtime::DeviceInfo& device : fake_devices())
+    for_each_instance([&](const KernelInfo& kernel) {
+      if (device.compute_capability < kernel.config.min_compute_capability) return;
+      const auto* row = tuning::find_row(tuning::table_for(device.compute_capability), kernel.name);
+      if (row == nullptr ||
+          device.compute_capability / 10 != tuning::table_for(device.compute_capability).min_compute_capability / 10)
+        return;  // the generic rows know the order of the kernels, not a GPU
+      if (device.compute_capability != tuning::table_for(device.compute_capability).min_compute_capability) return;
+      EXPECT_LE(row->ctas_per_sm * kernel.config.threads(), device.max_threads_per_sm) << device.name;
+    });
+}
+
+TEST(TuningRows, TheLongestPrefixWins) {
+  const tuning::KernelRow rows[] = {{"a_", 1, 1, 1, "x"}, {"a_b", 2, 1, 1, "x"}, {"a_bc", 3, 1, 1, "x"}};
+  const tuning::Table table = {"test", 0, rows, 3};
+  EXPECT_EQ(tuning::find_row(table, "a_x"), &rows[0]);
+  EXPECT_EQ(tuning::find_row(table, "a_bx"), &rows[1]);
+  EXPECT_EQ(tuning::find_row(table, "a_bcd"), &rows[2]);
+  EXPECT_EQ(tuning::find_row(table, "a"), nullptr);
+  EXPECT_EQ(tuning::find_row(table, "b_"), nullptr);
+}
+
+TEST(TuningRows, TablesByArchitecture) {
+  EXPECT_EQ(tuning::table_for(75).name, tuning::kGeneric.name);
+  EXPECT_EQ(tuning::table_for(80).name, tuning::kSm80.name);
+  EXPECT_EQ(tuning::table_for(86).name, tuning::kSm80.name);
+  EXPECT_EQ(tuning::table_for(89).name, tuning::kSm80.name);
+  EXPECT_EQ(tuning::table_for(90).name, tuning::kSm90.name);
+  EXPECT_EQ(tuning::table_for(100).name, tuning::kGeneric.name);
+}
+
+TEST(TuningRows, HostTripsHaveARowForEveryGpu) {
+  for (const DType type : {DType::f32, DType::f16})
+    for (const int cc : {50, 75, 80, 86, 90, 100, 120}) {
+      const tuning::HostTripRow& row = tuning::host_trip_row(type, cc);
+      EXPECT_EQ(row.type, type);
+      EXPECT_LE(row.min_compute_capability, cc);
+      for (const double x :
+           {row.cpu_gflops_per_core, row.gpu_gflops, row.link_in_gbytes, row.link_out_gbytes, row.staged_call_us})
+        EXPECT_TRUE(std::isfinite(x) && x > 0);
+    }
+  EXPECT_EQ(tuning::host_trip_row(DType::f32, 90).min_compute_capability, 90) << "the most specific one";
+}
+
+}  // namespace
+}  // namespace xgemm::test

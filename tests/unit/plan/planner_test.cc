@@ -1,0 +1,371 @@
+// A walk over thousands of problems on made-up GPUs: every plan is legal, by rules that are written here anew from what
+// a kernel does with its operands; the choice is the best by the planner's own estimates, finite, pure, and `naive`
+// only where it should be.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+
+#include "unit/plan/devices.h"
+#include "unit/plan/problems.h"
+
+namespace xgemm::test {
+namespace {
+
+using kernels::Axis;
+using kernels::Family;
+using kernels::KernelInfo;
+using kernels::TileConfig;
+using plan::Plan;
+using runtime::DeviceInfo;
+
+// ---- Legality, from the addresses ---------------------------------------------------------------------------------
+
+// An operand as kernels index it, op() applied: element (i, j) of entry b is at base + i*row + j*col + b*batch bytes.
+struct Strides {
+  std::uint64_t base;
+  std::int64_t rows, cols, row, col, batch_count, batch;
+};
+
+Strides strides_of(const void* data, bool transposed, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                   std::int64_t batch_stride, const Problem& p) {
+  const std::int64_t size = size_of(p.type);
+  return {reinterpret_cast<std::uintptr_t>(data),
+          rows,
+          cols,
+          (transposed ? ld : 1) * size,
+          (transposed ? 1 : ld) * size,
+          p.batch_count,
+          batch_stride * size};
+}
+
+struct Operands {
+  Strides a, b, c;
+};
+
+Operands operands_of(const Problem& p) {
+  return {strides_of(p.a.data, p.a.op == Op::transpose, p.m, p.k, p.a.ld, p.a.batch_stride, p),
+          strides_of(p.b.data, p.b.op == Op::transpose, p.k, p.n, p.b.ld, p.b.batch_stride, p),
+          strides_of(p.c.data, false, p.m, p.n, p.c.ld, p.c.batch_stride, p)};
+}
+
+// Along `axis` a kernel steps from one vector to the next by whole vectors, across it and from entry to entry by
+// strides. Every vector that has an element inside must begin at a multiple of its size: asynchronous copies fetch
+// partial vectors with the full width and a byte count, so that the edge is no excuse. What matters of the addresses is
+// linear, so that the first and second line and entry stand for all.
+bool loads_are_legal(const Strides& x, Axis axis, int vector, int size) {
+  const std::int64_t extent = axis == Axis::row ? x.rows : x.cols, lines = axis == Axis::row ? x.cols : x.rows;
+  const std::int64_t step = axis == Axis::row ? x.row : x.col, line_step = axis == Axis::row ? x.col : x.row;
+  if (extent > 1 && step != size) return false;  // the axis is not contiguous
+  for (std::int64_t line = 0; line < std::min<std::int64_t>(lines, 2); ++line)
+    for (std::int64_t entry = 0; entry < std::min<std::int64_t>(x.batch_count, 2); ++entry) {
+      const std::uint64_t address = x.base + static_cast<std::uint64_t>(line) * static_cast<std::uint64_t>(line_step) +
+                                    static_cast<std::uint64_t>(entry) * static_cast<std::uint64_t>(x.batch);
+      if (address % static_cast<std::uint64_t>(vector * size) != 0) return false;
+    }
+  return true;
+}
+
+bool is_legal(const TileConfig& c, const Problem& p, const DeviceInfo& device) {
+  const int size = size_of(c.type);
+  const Operands x = operands_of(p);
+  if (c.type != p.type || device.compute_capability < c.min_compute_capability) return false;
+  if (!loads_are_legal(x.c, Axis::row, c.vector, size)) return false;
+  if (!p.reads_inputs() || c.any_strides) return true;
+  return loads_are_legal(x.a, c.a_contiguous, c.vector, size) && loads_are_legal(x.b, c.b_contiguous, c.vector, size);
+}
+
+// ---- The walk -----------------------------------------------------------------------------------------------------
+
+std::string describe(const Problem& p, const DeviceInfo& device) {
+  return to_string(p) + format(" a=%p b=%p c=%p on ", p.a.data, p.b.data, p.c.data) + runtime::to_string(device);
+}
+
+Plan plan_for(const Problem& p, const DeviceInfo& device, std::string_view force = "") {
+  Plan chosen;
+  const Status status = plan::make_plan(p, plan::gather_facts(p), device, force, &chosen);
+  EXPECT_TRUE(status.ok()) << last_error();
+  return chosen;
+}
+
+template <class F>
+void walk(std::uint64_t seed, int count, F&& f) {
+  Random random(seed);
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    const Problem p = random_problem(random);
+    const DeviceInfo& device = fake_devices()[static_cast<std::size_t>(
+        random.integer(0, static_cast<std::int64_t>(fake_devices().size()) - 1))];
+    SCOPED_TRACE("problem " + std::to_string(i) + ": " + describe(p, device));
+    f(p, device);
+  }
+}
+
+TEST(Planner, EveryPlanIsLegal) {
+  walk(11, 20000, [](const Problem& p, const DeviceInfo& device) {
+    const Plan chosen = plan_for(p, device);
+    EXPECT_TRUE(is_legal(kernels::info(chosen.kernel).config, p, device)) << to_string(chosen);
+    EXPECT_FALSE(chosen.forced);
+  });
+}
+
+// Both ways: nothing illegal is offered, and nothing legal is refused. Where no full vector is inside an operand, a
+// kernel that does not copy asynchronously would do with less alignment than is asked for here; so would the planner.
+TEST(Planner, LegalityIsExact) {
+  walk(12, 6000, [](const Problem& p, const DeviceInfo& device) {
+    const plan::ProblemFacts facts = plan::gather_facts(p);
+    for (int i = 0; i < kernels::count(); ++i) {
+      const KernelInfo& kernel = kernels::info(i);
+      const std::string reason = plan::why_not(kernel, p, facts, device);
+      EXPECT_EQ(reason.empty(), is_legal(kernel.config, p, device)) << kernel.name << ": " << reason;
+    }
+  });
+}
+
+TEST(Planner, TheEstimatesAreFiniteAndTheChoiceIsTheLeast) {
+  walk(13, 2000, [](const Problem& p, const DeviceInfo& device) {
+    const Plan chosen = plan_for(p, device);
+    EXPECT_TRUE(std::isfinite(chosen.estimated_us) && chosen.estimated_us > 0) << to_string(chosen);
+    EXPECT_TRUE(chosen.tile_efficiency > 0 && chosen.tile_efficiency <= 1) << to_string(chosen);
+    EXPECT_TRUE(chosen.tiles_m > 0 && chosen.tiles_n > 0 && chosen.ctas > 0 && chosen.waves > 0) << to_string(chosen);
+    for (int i = 0; i < kernels::count(); ++i) {
+      const KernelInfo& kernel = kernels::info(i);
+      if (!is_legal(kernel.config, p, device)) continue;
+      const Plan other = plan_for(p, device, kernel.name);
+      EXPECT_EQ(other.kernel, kernel.id);
+      EXPECT_LE(chosen.estimated_us, other.estimated_us) << to_string(other);
+      EXPECT_TRUE(chosen.estimated_us < other.estimated_us || chosen.kernel <= other.kernel)
+          << "of equals the simpler one";
+    }
+  });
+}
+
+TEST(Planner, CountsItsCtas) {
+  walk(14, 3000, [](const Problem& p, const DeviceInfo& device) {
+    const Plan chosen = plan_for(p, device);
+    const TileConfig& c = kernels::info(chosen.kernel).config;
+    EXPECT_TRUE(static_cast<__int128>(chosen.tiles_m) * c.cta_m >= p.m &&
+                static_cast<__int128>(chosen.tiles_m - 1) * c.cta_m < p.m);
+    EXPECT_TRUE(static_cast<__int128>(chosen.tiles_n) * c.cta_n >= p.n &&
+                static_cast<__int128>(chosen.tiles_n - 1) * c.cta_n < p.n);
+    const __int128 ctas = static_cast<__int128>(chosen.tiles_m) * chosen.tiles_n * p.batch_count;
+    EXPECT_TRUE(ctas >= (__int128{1} << 53) || chosen.ctas == ctas);
+  });
+}
+
+// The same question has the same answer, whatever was asked in between, and the operands' addresses count by their
+// alignment alone.
+TEST(Planner, IsPure) {
+  Random random(15);
+  std::vector<std::pair<Problem, std::string>> first;
+  const DeviceInfo& device = fake_devices()[6];
+  for (int i = 0; i < 500; ++i) {
+    const Problem p = random_problem(random);
+    first.emplace_back(p, to_string(plan_for(p, device)));
+  }
+  for (auto at = first.rbegin(); at != first.rend(); ++at) {
+    EXPECT_EQ(to_string(plan_for(at->first, device)), at->second);
+    Problem moved = at->first;
+    const auto shift = [](const void* x) { return static_cast<const char*>(x) + (1 << 20); };
+    moved.a.data = shift(moved.a.data);
+    moved.b.data = shift(moved.b.data);
+    moved.c.data = const_cast<char*>(shift(moved.c.data));
+    EXPECT_EQ(to_string(plan_for(moved, device)), at->second);
+  }
+}
+
+// Where naive should be. It computes one element of C per thread from global memory: any other kernel reuses what it
+// loads. So it may be chosen only
+//   1. where no other instance is legal (odd alignment under instances with vectors alone, a type that has no other),
+//   or
+//   2. where tiles cannot pay: no legal tile fills at least half of what it computes, or there are too few tiles to
+//      occupy every SM, or too little to sum.
+// Everywhere else - a legal tile more than half full, a CTA for each SM, two slices of K - choosing it is a defect of
+// the rows or of the model. Case 2 leaves the planner free: there the rows decide, either way.
+std::optional<std::string> better_than_naive(const Problem& p, const DeviceInfo& device) {
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    const TileConfig& c = kernel.config;
+    if (kernel.family == Family::naive || !is_legal(c, p, device) || !p.reads_inputs()) continue;
+    const double tiles = std::ceil(double(p.m) / c.cta_m) * std::ceil(double(p.n) / c.cta_n);
+    const double efficiency = double(p.m) * double(p.n) / (tiles * c.cta_m * c.cta_n);
+    if (efficiency > 0.5 && tiles * double(p.batch_count) >= device.sm_count && p.k >= 2 * c.cta_k) return kernel.name;
+  }
+  return {};
+}
+
+bool another_is_legal(const Problem& p, const DeviceInfo& device) {
+  for (int i = 0; i < kernels::count(); ++i)
+    if (kernels::info(i).family != Family::naive && is_legal(kernels::info(i).config, p, device)) return true;
+  return false;
+}
+
+void expect_naive_where_it_should_be(const Problem& p, const DeviceInfo& device) {
+  const Plan chosen = plan_for(p, device);
+  if (kernels::info(chosen.kernel).family == Family::naive) {
+    const std::optional<std::string> better = better_than_naive(p, device);
+    EXPECT_FALSE(better) << *better << " is legal and fills the GPU";
+  } else {
+    EXPECT_TRUE(another_is_legal(p, device));
+  }
+}
+
+TEST(Planner, NaiveOnlyWhereItShouldBe) {
+  walk(16, 10000, expect_naive_where_it_should_be);
+}
+
+// The shapes that people have: squares, projections of a transformer at prefill and decode, odd sizes, thin ones.
+TEST(Planner, NaiveOnlyWhereItShouldBeForCommonShapes) {
+  const std::int64_t shapes[][3] = {{512, 512, 512},    {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096},
+                                    {8192, 8192, 8192}, {1000, 1000, 1000}, {4097, 4095, 4099}, {4096, 512, 4096},
+                                    {14336, 512, 4096}, {4096, 512, 14336}, {6144, 1, 4096},    {4096, 16, 4096},
+                                    {128256, 1, 4096},  {1, 4096, 4096},    {31, 31, 100000},   {100000, 17, 33},
+                                    {64, 64, 64},       {16, 16, 16}};
+  for (const auto& [m, n, k] : shapes)
+    for (const char transa : {'N', 'T'})
+      for (const char transb : {'N', 'T'})
+        for (const DType type : {DType::f32, DType::f16})
+          for (const DeviceInfo& device : fake_devices())
+            for (const std::int64_t odd : {0, 1}) {
+              const Problem p = make_problem(type, transa, transb, m, n, k, {odd, odd, odd, odd, odd, odd});
+              SCOPED_TRACE(describe(p, device));
+              expect_naive_where_it_should_be(p, device);
+              if (HasFailure()) return;
+            }
+}
+
+// ---- Extremes -----------------------------------------------------------------------------------------------------
+
+TEST(Planner, HugeExtentsDoNotOverflow) {
+  const std::int64_t huge[] = {
+      1, 33, std::int64_t{1} << 31, std::int64_t{1} << 40, (std::int64_t{1} << 40) + 1, (std::int64_t{1} << 60) - 1};
+  int seen = 0;
+  for (const DType type : {DType::f32, DType::f16})
+    for (const std::int64_t m : huge)
+      for (const std::int64_t n : huge)
+        for (const std::int64_t k : huge)
+          for (const std::int64_t batch : {std::int64_t{1}, std::int64_t{1} << 20}) {
+            Problem p = make_problem(type, 'N', 'T', m, n, k, {}, batch);
+            p.a.ld = p.a_rows(), p.b.ld = p.b_rows(), p.c.ld = m;
+            // Products in 128 bits: strides that do not fit 64 are not made.
+            const __int128 reach = static_cast<__int128>(m) * n;
+            if (batch > 1) {
+              if (reach > (std::int64_t{1} << 40) || static_cast<__int128>(m) * k > (std::int64_t{1} << 40) ||
+                  static_cast<__int128>(n) * k > (std::int64_t{1} << 40))
+                continue;
+              p.a.batch_stride = m * k, p.b.batch_stride = n * k, p.c.batch_stride = m * n;
+            }
+            if (!passes_checks(p)) continue;
+            ++seen;
+            for (const DeviceInfo& device : fake_devices()) {
+              SCOPED_TRACE(describe(p, device));
+              const Plan chosen = plan_for(p, device);
+              EXPECT_TRUE(std::isfinite(chosen.estimated_us) && chosen.estimated_us > 0);
+              EXPECT_TRUE(chosen.ctas > 0 && chosen.waves > 0 && chosen.tiles_m > 0 && chosen.tiles_n > 0);
+              EXPECT_FALSE(plan::explain_candidates(p, plan::gather_facts(p), device).empty());
+            }
+          }
+  EXPECT_GT(seen, 60);
+}
+
+TEST(Planner, MoreWorkIsNeverEstimatedFaster) {
+  for (const DeviceInfo& device : fake_devices())
+    for (int i = 0; i < kernels::count(); ++i) {
+      const KernelInfo& kernel = kernels::info(i);
+      if (device.compute_capability < kernel.config.min_compute_capability) continue;
+      double last = 0;
+      for (std::int64_t size = 32; size <= 16384; size *= 2) {
+        const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
+        const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
+        const double now =
+            plan_for(make_problem(kernel.config.type, transa, transb, size, size, size), device, kernel.name)
+                .estimated_us;
+        EXPECT_GE(now, last) << kernel.name << " at " << size << " on " << device.name;
+        last = now;
+      }
+    }
+}
+
+// ---- Facts --------------------------------------------------------------------------------------------------------
+
+TEST(PlannerFacts, OperandsAreSeenWithTheirFlagsApplied) {
+  const Problem p = make_problem(DType::f16, 'T', 'N', 5, 7, 9);
+  const plan::ProblemFacts f = plan::gather_facts(p);
+  EXPECT_EQ(f.a.rows, 5);
+  EXPECT_EQ(f.a.cols, 9);
+  EXPECT_EQ(f.a.row_stride, p.a.ld);
+  EXPECT_EQ(f.a.col_stride, 1);
+  EXPECT_EQ(f.a_facts.contiguous, Axis::col);
+  EXPECT_EQ(f.b.rows, 9);
+  EXPECT_EQ(f.b.cols, 7);
+  EXPECT_EQ(f.b.row_stride, 1);
+  EXPECT_EQ(f.b.col_stride, p.b.ld);
+  EXPECT_EQ(f.c.rows, 5);
+  EXPECT_EQ(f.c.cols, 7);
+  EXPECT_EQ(f.a.element_bytes, 2);
+}
+
+TEST(PlannerFacts, DivisibilityIsOfPointerLeadingDimensionAndBatchStrideTogether) {
+  const auto a_divisibility = [](const Alignment& at, std::int64_t batch = 1) {
+    return plan::gather_facts(make_problem(DType::f32, 'N', 'N', 64, 64, 64, at, batch)).a_facts.divisibility;
+  };
+  EXPECT_EQ(a_divisibility({}), 128);
+  EXPECT_EQ(a_divisibility({.a = 1}), 4);
+  EXPECT_EQ(a_divisibility({.a = 4}), 16);
+  EXPECT_EQ(a_divisibility({.lda = 2}), 8);
+  EXPECT_EQ(a_divisibility({.a = 4, .lda = 2}), 8);
+  EXPECT_EQ(a_divisibility({.stride = 1}, 2), 4);
+  EXPECT_EQ(a_divisibility({.stride = 1}, 1), 128) << "one product takes no step along the batch";
+}
+
+// Degenerate operands, each the least aligned that it can be without forbidding a kernel that is legal.
+TEST(PlannerFacts, DegenerateOperands) {
+  // m = 1: op(A) is a row, its elements lda apart; C is a row too.
+  Problem p = make_problem(DType::f32, 'N', 'N', 1, 64, 64, {.lda = 3});
+  plan::ProblemFacts f = plan::gather_facts(p);
+  EXPECT_EQ(f.a_facts.contiguity[0], 1);
+  EXPECT_EQ(f.a_facts.contiguity[1], 1);
+  EXPECT_EQ(f.a_facts.divisibility, 4);
+  // The same with lda = 1: the row is contiguous after all.
+  p.a.ld = 1;
+  f = plan::gather_facts(p);
+  EXPECT_EQ(f.a_facts.contiguous, Axis::col);
+  EXPECT_EQ(f.a_facts.contiguity[1], 64);
+  // k = 1: op(A) is one column: its leading dimension is never stepped by.
+  p = make_problem(DType::f32, 'N', 'N', 64, 64, 1, {.lda = 1});
+  f = plan::gather_facts(p);
+  EXPECT_EQ(f.a_facts.contiguous, Axis::row);
+  EXPECT_EQ(f.a_facts.divisibility, 128);
+  EXPECT_EQ(f.a_facts.contiguity[0], 64);
+  // n = 1: so is C.
+  p = make_problem(DType::f32, 'N', 'N', 64, 1, 64, {.ldc = 1});
+  EXPECT_EQ(plan::gather_facts(p).c_facts.divisibility, 128);
+  // All of them 1.
+  p = make_problem(DType::f16, 'T', 'T', 1, 1, 1, {1, 1, 1, 1, 1, 1});
+  f = plan::gather_facts(p);
+  EXPECT_EQ(f.a_facts.divisibility, 2);
+  EXPECT_EQ(f.c_facts.extent[0], 1);
+}
+
+// A column that an instance walks as if it were a row of a transposed matrix: legal one element at a time only, since
+// the lines, one element each, lie an element apart. The operand's own facts speak of its other axis.
+TEST(PlannerFacts, VectorsAcrossTheContiguousAxisAreNotLegal) {
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    const TileConfig& c = kernel.config;
+    if (c.vector == 1) continue;
+    const char across_a = c.a_contiguous == Axis::row ? 'T' : 'N', along_b = c.b_contiguous == Axis::row ? 'N' : 'T';
+    // op(A) has one element along the axis that the instance walks, and many next to each other along the other.
+    Problem p = c.a_contiguous == Axis::row ? make_problem(c.type, across_a, along_b, 1, 256, 256)
+                                            : make_problem(c.type, across_a, along_b, 256, 256, 1);
+    const plan::ProblemFacts f = plan::gather_facts(p);
+    EXPECT_EQ(f.a_facts.divisibility, 128);
+    EXPECT_NE(plan::why_not(kernel, p, f, fake_devices()[6]), "") << kernel.name;
+  }
+}
+
+}  // namespace
+}  // namespace xgemm::test
