@@ -30,28 +30,42 @@ bool walks(const StridedOperand& x, layout::Axis axis) {
   return x.stride(axis) == 1 || x.extent(axis) <= 1;
 }
 
-bool aligned(const layout::OperandFacts& facts, const TileConfig& config) {
-  return facts.divisibility >= config.vector * size_of(config.type);
+// Bytes that divide the address of every vector along an axis. The facts' divisibility speaks of the operand's own
+// contiguous axis; where an instance walks the other one (which has one element: see walks), the contiguous axis is
+// what it steps from line to line by.
+int divisibility_along(const StridedOperand& x, layout::Axis axis) {
+  const layout::Axis line = layout::other(axis);
+  std::uint64_t steps = x.address;
+  const auto add_step = [&](std::int64_t stride) {
+    steps |= static_cast<std::uint64_t>(stride) * static_cast<std::uint64_t>(x.element_bytes);
+  };
+  if (x.extent(line) > 1) add_step(x.stride(line));
+  if (x.batch_count > 1) add_step(x.batch_stride);
+  return layout::detail::power_of_two_divisor(steps);
+}
+
+bool aligned(const StridedOperand& x, layout::Axis axis, const TileConfig& config) {
+  return divisibility_along(x, axis) >= config.vector * size_of(config.type);
 }
 
 Obstacle obstacle(const TileConfig& c, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
   if (c.type != p.type) return Obstacle::type;
   if (device.compute_capability < c.min_compute_capability) return Obstacle::architecture;
-  if (!aligned(facts.c_facts, c)) return Obstacle::alignment_c;
+  if (!aligned(facts.c, Axis::row, c)) return Obstacle::alignment_c;
   if (!p.reads_inputs()) return Obstacle::none;
   if (!c.any_strides) {
     if (!walks(facts.a, c.a_contiguous)) return Obstacle::axis_a;
     if (!walks(facts.b, c.b_contiguous)) return Obstacle::axis_b;
   }
-  if (!aligned(facts.a_facts, c)) return Obstacle::alignment_a;
-  if (!aligned(facts.b_facts, c)) return Obstacle::alignment_b;
+  if (!aligned(facts.a, c.a_contiguous, c)) return Obstacle::alignment_a;
+  if (!aligned(facts.b, c.b_contiguous, c)) return Obstacle::alignment_b;
   return Obstacle::none;
 }
 
-std::string alignment_text(const char* name, const TileConfig& c, const layout::OperandFacts& facts) {
+std::string alignment_text(const char* name, const TileConfig& c, const StridedOperand& x, layout::Axis axis) {
   return format(
       "it needs the pointer, leading dimension and batch stride of %s to be multiples of %d bytes, and they are of %d",
-      name, c.vector * size_of(c.type), facts.divisibility);
+      name, c.vector * size_of(c.type), divisibility_along(x, axis));
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
@@ -90,13 +104,14 @@ Plan estimate(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
 
 std::string not_usable_text(std::string_view force, const Problem& p, const ProblemFacts& facts,
                             const DeviceInfo& device) {
-  std::string text = "XGEMM_FORCE_KERNEL=" + std::string(force) + " cannot serve this call";
+  std::string reasons;
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     if (kernels::matches(kernel, force) && (kernel.config.type == p.type || force == kernel.name))
-      text += format("; %s: %s", kernel.name, why_not(kernel, p, facts, device).c_str());
+      reasons += format("; %s: %s", kernel.name, why_not(kernel, p, facts, device).c_str());
   }
-  return text;
+  if (reasons.empty()) reasons = format("; this build has no such kernel for %s", name_of(p.type));
+  return "XGEMM_FORCE_KERNEL=" + std::string(force) + " cannot serve this call" + reasons;
 }
 
 }  // namespace
@@ -127,11 +142,11 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
     case Obstacle::axis_b:
       return format("it is for transb = %s", c.b_contiguous == Axis::row ? "N" : "T");
     case Obstacle::alignment_a:
-      return alignment_text("A", c, facts.a_facts);
+      return alignment_text("A", c, facts.a, c.a_contiguous);
     case Obstacle::alignment_b:
-      return alignment_text("B", c, facts.b_facts);
+      return alignment_text("B", c, facts.b, c.b_contiguous);
     case Obstacle::alignment_c:
-      return alignment_text("C", c, facts.c_facts);
+      return alignment_text("C", c, facts.c, Axis::row);
   }
   return "?";
 }

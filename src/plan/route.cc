@@ -105,6 +105,8 @@ Route choose_route(const Problem& problem, const Placement& placement, const run
                         "scalars were said to be on the device, but alpha or beta points to host memory");
     if (any_host)
       return unservable(XGEMM_UNSUPPORTED, "scalars on the device need A, B and C in device or managed memory");
+    if (!served)  // managed memory is in the CPU's reach, but the values are not known before the work runs
+      return unservable(XGEMM_NO_DEVICE, "scalars on the device, but libxgemm has no GPU that it can use");
   }
   if (on_device && !served) {
     return unservable(XGEMM_NO_DEVICE,
@@ -119,10 +121,10 @@ Route choose_route(const Problem& problem, const Placement& placement, const run
   }
   if (!served || !wants_device(problem, placement)) {
     r.kind = RouteKind::cpu;
-    r.reason = device != nullptr ? "host operands, and no kernel in this build serves the GPU"
-               : problem.flops() < tuning::kMinFlopsForDevice || !problem.reads_inputs()
+    r.reason = !wants_device(problem, placement)
                    ? "host operands, and the product is too small to repay a trip to any GPU"
-                   : "host operands, and libxgemm has no GPU to use";
+               : device != nullptr ? "host operands, and no kernel in this build serves the GPU"
+                                   : "host operands, and libxgemm has no GPU to use";
     return r;
   }
   return host_or_staged(problem, *device);
