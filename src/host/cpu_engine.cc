@@ -179,7 +179,7 @@ Status cpu_gemm(const Problem& p) {
 }
 
 std::string cpu_engine_name() {
-  return cpu_blas().name;
+  return engine().name;
 }
 
 std::string cpu_engine_description() {

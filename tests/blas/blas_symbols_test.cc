@@ -1,0 +1,397 @@
+// The BLAS symbols of libxgemm.so, from a program that brings its own xerbla_ and cblas_xerbla: results against the
+// fp64 oracle, error numbers in the reference's order, null pointers, threads.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/oracle.h"
+#include "xgemm.h"
+#include "xgemm_blas.h"
+
+namespace {
+
+struct Reported {
+  std::string name;
+  std::int64_t number = 0;
+  int count = 0;
+  bool row_major = false;
+};
+thread_local Reported reported;
+
+}  // namespace
+
+// The program's own handlers, as the netlib testers have them.
+extern "C" {
+__attribute__((visibility("default"))) int RowMajorStrg = 0;
+
+__attribute__((visibility("default"))) void xerbla_(const char* name, const int* number, std::size_t length) {
+  reported = {std::string(name, length), *number, reported.count + 1, false};
+}
+
+__attribute__((visibility("default"))) void cblas_xerbla(int number, const char* routine, const char* form, ...) {
+  va_list values;
+  va_start(values, form);
+  char text[200];
+  std::vsnprintf(text, sizeof text, form, values);
+  va_end(values);
+  reported = {routine, number, reported.count + 1, RowMajorStrg != 0};
+}
+}
+
+namespace {
+
+using namespace xgemm;
+using test::Half;
+
+// ---- Every symbol behind one interface, with the sizes of the widest
+// -------------------------------------------------
+
+enum class Style { fortran, cblas };
+
+struct Call {
+  int layout = CblasColMajor;
+  int transa = 'N', transb = 'N';  // characters, or CBLAS's numbers
+  std::int64_t m = 0, n = 0, k = 0;
+  double alpha = 1;
+  const void* a = nullptr;
+  std::int64_t lda = 1;
+  const void* b = nullptr;
+  std::int64_t ldb = 1;
+  double beta = 0;
+  void* c = nullptr;
+  std::int64_t ldc = 1;
+};
+
+struct Symbol {
+  const char* symbol;
+  const char* name;  // what the handler is told
+  Style style;
+  bool half;
+  void (*run)(const Call&);
+};
+
+template <class Int, class T, auto function>
+void run_fortran(const Call& call) {
+  const char transa = static_cast<char>(call.transa), transb = static_cast<char>(call.transb);
+  const Int m = static_cast<Int>(call.m), n = static_cast<Int>(call.n), k = static_cast<Int>(call.k);
+  const Int lda = static_cast<Int>(call.lda), ldb = static_cast<Int>(call.ldb), ldc = static_cast<Int>(call.ldc);
+  const T alpha = test::from_double<T>(call.alpha), beta = test::from_double<T>(call.beta);
+  function(&transa, &transb, &m, &n, &k, &alpha, static_cast<const T*>(call.a), &lda, static_cast<const T*>(call.b),
+           &ldb, &beta, static_cast<T*>(call.c), &ldc);
+}
+
+template <class Int, class T, auto function>
+void run_cblas(const Call& call) {
+  function(call.layout, call.transa, call.transb, static_cast<Int>(call.m), static_cast<Int>(call.n),
+           static_cast<Int>(call.k), test::from_double<T>(call.alpha), static_cast<const T*>(call.a),
+           static_cast<Int>(call.lda), static_cast<const T*>(call.b), static_cast<Int>(call.ldb),
+           test::from_double<T>(call.beta), static_cast<T*>(call.c), static_cast<Int>(call.ldc));
+}
+
+const Symbol kSymbols[] = {
+    {"sgemm_", "SGEMM ", Style::fortran, false, run_fortran<int, float, sgemm_>},
+    {"sgemm_64_", "SGEMM ", Style::fortran, false, run_fortran<std::int64_t, float, sgemm_64_>},
+    {"hgemm_", "HGEMM ", Style::fortran, true, run_fortran<int, Half, hgemm_>},
+    {"cblas_sgemm", "cblas_sgemm", Style::cblas, false, run_cblas<int, float, cblas_sgemm>},
+    {"cblas_sgemm_64", "cblas_sgemm", Style::cblas, false, run_cblas<std::int64_t, float, cblas_sgemm_64>},
+    {"cblas_hgemm", "cblas_hgemm", Style::cblas, true, run_cblas<int, Half, cblas_hgemm>},
+};
+
+class BlasSymbol : public testing::TestWithParam<Symbol> {
+ protected:
+  void SetUp() override { reported = {}; }
+};
+
+std::string symbol_name(const testing::TestParamInfo<Symbol>& info) {
+  return info.param.symbol;
+}
+INSTANTIATE_TEST_SUITE_P(All, BlasSymbol, testing::ValuesIn(kSymbols), symbol_name);
+
+int cblas_flag(char flag) {
+  return flag == 'N' || flag == 'n' ? CblasNoTrans : flag == 'T' || flag == 't' ? CblasTrans : CblasConjTrans;
+}
+
+// ---- Results
+// ---------------------------------------------------------------------------------------------------------
+
+// A row-major product is the column-major one of the transposed matrices: the case is made for the latter.
+template <class T>
+void check_product(const Symbol& symbol, bool row_major, char transa, char transb, int m, int n, int k, float alpha,
+                   float beta, int ld_pad) {
+  test::Case<T> c(row_major ? transb : transa, row_major ? transa : transb, row_major ? n : m, row_major ? m : n, k,
+                  alpha, beta, ld_pad);
+  const auto& a = row_major ? c.b : c.a;
+  const auto& b = row_major ? c.a : c.b;
+  Call call = {row_major ? CblasRowMajor : CblasColMajor,
+               transa,
+               transb,
+               m,
+               n,
+               k,
+               alpha,
+               a.data(),
+               a.ld(),
+               b.data(),
+               b.ld(),
+               beta,
+               c.c.data(),
+               c.c.ld()};
+  if (symbol.style == Style::cblas) call.transa = cblas_flag(transa), call.transb = cblas_flag(transb);
+  symbol.run(call);
+  ASSERT_EQ(reported.count, 0) << reported.name << ' ' << reported.number;
+  const test::Verdict verdict = c.check();
+  ASSERT_TRUE(verdict.ok) << symbol.symbol << (row_major ? " row-major: " : ": ") << verdict.message;
+}
+
+TEST_P(BlasSymbol, ProductsWithAllFlagsLayoutsAndScalars) {
+  const Symbol& symbol = GetParam();
+  for (const bool row_major : {false, true}) {
+    if (row_major && symbol.style == Style::fortran) continue;
+    for (const char transa : {'N', 'T', 'C', 'n', 't', 'c'})
+      for (const char transb : {'N', 'T', 'C'})
+        for (const int m : {0, 1, 7, 31})
+          for (const int n : {0, 1, 8, 33})
+            for (const int k : {0, 1, 16, 65})
+              // Scalars that fp16 holds exactly.
+              for (const float alpha : {0.0f, 1.0f, -0.75f})
+                for (const float beta : {0.0f, 1.0f, 1.25f}) {
+                  if (symbol.half)
+                    check_product<Half>(symbol, row_major, transa, transb, m, n, k, alpha, beta, (m + n + k) % 4);
+                  else
+                    check_product<float>(symbol, row_major, transa, transb, m, n, k, alpha, beta, (m + n + k) % 4);
+                  if (HasFatalFailure()) return;
+                }
+  }
+}
+
+TEST_P(BlasSymbol, LargerProducts) {
+  const Symbol& symbol = GetParam();
+  const bool row_major = symbol.style == Style::cblas;
+  for (const auto& [m, n, k] : {std::array{200, 130, 700}, {1, 1100, 40}, {1100, 1, 40}, {3, 5, 5000}}) {
+    if (symbol.half)
+      check_product<Half>(symbol, row_major, 'N', 'T', m, n, k, 1.0f, 0.5f, 3);
+    else
+      check_product<float>(symbol, row_major, 'N', 'T', m, n, k, 1.0f, 0.5f, 3);
+  }
+}
+
+// ---- Error numbers
+// ---------------------------------------------------------------------------------------------------
+
+struct Wrong {
+  const char* what;
+  std::int64_t number;  // that the handler gets, in the numbering of sgemm_; cblas_xerbla gets one more
+  int row_major;        // 1: for a row-major call
+  std::int64_t m, n, k, lda, ldb, ldc;
+  char transa = 'N', transb = 'N';
+};
+
+// In row major the handler gets the number that the argument has in the column-major call of the swapped matrices, and
+// finds RowMajorStrg set: m and n, lda and ldb change places, in the numbers and in the order of the checks.
+const Wrong kWrong[] = {
+    {"m", 3, 0, -1, 2, 2, 2, 2, 2},
+    {"n", 4, 0, 2, -1, 2, 2, 2, 2},
+    {"k", 5, 0, 2, 2, -1, 2, 2, 2},
+    {"lda, N", 8, 0, 3, 2, 2, 2, 2, 3},
+    {"lda, T", 8, 0, 2, 2, 3, 2, 3, 2, 'T', 'N'},
+    {"lda = 0 although A is empty", 8, 0, 0, 0, 0, 0, 1, 1},
+    {"ldb, N", 10, 0, 2, 2, 3, 2, 2, 2},
+    {"ldb, T", 10, 0, 2, 3, 2, 2, 2, 2, 'N', 'T'},
+    {"ldb = 0", 10, 0, 0, 0, 0, 1, 0, 1},
+    {"ldc", 13, 0, 3, 2, 2, 3, 2, 2},
+    {"ldc = 0", 13, 0, 0, 0, 0, 1, 1, 0},
+    {"m before n", 3, 0, -1, -1, -1, 0, 0, 0},
+    {"n before k", 4, 0, 1, -1, -1, 0, 0, 0},
+    {"k before ld", 5, 0, 1, 1, -1, 0, 0, 0},
+    {"lda before ldb", 8, 0, 1, 1, 1, 0, 0, 0},
+    {"ldb before ldc", 10, 0, 1, 1, 1, 1, 0, 0},
+    {"checks before the quick return", 13, 0, 5, 0, 0, 5, 1, 4},
+
+    {"row-major m", 4, 1, -1, 2, 2, 2, 2, 2},
+    {"row-major n", 3, 1, 2, -1, 2, 2, 2, 2},
+    {"row-major k", 5, 1, 2, 2, -1, 2, 2, 2},
+    {"row-major lda, N", 10, 1, 2, 2, 3, 2, 2, 2},
+    {"row-major lda, T", 10, 1, 3, 2, 2, 2, 2, 2, 'T', 'N'},
+    {"row-major ldb, N", 8, 1, 2, 3, 2, 2, 2, 3},
+    {"row-major ldb, T", 8, 1, 2, 2, 3, 3, 2, 2, 'N', 'T'},
+    {"row-major ldc", 13, 1, 2, 3, 2, 2, 3, 2},
+    {"row-major n before m", 3, 1, -1, -1, -1, 0, 0, 0},
+    {"row-major m before k", 4, 1, -1, 1, -1, 0, 0, 0},
+    {"row-major ldb before lda", 8, 1, 1, 1, 1, 0, 0, 0},
+    {"row-major lda before ldc", 10, 1, 1, 1, 1, 0, 1, 0},
+};
+
+TEST_P(BlasSymbol, IllegalArgumentsReachTheHandlerAndNothingIsWritten) {
+  const Symbol& symbol = GetParam();
+  const bool cblas = symbol.style == Style::cblas;
+  std::vector<float> storage(64, 42.0f);
+  for (const Wrong& wrong : kWrong) {
+    if (wrong.row_major && !cblas) continue;
+    SCOPED_TRACE(wrong.what);
+    reported = {};
+    Call call = {wrong.row_major ? CblasRowMajor : CblasColMajor,
+                 wrong.transa,
+                 wrong.transb,
+                 wrong.m,
+                 wrong.n,
+                 wrong.k,
+                 1,
+                 storage.data(),
+                 wrong.lda,
+                 storage.data(),
+                 wrong.ldb,
+                 0,
+                 storage.data(),
+                 wrong.ldc};
+    if (cblas) call.transa = cblas_flag(wrong.transa), call.transb = cblas_flag(wrong.transb);
+    symbol.run(call);
+    EXPECT_EQ(reported.count, 1);
+    EXPECT_EQ(reported.name, symbol.name);
+    EXPECT_EQ(reported.number, wrong.number + (cblas ? 1 : 0));
+    EXPECT_EQ(reported.row_major, wrong.row_major != 0);
+    EXPECT_EQ(RowMajorStrg, 0);
+    EXPECT_STRNE(xgemm_last_error(), "");
+  }
+  for (const float value : storage) EXPECT_EQ(value, 42.0f);
+}
+
+TEST_P(BlasSymbol, IllegalFlags) {
+  const Symbol& symbol = GetParam();
+  float value = 1;
+  const auto number_for = [&](int layout, int transa, int transb, std::int64_t m) {
+    reported = {};
+    symbol.run({layout, transa, transb, m, 1, 1, 1, &value, 1, &value, 1, 0, &value, 1});
+    return reported.number;
+  };
+  if (symbol.style == Style::fortran) {
+    for (const char flag : {'X', '\0', ' ', 'M', 'O', '1'}) {
+      EXPECT_EQ(number_for(0, flag, 'N', -1), 1) << flag;
+      EXPECT_EQ(number_for(0, 'T', flag, -1), 2) << flag;
+    }
+    EXPECT_EQ(number_for(0, '?', '?', 1), 1);
+  } else {
+    for (const int layout : {CblasColMajor, CblasRowMajor})
+      for (const int flag : {0, 110, 114, -1, int{'N'}, int{'T'}}) {
+        EXPECT_EQ(number_for(layout, flag, CblasTrans, -1), 2) << flag;
+        EXPECT_EQ(number_for(layout, CblasNoTrans, flag, -1), 3) << flag;
+        EXPECT_EQ(number_for(layout, flag, flag, -1), 2) << flag;
+      }
+    for (const int layout : {0, 100, 103, -1, int{'C'}}) EXPECT_EQ(number_for(layout, 0, 0, -1), 1) << layout;
+  }
+  EXPECT_EQ(value, 1);
+}
+
+TEST_P(BlasSymbol, NullPointersThatWouldBeUsedAreIllegal) {
+  const Symbol& symbol = GetParam();
+  const bool cblas = symbol.style == Style::cblas;
+  const int none = cblas ? int{CblasNoTrans} : int{'N'};
+  float memory[4] = {};
+  const auto number_for = [&](std::int64_t m, std::int64_t k, double alpha, const void* a, const void* b, double beta,
+                              void* c) {
+    reported = {};
+    symbol.run({CblasColMajor, none, none, m, 1, k, alpha, a, 1, b, 1, beta, c, 1});
+    return reported.count == 0 ? 0 : reported.number - (cblas ? 1 : 0);
+  };
+  EXPECT_EQ(number_for(1, 1, 1, nullptr, memory, 0, memory), 7);
+  EXPECT_EQ(number_for(1, 1, 1, memory, nullptr, 0, memory), 9);
+  EXPECT_EQ(number_for(1, 1, 1, memory, memory, 0, nullptr), 12);
+  EXPECT_EQ(number_for(1, 1, 0, nullptr, nullptr, 0, memory), 0);   // alpha = 0 reads neither
+  EXPECT_EQ(number_for(1, 0, 1, nullptr, nullptr, 0, memory), 0);   // nor does k = 0
+  EXPECT_EQ(number_for(0, 1, 1, nullptr, nullptr, 0, nullptr), 0);  // nothing at all
+}
+
+TEST(BlasFortran, NullScalarsAndSizesAreIllegal) {
+  reported = {};
+  const int one = 1;
+  const float x = 1;
+  float y = 1;
+  sgemm_(nullptr, "N", &one, &one, &one, &x, &x, &one, &x, &one, &x, &y, &one);
+  EXPECT_EQ(reported.number, 1);
+  sgemm_("N", "N", &one, &one, nullptr, &x, &x, &one, &x, &one, &x, &y, &one);
+  EXPECT_EQ(reported.number, 5);
+  sgemm_("N", "N", &one, &one, &one, nullptr, &x, &one, &x, &one, &x, &y, &one);
+  EXPECT_EQ(reported.number, 6);
+  sgemm_("N", "N", &one, &one, &one, &x, &x, &one, &x, &one, nullptr, &y, &one);
+  EXPECT_EQ(reported.number, 11);
+  EXPECT_EQ(y, 1);
+}
+
+TEST(BlasFortran, HiddenLengthsDoNoHarm) {
+  // As a Fortran compiler calls it.
+  const auto with_lengths =
+      reinterpret_cast<void (*)(const char*, const char*, const int*, const int*, const int*, const float*,
+                                const float*, const int*, const float*, const int*, const float*, float*, const int*,
+                                std::size_t, std::size_t)>(reinterpret_cast<void*>(sgemm_));
+  const int one = 1;
+  const float two = 2, zero = 0;
+  float c = std::numeric_limits<float>::quiet_NaN();
+  with_lengths("Transposed", "No", &one, &one, &one, &two, &two, &one, &two, &one, &zero, &c, &one, 10, 2);
+  EXPECT_EQ(c, 8);
+}
+
+TEST(Blas64, SizesPastIntAreNotCutOff) {
+  reported = {};
+  const std::int64_t past = (std::int64_t{1} << 32) + 1, one = 1;
+  const float x = 1;
+  float y = 1;
+  // Cut to 32 bits, ldc would be legal and m would be 1.
+  sgemm_64_("N", "N", &past, &one, &one, &x, &x, &past, &x, &one, &x, &y, &one);
+  EXPECT_EQ(reported.number, 13);
+  cblas_sgemm_64(CblasColMajor, CblasNoTrans, CblasNoTrans, one, one, past, 1, &x, one, &x, one, 0, &y, one);
+  EXPECT_EQ(reported.number, 11);
+  EXPECT_EQ(y, 1);
+}
+
+// ---- Threads
+// ---------------------------------------------------------------------------------------------------------
+
+TEST(BlasThreads, ThreadsAndContextsDoNotDisturbEachOther) {
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([t, &failures] {
+      xgemm_context* context = nullptr;
+      if (xgemm_create(&context) != 0) ++failures;
+      for (int round = 0; round < 20; ++round) {
+        const int m = 20 + 7 * t, n = 33 + round, k = 40 + t;
+        test::Case<float> s('N', 'T', m, n, k, 1.0f, 0.5f, t, static_cast<std::uint64_t>(t * 100 + round));
+        const int lda = static_cast<int>(s.a.ld()), ldb = static_cast<int>(s.b.ld()), ldc = static_cast<int>(s.c.ld());
+        const float alpha = 1.0f, beta = 0.5f;
+        sgemm_("N", "T", &m, &n, &k, &alpha, s.a.data(), &lda, s.b.data(), &ldb, &beta, s.c.data(), &ldc);
+        if (!s.check()) ++failures;
+
+        test::Case<Half> h('T', 'N', m, n, k, 1.0f, 0.0f, t, static_cast<std::uint64_t>(t * 100 + round));
+        xgemm_args args = XGEMM_ARGS_INIT;
+        args.type = XGEMM_F16;
+        args.transa = 'T';
+        args.m = m, args.n = n, args.k = k;
+        args.a = h.a.data(), args.lda = h.a.ld();
+        args.b = h.b.data(), args.ldb = h.b.ld();
+        args.c = h.c.data(), args.ldc = h.c.ld();
+        if (xgemm_gemm(context, &args) != 0 || !h.check()) ++failures;
+
+        // An error here is this thread's alone.
+        reported = {};
+        const int wrong = -t - 1;
+        sgemm_("N", "T", &wrong, &n, &k, &alpha, nullptr, &lda, nullptr, &ldb, &beta, nullptr, &ldc);
+        if (reported.number != 3 || std::string(xgemm_last_error()).find(std::to_string(wrong)) == std::string::npos)
+          ++failures;
+      }
+      if (xgemm_destroy(context) != 0) ++failures;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+}
+
+}  // namespace
