@@ -26,11 +26,13 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device) {
   p.batch_count = args.batch_count;
   p.alpha = to_scalar(args.alpha, scalars_on_device, 1.0f);
   p.beta = to_scalar(args.beta, scalars_on_device, 0.0f);
-  // The strides of a single product are unchecked and mean nothing.
+  // The strides of a single product are unchecked and mean nothing: no pointer may be stepped by them.
   const bool batched = args.batch_count > 1;
   p.a = {args.a, to_op(args.transa), args.lda, batched ? args.stride_a : 0};
   p.b = {args.b, to_op(args.transb), args.ldb, batched ? args.stride_b : 0};
   p.c = {args.c, args.ldc, batched ? args.stride_c : 0};
+  // Nor by those of operands that are not read and may be null.
+  if (!p.reads_inputs()) p.a.batch_stride = p.b.batch_stride = 0;
   if (args.layout == XGEMM_ROW_MAJOR) {
     std::swap(p.a, p.b);
     std::swap(p.m, p.n);

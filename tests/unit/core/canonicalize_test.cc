@@ -168,5 +168,24 @@ TEST(Canonicalize, OneProductHasNoBatchStrides) {
   }
 }
 
+TEST(Canonicalize, OperandsThatAreNotReadHaveNoBatchStrides) {
+  const float zero = 0.0f;
+  for (const bool by_alpha : {false, true}) {
+    xgemm_args args = legal_args();
+    if (by_alpha)
+      args.alpha = &zero;
+    else
+      args.k = 0;
+    args.a = args.b = nullptr;
+    args.batch_count = 3;
+    args.stride_a = args.stride_b = INT64_MAX;
+    args.stride_c = 500;
+    const Problem p = canonicalize(args, false);
+    EXPECT_EQ(p.a.batch_stride, 0);
+    EXPECT_EQ(p.b.batch_stride, 0);
+    EXPECT_EQ(p.c.batch_stride, 500);
+  }
+}
+
 }  // namespace
 }  // namespace xgemm::test

@@ -33,7 +33,7 @@ bool can_serve(const KernelInfo& kernel, const Problem& p, const DeviceInfo& dev
 // Each instance where it can serve, and where it cannot.
 TEST(Force, ByInstance) {
   Random random(21);
-  for (int n = 0; n < 2000 && !HasFailure(); ++n) {
+  for (int n = 0; n < 300 && !HasFailure(); ++n) {
     const Problem p = random_problem(random);
     const DeviceInfo& device = fake_devices()[static_cast<std::size_t>(n) % fake_devices().size()];
     for (int i = 0; i < kernels::count(); ++i) {
@@ -58,7 +58,7 @@ TEST(Force, ByFamilyTakesItsBestInstance) {
   std::set<kernels::Family> families;
   for (int i = 0; i < kernels::count(); ++i) families.insert(kernels::info(i).family);
   Random random(22);
-  for (int n = 0; n < 2000 && !HasFailure(); ++n) {
+  for (int n = 0; n < 300 && !HasFailure(); ++n) {
     const Problem p = random_problem(random);
     const DeviceInfo& device = fake_devices()[static_cast<std::size_t>(n) % fake_devices().size()];
     for (const kernels::Family family : families) {
@@ -170,7 +170,7 @@ TEST(Force, AnUnknownNameHasAReasonToo) {
 
 TEST(Force, CandidatesAreExplained) {
   Random random(23);
-  for (int n = 0; n < 200; ++n) {
+  for (int n = 0; n < 100; ++n) {
     const Problem p = random_problem(random);
     const std::string text = plan::explain_candidates(p, plan::gather_facts(p), h200());
     for (int i = 0; i < kernels::count(); ++i) {
