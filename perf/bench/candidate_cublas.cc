@@ -1,0 +1,239 @@
+// cuBLAS as a candidate, opened at run time. Its prototypes are written down here from its public documentation, so
+// that building needs none of its headers. fp32 runs cublasSgemm in the default math mode, fp16 cublasGemmEx with fp32
+// sums. SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "bench/candidate.h"
+#include "bench/dynamic_library.h"
+
+namespace xgemm::perf {
+namespace {
+
+using Handle = struct cublasContext*;
+constexpr int kNone = 0, kTranspose = 1;  // cublasOperation_t
+constexpr int kReal16 = 2;                // cudaDataType: CUDA_R_16F
+constexpr int kComputeFloat = 68;         // cublasComputeType_t: CUBLAS_COMPUTE_32F
+constexpr int kDefaultAlgorithm = -1;     // cublasGemmAlgo_t: CUBLAS_GEMM_DEFAULT
+constexpr int kDefaultMath = 0;           // cublasMath_t: no TF32
+
+struct Cublas {
+  int (*create)(Handle*) = nullptr;
+  int (*destroy)(Handle) = nullptr;
+  int (*set_stream)(Handle, void*) = nullptr;
+  int (*set_workspace)(Handle, void*, std::size_t) = nullptr;
+  int (*set_math_mode)(Handle, int) = nullptr;
+  int (*property)(int, int*) = nullptr;  // libraryPropertyType: 0 major, 1 minor, 2 patch
+  const char* (*status_string)(int) = nullptr;
+  int (*sgemm)(Handle, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*,
+               float*, int) = nullptr;
+  int (*sgemm_batched)(Handle, int, int, int, int, int, const float*, const float*, int, long long, const float*, int,
+                       long long, const float*, float*, int, long long, int) = nullptr;
+  int (*gemm_ex)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
+                 const void*, void*, int, int, int, int) = nullptr;
+  int (*gemm_batched_ex)(Handle, int, int, int, int, int, const void*, const void*, int, int, long long, const void*,
+                         int, int, long long, const void*, void*, int, int, long long, int, int, int) = nullptr;
+};
+
+bool load(const DynamicLibrary& library, Cublas& cublas) {
+  library.load(cublas.status_string, "cublasGetStatusString");
+  library.load(cublas.set_workspace, "cublasSetWorkspace_v2");
+  return library.load(cublas.create, "cublasCreate_v2") && library.load(cublas.destroy, "cublasDestroy_v2") &&
+         library.load(cublas.set_stream, "cublasSetStream_v2") &&
+         library.load(cublas.set_math_mode, "cublasSetMathMode") &&
+         library.load(cublas.property, "cublasGetProperty") && library.load(cublas.sgemm, "cublasSgemm_v2") &&
+         library.load(cublas.sgemm_batched, "cublasSgemmStridedBatched") &&
+         library.load(cublas.gemm_ex, "cublasGemmEx") &&
+         library.load(cublas.gemm_batched_ex, "cublasGemmStridedBatchedEx");
+}
+
+std::string status_text(const Cublas& cublas, int status) {
+  return cublas.status_string != nullptr ? cublas.status_string(status) : fmt::format("cuBLAS status {}", status);
+}
+
+std::string version_text(const Cublas& cublas) {
+  std::array<int, 3> parts{};
+  for (int i = 0; i < 3; ++i) cublas.property(i, &parts[static_cast<std::size_t>(i)]);
+  return fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
+}
+
+bool fits_int(std::int64_t value) {
+  return value <= std::numeric_limits<int>::max();
+}
+
+class CublasCandidate final : public Candidate {
+ public:
+  CublasCandidate(std::string name, std::string description, const Cublas& cublas, Handle handle, Device& device,
+                  void* workspace)
+      : name_(std::move(name)),
+        description_(std::move(description)),
+        cublas_(cublas),
+        handle_(handle),
+        device_(device),
+        workspace_(workspace) {}
+  CublasCandidate(const CublasCandidate&) = delete;
+  CublasCandidate& operator=(const CublasCandidate&) = delete;
+  ~CublasCandidate() override {
+    cublas_.destroy(handle_);
+    device_.release('d', workspace_);
+    for (const Staged& staged : staged_) device_.release('d', staged.memory);
+  }
+
+  const std::string& name() const override { return name_; }
+  std::string description() const override { return description_; }
+
+  std::string prepare(const Case& one, const OperandSet&) override {
+    for (const std::int64_t value : {one.m, one.n, one.k, one.lda, one.ldb, one.ldc, one.batch})
+      if (!fits_int(value)) return "an extent is beyond cuBLAS's int";
+    const std::array<std::int64_t, 3> spans{one.a_span(), one.b_span(), one.c_span()};
+    for (std::size_t i = 0; i < 3; ++i)
+      if (one.location[i] == 'h' && !reserve(i, static_cast<std::size_t>(spans[i] * one.element_size())))
+        return "no device memory for its copies of host operands";
+    return "";
+  }
+
+  std::string run(const Case& one, const OperandSet& operands) override {
+    const OperandSet on_device = stage(one, operands);
+    const int status = one.type == 'h' ? run_half(one, on_device) : run_float(one, on_device);
+    if (status != 0) return status_text(cublas_, status);
+    if (one.location[2] == 'h') device_.copy(operands.c, on_device.c, bytes(one, one.c_span()));
+    // Like libxgemm, hand back finished results as soon as one operand is host memory.
+    else if (one.location.find('h') != std::string::npos)
+      return device_.synchronize();
+    return "";
+  }
+
+  std::string kernel(const Case& one, const OperandSet&) override {
+    return one.location.find('h') == std::string::npos ? "" : "copies + cuBLAS";
+  }
+
+ private:
+  struct Staged {
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  static std::size_t bytes(const Case& one, std::int64_t span) {
+    return static_cast<std::size_t>(span * one.element_size());
+  }
+
+  bool reserve(std::size_t operand, std::size_t wanted) {
+    Staged& staged = staged_[operand];
+    if (staged.bytes >= wanted) return true;
+    device_.release('d', staged.memory);
+    staged.memory = device_.allocate('d', wanted);
+    staged.bytes = staged.memory == nullptr ? 0 : wanted;
+    return staged.memory != nullptr;
+  }
+
+  /// Host operands in device memory, as a program that calls cuBLAS has to do it.
+  OperandSet stage(const Case& one, OperandSet operands) {
+    const auto copy_in = [&](std::size_t operand, const void* from, std::int64_t span) {
+      device_.copy(staged_[operand].memory, from, bytes(one, span));
+      return staged_[operand].memory;
+    };
+    if (one.location[0] == 'h') operands.a = copy_in(0, operands.a, one.a_span());
+    if (one.location[1] == 'h') operands.b = copy_in(1, operands.b, one.b_span());
+    // Gaps between columns have to come back as they were.
+    const bool dense = one.ldc == one.c_extent().contiguous;
+    if (one.location[2] == 'h')
+      operands.c = one.beta != 0 || !dense ? copy_in(2, operands.c, one.c_span()) : staged_[2].memory;
+    return operands;
+  }
+
+  int run_float(const Case& one, const OperandSet& operands) const {
+    const ColumnMajorCall call = column_major(one, operands);
+    const auto* a = static_cast<const float*>(call.a);
+    const auto* b = static_cast<const float*>(call.b);
+    auto* c = static_cast<float*>(call.c);
+    if (one.batch == 1)
+      return cublas_.sgemm(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
+                           as_int(call.k), &one.alpha, a, as_int(call.lda), b, as_int(call.ldb), &one.beta, c,
+                           as_int(call.ldc));
+    return cublas_.sgemm_batched(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
+                                 as_int(call.k), &one.alpha, a, as_int(call.lda), call.stride_a, b, as_int(call.ldb),
+                                 call.stride_b, &one.beta, c, as_int(call.ldc), call.stride_c, as_int(one.batch));
+  }
+
+  int run_half(const Case& one, const OperandSet& operands) const {
+    const ColumnMajorCall call = column_major(one, operands);
+    if (one.batch == 1)
+      return cublas_.gemm_ex(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
+                             as_int(call.k), &one.alpha, call.a, kReal16, as_int(call.lda), call.b, kReal16,
+                             as_int(call.ldb), &one.beta, call.c, kReal16, as_int(call.ldc), kComputeFloat,
+                             kDefaultAlgorithm);
+    return cublas_.gemm_batched_ex(
+        handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n), as_int(call.k), &one.alpha,
+        call.a, kReal16, as_int(call.lda), call.stride_a, call.b, kReal16, as_int(call.ldb), call.stride_b, &one.beta,
+        call.c, kReal16, as_int(call.ldc), call.stride_c, as_int(one.batch), kComputeFloat, kDefaultAlgorithm);
+  }
+
+  static int flag(char trans) { return trans == 'N' ? kNone : kTranspose; }
+  static int as_int(std::int64_t value) { return static_cast<int>(value); }
+
+  std::string name_;
+  std::string description_;
+  Cublas cublas_;
+  Handle handle_;
+  Device& device_;
+  void* workspace_;
+  std::array<Staged, 3> staged_;
+};
+
+std::vector<std::string> library_names(const std::string& path) {
+  std::vector<std::string> names;
+  if (!path.empty()) return {path};
+  for (const char* version : {".13", ".12", ".11", ""}) names.push_back(fmt::format("libcublas.so{}", version));
+  for (const char* version : {".13", ".12", ".11", ""})
+    names.push_back(fmt::format("/usr/local/cuda/lib64/libcublas.so{}", version));
+  return names;
+}
+
+}  // namespace
+
+std::unique_ptr<Candidate> make_cublas(Device& device, const std::string& path, std::size_t workspace_bytes,
+                                       std::string& why) {
+  if (!device.facts().is_gpu) {
+    why = "no GPU";
+    return nullptr;
+  }
+  const DynamicLibrary library(library_names(path));
+  Cublas cublas;
+  if (!library || !load(library, cublas)) {
+    why = library ? library.path() + " lacks functions" : library.error();
+    return nullptr;
+  }
+  Handle handle = nullptr;
+  int status = cublas.create(&handle);
+  if (status != 0) {
+    why = "cublasCreate: " + status_text(cublas, status);
+    return nullptr;
+  }
+  void* workspace = nullptr;
+  status = cublas.set_stream(handle, device.stream());
+  if (status == 0) status = cublas.set_math_mode(handle, kDefaultMath);
+  if (status == 0 && workspace_bytes != 0) {
+    // After set_stream, which takes a workspace back.
+    workspace = device.allocate('d', workspace_bytes);
+    if (workspace == nullptr || cublas.set_workspace == nullptr)
+      status = 3;  // CUBLAS_STATUS_ALLOC_FAILED
+    else
+      status = cublas.set_workspace(handle, workspace, workspace_bytes);
+  }
+  if (status != 0) {
+    why = status_text(cublas, status);
+    cublas.destroy(handle);
+    device.release('d', workspace);
+    return nullptr;
+  }
+  const std::string name = workspace_bytes == 0 ? "cublas" : fmt::format("cublas-ws{}", workspace_bytes >> 20);
+  const std::string description = fmt::format(
+      "cuBLAS {} ({}), {}", version_text(cublas), library.path(),
+      workspace_bytes == 0 ? "its default workspace" : fmt::format("{} MiB workspace", workspace_bytes >> 20));
+  return std::make_unique<CublasCandidate>(name, description, cublas, handle, device, workspace);
+}
+
+}  // namespace xgemm::perf

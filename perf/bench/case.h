@@ -1,0 +1,55 @@
+// One product to be timed: everything that decides what work a library has to do, and nothing about how it does it.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace xgemm::perf {
+
+struct Case {
+  std::string set;    // the list it comes from ("squares"); geometric means are taken per set
+  std::string label;  // what it is in its application ("gate_up"); may be empty
+  char type = 's';    // s: fp32, h: fp16 data with fp32 sums
+  bool row_major = false;
+  char transa = 'N';  // N or T
+  char transb = 'N';
+  std::int64_t m = 0, n = 0, k = 0;
+  float alpha = 1;
+  float beta = 0;
+  std::int64_t lda = 0, ldb = 0, ldc = 0;
+  std::int64_t batch = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  // elements between the matrices of a batch
+  std::int64_t offset = 0;                                // elements by which every pointer misses a 256-byte boundary
+  std::string location;    // d, h or m for each of A, B, C ("ddd"); empty: where this machine computes
+  std::int64_t calls = 1;  // how often a replayed program made this call
+
+  /// Unique text of the work: results of two runs are matched by it. Fields at their usual value are left out.
+  std::string id() const;
+
+  double flops() const;
+  /// Bytes that the product has to move at least: A and B once, C once, or twice when it is read.
+  double bytes() const;
+  std::int64_t element_size() const { return type == 'h' ? 2 : 4; }
+
+  /// Rows and columns of A, B and C as they lie in memory, the contiguous axis first.
+  struct Extent {
+    std::int64_t contiguous;
+    std::int64_t strided;
+  };
+  Extent a_extent() const;
+  Extent b_extent() const;
+  Extent c_extent() const;
+
+  /// Sets leading dimensions to the smallest legal ones plus `pad`, and batch strides to dense ones.
+  void set_dense_layout(std::int64_t pad);
+
+  /// Elements from the first to one past the last of an operand, the whole batch included.
+  std::int64_t a_span() const;
+  std::int64_t b_span() const;
+  std::int64_t c_span() const;
+
+  bool operator==(const Case&) const = default;
+};
+
+}  // namespace xgemm::perf
