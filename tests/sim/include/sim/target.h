@@ -108,6 +108,10 @@ inline float multiply(float a, float b) {
   return a * b;
 }
 
+inline int opaque(int value) {
+  return value;
+}
+
 // ---- Typed memory ----
 
 template <Space kSpace, class T>

@@ -1,0 +1,17 @@
+// One function for each kernel family, defined in the file of its name.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "../kernels.h"
+
+namespace xgemm::sim {
+
+std::vector<SimKernel> naive_kernels();
+std::vector<SimKernel> smem_tiled_kernels();
+std::vector<SimKernel> thread_tiled_kernels();
+std::vector<SimKernel> double_buffered_kernels();
+
+}  // namespace xgemm::sim

@@ -1,0 +1,411 @@
+// Cases, reference and verdict. SPDX-License-Identifier: BSD-3-Clause
+#include "gemm_cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "support/half.h"
+#include "support/matrix.h"
+#include "support/oracle.h"
+
+namespace xgemm::sim {
+namespace {
+
+using test::from_double;
+using test::GuardValue;
+using test::Random;
+using test::to_double;
+
+constexpr std::size_t kAlignment = 128;
+constexpr std::size_t kBand = 256;  // elements of guard before and after
+
+// op(X), rows x cols x batch, in a storage of guards.
+template <class T>
+class Operand {
+ public:
+  Operand(bool transposed, std::int64_t rows, std::int64_t cols, std::int64_t batch, int vector, const GemmCase& c)
+      : rows_(rows), cols_(cols), batch_(batch) {
+    const std::int64_t along = transposed ? cols : rows;
+    const std::int64_t across = transposed ? rows : cols;
+    // Aligned for the kernel's vectors: the line of the last element is padded to whole ones.
+    const std::int64_t line = std::max<std::int64_t>(1, (along * c.spread + vector - 1) / vector * vector);
+    ld_ = line + c.ld_pad * vector;
+    row_stride_ = transposed ? ld_ : c.spread;
+    col_stride_ = transposed ? c.spread : ld_;
+    batch_stride_ = ld_ * (across + 1);
+    const auto elements = static_cast<std::size_t>(batch_stride_ * std::max<std::int64_t>(1, batch));
+    storage_.assign(kBand + static_cast<std::size_t>(c.shift * vector) + elements + kBand, GuardValue<T>::value());
+    storage_.resize(storage_.size() + kAlignment / sizeof(T), GuardValue<T>::value());
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data() + kBand);
+    const std::size_t misaligned = address % kAlignment;
+    offset_ = kBand + (misaligned == 0 ? 0 : (kAlignment - misaligned) / sizeof(T)) +
+              static_cast<std::size_t>(c.shift * vector);
+  }
+  Operand(const Operand&) = delete;
+
+  T* data() { return storage_.data() + offset_; }
+  std::int64_t row_stride() const { return row_stride_; }
+  std::int64_t col_stride() const { return col_stride_; }
+  std::int64_t batch_stride() const { return batch_stride_; }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t cols() const { return cols_; }
+
+  T& at(std::int64_t i, std::int64_t j, std::int64_t b) {
+    return storage_[offset_ + static_cast<std::size_t>(i * row_stride_ + j * col_stride_ + b * batch_stride_)];
+  }
+
+  void fill(Fill how, std::uint64_t seed) {
+    Random random(seed);
+    for (std::int64_t b = 0; b < batch_; ++b)
+      for (std::int64_t j = 0; j < cols_; ++j)
+        for (std::int64_t i = 0; i < rows_; ++i) at(i, j, b) = from_double<T>(random.uniform());
+    if (how == Fill::special && rows_ * cols_ > 0) {
+      constexpr double kInf = std::numeric_limits<double>::infinity();
+      const double strewn[] = {kInf, std::numeric_limits<double>::quiet_NaN(), -kInf, 0.0};
+      // The corners too: next to them lie the zeros that fill up a tile.
+      at(rows_ - 1, cols_ - 1, 0) = from_double<T>(kInf);
+      for (const double value : strewn) {
+        at(random.integer(0, rows_ - 1), random.integer(0, cols_ - 1), 0) = from_double<T>(value);
+      }
+    }
+  }
+
+  std::vector<T> snapshot() const { return storage_; }
+  void restore(const std::vector<T>& snapshot) { std::copy(snapshot.begin(), snapshot.end(), storage_.begin()); }
+
+  // Everything but the elements as it was in the snapshot?
+  bool guards_intact(const std::vector<T>& before, bool elements_too) {
+    std::vector<T> now = storage_;
+    if (!elements_too) {
+      for (std::int64_t b = 0; b < batch_; ++b)
+        for (std::int64_t j = 0; j < cols_; ++j)
+          for (std::int64_t i = 0; i < rows_; ++i) {
+            const auto index =
+                offset_ + static_cast<std::size_t>(i * row_stride_ + j * col_stride_ + b * batch_stride_);
+            now[index] = before[index];
+          }
+    }
+    return std::memcmp(now.data(), before.data(), now.size() * sizeof(T)) == 0;
+  }
+
+ private:
+  std::int64_t rows_, cols_, batch_;
+  std::int64_t ld_ = 1, row_stride_ = 1, col_stride_ = 1, batch_stride_ = 0;
+  std::vector<T> storage_;
+  std::size_t offset_ = 0;
+};
+
+// Half an ulp of the element type at x, beyond what fp32 sums leave.
+double rounding(double x, float) {
+  return std::fabs(x) * 0x1p-24;
+}
+double rounding(double x, test::Half) {
+  return std::max(std::fabs(x) * 0x1p-11, 0x1p-25);
+}
+double largest(float) {
+  return 3.4028234663852886e38;
+}
+double largest(test::Half) {
+  return 65504.0;
+}
+
+template <class T>
+class Problem {
+ public:
+  Problem(const SimKernel& kernel, const GemmCase& c)
+      : case_(c),
+        kernel_(kernel),
+        a_(c.transa != 'N', c.m, c.k, c.batch, kernel.config.vector, c),
+        b_(c.transb != 'N', c.k, c.n, c.batch, kernel.config.vector, c),
+        c_(false, c.m, c.n, c.batch, kernel.config.vector, without_spread(c)) {
+    a_.fill(c.fill, c.seed * 3 + 1);
+    b_.fill(c.fill, c.seed * 3 + 2);
+    if (c.beta != 0.0f) c_.fill(Fill::uniform, c.seed * 3 + 3);  // else NaN poison
+    a_before_ = a_.snapshot();
+    b_before_ = b_.snapshot();
+    c_before_ = c_.snapshot();
+    reference();
+  }
+
+  std::string run(const Options& options, Counters* counters) {
+    c_.restore(c_before_);
+    kernels::GemmParams p{};
+    p.a = {a_.data(), a_.row_stride(), a_.col_stride(), a_.batch_stride()};
+    p.b = {b_.data(), b_.row_stride(), b_.col_stride(), b_.batch_stride()};
+    p.c = {c_.data(), 1, c_.col_stride(), c_.batch_stride()};
+    p.m = case_.m, p.n = case_.n, p.k = case_.k, p.batch_count = case_.batch;
+    p.alpha = case_.alpha, p.beta = case_.beta;
+    if (case_.alpha == 0.0f || case_.k == 0) p.a.data = p.b.data = nullptr;
+    // Scalars on the device replace those in the parameters, whatever these are.
+    float scalars[2] = {case_.alpha, case_.beta};
+    if (case_.device_scalars) {
+      p.alpha = p.beta = std::numeric_limits<float>::quiet_NaN();
+      p.alpha_device = &scalars[0];
+      p.beta_device = &scalars[1];
+    }
+    Options named = options;
+    named.kernel = kernel_.name;
+    Result result = kernel_.run(p, named);
+    if (counters != nullptr) *counters = std::move(result.counters);
+    if (!result.ok()) return result.summary();
+    if (!a_.guards_intact(a_before_, true)) return "A was written";
+    if (!b_.guards_intact(b_before_, true)) return "B was written";
+    if (!c_.guards_intact(c_before_, false)) return "a guard of C was overwritten";
+    return check();
+  }
+
+  std::vector<T> result() const { return c_.snapshot(); }
+
+ private:
+  static GemmCase without_spread(GemmCase c) {
+    c.spread = 1;
+    return c;
+  }
+
+  // By columns of C, in fp64, after the reference BLAS: alpha = 0 or k = 0 drops the product, beta = 0 drops C.
+  void reference() {
+    const auto& p = case_;
+    const auto size = static_cast<std::size_t>(p.m * p.n * p.batch);
+    value_.assign(size, 0.0);
+    magnitude_.assign(size, 0.0);
+    const auto m = static_cast<std::size_t>(p.m);
+    std::vector<double> a(m * static_cast<std::size_t>(p.k));
+    for (std::int64_t b = 0; b < p.batch; ++b) {
+      for (std::int64_t l = 0; l < p.k; ++l)
+        for (std::int64_t i = 0; i < p.m; ++i) a[static_cast<std::size_t>(l * p.m + i)] = to_double(a_.at(i, l, b));
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        double* const value = value_.data() + (b * p.n + j) * p.m;
+        double* const magnitude = magnitude_.data() + (b * p.n + j) * p.m;
+        const bool product = p.alpha != 0.0f && p.k > 0;
+        if (product) {
+          for (std::int64_t l = 0; l < p.k; ++l) {
+            const double y = to_double(b_.at(l, j, b));
+            const double* const column = a.data() + l * p.m;
+            for (std::size_t i = 0; i < m; ++i) {
+              value[i] += column[i] * y;
+              magnitude[i] += std::fabs(column[i] * y);
+            }
+          }
+        }
+        for (std::size_t i = 0; i < m; ++i) {
+          const double old = p.beta != 0.0f ? to_double(c_.at(static_cast<std::int64_t>(i), j, b)) : 0.0;
+          value[i] = (product ? double{p.alpha} * value[i] : 0.0) + (p.beta != 0.0f ? double{p.beta} * old : 0.0);
+          magnitude[i] = (product ? std::fabs(double{p.alpha}) * magnitude[i] : 0.0) + std::fabs(double{p.beta} * old);
+        }
+      }
+    }
+  }
+
+  std::string check() {
+    const double slope = test::kConstant * 0x1p-24 * static_cast<double>(case_.k + 2);
+    for (std::int64_t b = 0; b < case_.batch; ++b)
+      for (std::int64_t j = 0; j < case_.n; ++j)
+        for (std::int64_t i = 0; i < case_.m; ++i) {
+          const auto index = static_cast<std::size_t>((b * case_.n + j) * case_.m + i);
+          const double expected = value_[index];
+          const double actual = to_double(c_.at(i, j, b));
+          const double bound = slope * magnitude_[index] + rounding(expected, T{});
+          bool good = false;
+          if (std::isnan(expected)) {
+            good = std::isnan(actual);
+          } else if (std::isinf(expected)) {
+            good = actual == expected;
+          } else if (std::fabs(expected) + bound > largest(T{}) && std::isinf(actual)) {
+            good = std::signbit(actual) == std::signbit(expected);
+          } else {
+            good = std::fabs(actual - expected) <= bound;
+          }
+          if (!good) {
+            return "C(" + std::to_string(i) + ", " + std::to_string(j) + ") of matrix " + std::to_string(b) + " is " +
+                   std::to_string(actual) + ", expected " + std::to_string(expected) + " within " +
+                   std::to_string(bound);
+          }
+        }
+    return {};
+  }
+
+  GemmCase case_;
+  const SimKernel& kernel_;
+  Operand<T> a_, b_, c_;
+  std::vector<T> a_before_, b_before_, c_before_;
+  std::vector<double> value_, magnitude_;
+};
+
+template <class T>
+std::string run_both(const SimKernel& kernel, const GemmCase& c) {
+  Problem<T> problem(kernel, c);
+  Options options;
+  if (std::string wrong = problem.run(options, nullptr); !wrong.empty()) return to_string(c) + "\n" + wrong;
+  const std::vector<T> first = problem.result();
+  options.order = Order::random;
+  options.seed = c.seed;
+  // Fewer CTAs than tiles now and then: the loop over tiles is part of every kernel.
+  if (c.seed % 3 == 0) options.max_grid_x = 2;
+  if (std::string wrong = problem.run(options, nullptr); !wrong.empty()) {
+    return to_string(c) + ", random schedule\n" + wrong;
+  }
+  const std::vector<T> second = problem.result();
+  if (std::memcmp(first.data(), second.data(), first.size() * sizeof(T)) != 0) {
+    return to_string(c) + "\ndifferent bits under another schedule";
+  }
+  return {};
+}
+
+template <class T>
+std::string run_once(const SimKernel& kernel, const GemmCase& c, const Options& options, Counters* counters) {
+  Problem<T> problem(kernel, c);
+  const std::string wrong = problem.run(options, counters);
+  return wrong.empty() ? wrong : to_string(c) + "\n" + wrong;
+}
+
+// What varies along with the sizes, so that all of it meets all of the sizes somewhere.
+void vary(GemmCase& c, std::size_t n) {
+  constexpr float kScalars[] = {1.0f, -0.7f, 0.0f};
+  constexpr int kPads[] = {0, 1, 3};
+  constexpr int kShifts[] = {0, 1, 0, 3};
+  c.alpha = kScalars[n % 9 == 8 ? 2 : n % 2];  // zero now and then: the product is what is tested here
+  c.beta = kScalars[(n / 2 + 2) % 3];
+  c.ld_pad = kPads[n / 3 % 3];
+  c.shift = kShifts[n / 2 % 4];
+  c.seed = n + 1;
+}
+
+}  // namespace
+
+std::string to_string(const GemmCase& c) {
+  return std::string{c.transa, c.transb} + " m=" + std::to_string(c.m) + " n=" + std::to_string(c.n) +
+         " k=" + std::to_string(c.k) + " batch=" + std::to_string(c.batch) + " alpha=" + std::to_string(c.alpha) +
+         " beta=" + std::to_string(c.beta) + (c.device_scalars ? " on the device" : "") +
+         " ld_pad=" + std::to_string(c.ld_pad) + " shift=" + std::to_string(c.shift) +
+         " spread=" + std::to_string(c.spread) + (c.fill == Fill::special ? " special" : "") +
+         " seed=" + std::to_string(c.seed);
+}
+
+std::string run_case(const SimKernel& kernel, const GemmCase& c) {
+  return kernel.config.type == DType::f32 ? run_both<float>(kernel, c) : run_both<test::Half>(kernel, c);
+}
+
+std::string run_case(const SimKernel& kernel, const GemmCase& c, const Options& options, Counters* counters) {
+  return kernel.config.type == DType::f32 ? run_once<float>(kernel, c, options, counters)
+                                          : run_once<test::Half>(kernel, c, options, counters);
+}
+
+std::vector<std::string> flags_of(const kernels::TileConfig& config) {
+  if (config.any_strides) return {"NN", "NT", "TN", "TT"};
+  std::string flags;
+  flags += config.a_contiguous == layout::Axis::row ? 'N' : 'T';
+  flags += config.b_contiguous == layout::Axis::row ? 'N' : 'T';
+  return {flags};
+}
+
+Sizes edge_sizes(const kernels::TileConfig& config) {
+  const auto around = [](std::int64_t tile, std::int64_t prime) {
+    std::set<std::int64_t> sizes = {1, tile - 1, tile, tile + 1, prime};
+    sizes.erase(0);
+    return std::vector<std::int64_t>(sizes.begin(), sizes.end());
+  };
+  const auto next_prime = [](std::int64_t x) {
+    for (;; ++x) {
+      bool prime = true;
+      for (std::int64_t d = 2; d * d <= x; ++d) prime = prime && x % d != 0;
+      if (prime) return x;
+    }
+  };
+  Sizes sizes;
+  sizes.m = around(config.cta_m, next_prime(config.cta_m + config.cta_m / 4 + 2));
+  sizes.n = around(config.cta_n, next_prime(config.cta_n + config.cta_n / 3 + 3));
+  // Along k, the number of slices decides how a pipeline is filled and drained.
+  std::set<std::int64_t> k = {1, next_prime(2 * config.cta_k + 3)};
+  for (int slices = 1; slices <= config.stages + 1; ++slices) {
+    for (const int d : {-1, 0, 1}) k.insert(slices * config.cta_k + d);
+  }
+  k.erase(0);
+  sizes.k.assign(k.begin(), k.end());
+  return sizes;
+}
+
+std::vector<GemmCase> edge_cases(const SimKernel& kernel) {
+  const Sizes sizes = edge_sizes(kernel.config);
+  std::vector<GemmCase> cases;
+  std::size_t number = 0;
+  for (const std::string& flags : flags_of(kernel.config)) {
+    const auto add = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      GemmCase c;
+      c.transa = flags[0], c.transb = flags[1];
+      c.m = m, c.n = n, c.k = k;
+      vary(c, number++);
+      cases.push_back(c);
+    };
+    for (const std::int64_t m : sizes.m)
+      for (const std::int64_t n : sizes.n) {
+        add(m, n, sizes.k[number % sizes.k.size()]);
+        add(m, n, sizes.k[(number / 2 + sizes.k.size() / 2) % sizes.k.size()]);
+      }
+    for (const std::int64_t k : sizes.k)
+      for (const std::size_t edge : {1, 3, 4}) {
+        add(sizes.m[std::min(edge, sizes.m.size() - 1)], sizes.n[std::min(edge, sizes.n.size() - 1)], k);
+      }
+    add(5, 3, 0);
+  }
+  return cases;
+}
+
+std::vector<GemmCase> scalar_cases(const SimKernel& kernel) {
+  std::vector<GemmCase> cases;
+  for (const std::string& flags : flags_of(kernel.config))
+    for (const std::int64_t k : {std::int64_t{0}, std::int64_t{kernel.config.cta_k + 2}})
+      for (const float alpha : {0.0f, 1.0f, -0.7f})
+        for (const float beta : {0.0f, 1.0f, -0.7f})
+          for (const bool device : {false, true}) {
+            GemmCase c;
+            c.transa = flags[0], c.transb = flags[1];
+            c.m = kernel.config.cta_m + 3, c.n = kernel.config.cta_n - 1, c.k = k;
+            c.n = std::max<std::int64_t>(1, c.n);
+            c.alpha = alpha, c.beta = beta;
+            c.device_scalars = device;
+            c.ld_pad = 1;
+            c.seed = cases.size() + 1;
+            cases.push_back(c);
+          }
+  return cases;
+}
+
+std::vector<GemmCase> special_cases(const SimKernel& kernel) {
+  std::vector<GemmCase> cases;
+  const kernels::TileConfig& config = kernel.config;
+  for (const std::string& flags : flags_of(config))
+    for (const std::int64_t k : {1, config.cta_k + 1, 2 * config.cta_k + 1})
+      for (const float beta : {0.0f, -0.7f})
+        for (const int repeat : {0, 1}) {
+          GemmCase c;
+          c.transa = flags[0], c.transb = flags[1];
+          c.m = config.cta_m + 1 + repeat, c.n = config.cta_n + 2, c.k = k;
+          c.beta = beta;
+          c.fill = Fill::special;
+          c.seed = cases.size() + 1;
+          cases.push_back(c);
+        }
+  return cases;
+}
+
+std::vector<GemmCase> batch_cases(const SimKernel& kernel) {
+  std::vector<GemmCase> cases;
+  for (const std::string& flags : flags_of(kernel.config))
+    for (const std::int64_t batch : {2, 5}) {
+      GemmCase c;
+      c.transa = flags[0], c.transb = flags[1];
+      c.m = kernel.config.cta_m / 2 + 1, c.n = kernel.config.cta_n + 1, c.k = kernel.config.cta_k + 1;
+      c.batch = batch;
+      c.alpha = -0.7f, c.beta = 1.0f;
+      c.ld_pad = 1;
+      c.seed = static_cast<std::uint64_t>(batch);
+      cases.push_back(c);
+    }
+  return cases;
+}
+
+}  // namespace xgemm::sim

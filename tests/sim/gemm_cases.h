@@ -1,0 +1,62 @@
+// Products as test cases for a kernel in the simulator: operands with odd strides between guards, an fp64 reference,
+// and one function that runs a case and says what is wrong with it. Any kernel struct takes part:
+//
+//     const SimKernel kernel = make_sim_kernel<MyKernel<kConfig>>("mine", "mine", kConfig);
+//     EXPECT_EQ(run_case(kernel, {.m = 33, .n = 17, .k = 5, .beta = -0.7f}), "");
+//
+// Rows of kernels/instances.def take part in gemm_test.cc without a line being added.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels.h"
+#include "sim/options.h"
+
+namespace xgemm::sim {
+
+enum class Fill {
+  uniform,  // in [-1, 1)
+  special,  // the same with NaN, Inf and huge values strewn in: what they reach must be what the reference reaches
+};
+
+struct GemmCase {
+  char transa = 'N', transb = 'N';
+  std::int64_t m = 1, n = 1, k = 1;
+  std::int64_t batch = 1;
+  float alpha = 1.0f, beta = 0.0f;
+  bool device_scalars = false;
+  // Leading dimensions exceed the least value by this many vectors of the kernel, pointers start this many vectors
+  // after an alignment of 128 bytes. With vectors of one element: any odd value.
+  int ld_pad = 0;
+  int shift = 0;
+  // Elements between neighbours along the contiguous axis, for kernels that take any strides.
+  int spread = 1;
+  Fill fill = Fill::uniform;
+  std::uint64_t seed = 1;
+};
+
+std::string to_string(const GemmCase& c);
+
+// "" or what was wrong: faults of the simulator, a wrong element, a guard that was written, different bits.
+// Runs under forward order and under a random one seeded by the case, and demands the same bits from both.
+std::string run_case(const SimKernel& kernel, const GemmCase& c);
+
+// The same under one schedule; the counters go to *counters.
+std::string run_case(const SimKernel& kernel, const GemmCase& c, const Options& options, Counters* counters = nullptr);
+
+// The cases that a kernel has to pass.
+struct Sizes {
+  std::vector<std::int64_t> m, n, k;
+};
+Sizes edge_sizes(const kernels::TileConfig& config);
+std::vector<std::string> flags_of(const kernels::TileConfig& config);  // "NN", …: the flag pairs it serves
+std::vector<GemmCase> edge_cases(const SimKernel& kernel);             // sizes around all tile edges
+std::vector<GemmCase> scalar_cases(const SimKernel& kernel);           // alpha, beta in {0, 1, -0.7}, host and device
+std::vector<GemmCase> special_cases(const SimKernel& kernel);          // NaN, Inf
+std::vector<GemmCase> batch_cases(const SimKernel& kernel);
+
+}  // namespace xgemm::sim
