@@ -279,21 +279,17 @@ Status Stager::reserve_device(std::int64_t bytes) {
   if (bytes <= device_bytes_) return kOk;
   free_device_memory();
   void* memory = nullptr;
-  cudaError_t error = cudaSuccess;
-  const std::size_t size = static_cast<std::size_t>(bytes);
-  if (pool_ != nullptr) {
-    error = cudaMallocFromPoolAsync(&memory, size, pool_, in);
-    if (error == cudaSuccess) error = cudaStreamSynchronize(in);  // usable on the other streams too
-  } else {
-    error = cudaMalloc(&memory, size);
-  }
+  const auto size = static_cast<std::size_t>(bytes);
+  const cudaError_t error =
+      pool_ != nullptr ? cudaMallocFromPoolAsync(&memory, size, pool_, in) : cudaMalloc(&memory, size);
   if (error != cudaSuccess) {
     cudaGetLastError();
     return cuda_status(error, "device memory for staged operands");
   }
   device_memory = static_cast<std::byte*>(memory);
   device_bytes_ = bytes;
-  return kOk;
+  // Usable on the other streams too.
+  return cuda_status(cudaStreamSynchronize(in), "device memory for staged operands");
 }
 
 Status Stager::reserve_ring(Ring* ring, std::int64_t chunk_bytes, std::int64_t chunks) {

@@ -112,7 +112,8 @@ TEST(CopyPool, RunsEveryTaskWithAnyNumberOfThreads) {
       std::deque<std::atomic<bool>> done(static_cast<std::size_t>(chunking.count()));
       for (std::int64_t i = 0; i < chunking.count(); ++i) {
         const Chunk chunk = chunking[i];
-        pool.submit({block, chunk, host.data(), packed.data() + chunk.packed_offset, true, &done[static_cast<std::size_t>(i)]});
+        pool.submit(
+            {block, chunk, host.data(), packed.data() + chunk.packed_offset, true, &done[static_cast<std::size_t>(i)]});
       }
       if (round % 2 == 0) {
         while (pool.help()) {

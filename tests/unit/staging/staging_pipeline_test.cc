@@ -1,0 +1,461 @@
+// The pipeline of staging.cc on the fake CUDA runtime: results are exact whatever order the streams advance in, nothing
+// is touched that is not the product's, failures leave nothing behind.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "../../support/half.h"
+#include "../../support/matrix.h"
+#include "fake_cuda_runtime.h"
+#include "runtime/device_gemm.h"
+#include "runtime/staging.h"
+
+namespace xgemm {
+namespace {
+
+using test::Half;
+using test::Matrix;
+
+// By the definition, in double: the tests use small integers, for which every type is exact.
+template <class T>
+void multiply(const Problem& p) {
+  for (std::int64_t x = 0; x < p.batch_count; ++x) {
+    const T* a = static_cast<const T*>(p.a.data) + x * p.a.batch_stride;
+    const T* b = static_cast<const T*>(p.b.data) + x * p.b.batch_stride;
+    T* c = static_cast<T*>(p.c.data) + x * p.c.batch_stride;
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      for (std::int64_t i = 0; i < p.m; ++i) {
+        double sum = 0;
+        if (p.reads_inputs()) {
+          for (std::int64_t l = 0; l < p.k; ++l)
+            sum += test::to_double(p.a.op == Op::none ? a[i + l * p.a.ld] : a[l + i * p.a.ld]) *
+                   test::to_double(p.b.op == Op::none ? b[l + j * p.b.ld] : b[j + l * p.b.ld]);
+        }
+        double result = double(p.alpha.value) * sum;
+        if (p.reads_c()) result += double(p.beta.value) * test::to_double(c[i + j * p.c.ld]);
+        c[i + j * p.c.ld] = test::from_double<T>(result);
+      }
+    }
+  }
+}
+
+void multiply(const Problem& p) {
+  p.type == DType::f32 ? multiply<float>(p) : multiply<Half>(p);
+}
+
+int launches = 0;
+int fail_launch = -1;
+
+}  // namespace
+
+namespace runtime {
+
+// The kernel: enqueued, computed when the stream gets there.
+Status device_gemm(const Problem& problem, const DeviceInfo&, const LaunchSettings& settings) {
+  if (launches++ == fail_launch) return fail(XGEMM_KERNEL_NOT_USABLE, "told to fail");
+  // A launch reports errors of earlier calls as its own.
+  if (cudaGetLastError() != cudaSuccess) return fail(XGEMM_CUDA_ERROR, "a stale error was left behind");
+  fake_cuda::enqueue(static_cast<cudaStream_t>(settings.stream), [problem] { multiply(problem); });
+  return kOk;
+}
+Status explain_plan(const Problem&, const DeviceInfo&, std::string* text) {
+  *text += "plan: of the test\n";
+  return kOk;
+}
+std::string to_string(const Placement&) {
+  return "placement";
+}
+
+namespace {
+
+enum class At { pageable, page_locked, device, managed };
+
+struct CallSetup {
+  DType type = DType::f32;
+  Op op_a = Op::none, op_b = Op::none;
+  std::int64_t m = 1, n = 1, k = 1;
+  float alpha = 1, beta = 0;
+  std::int64_t pad = 0;  // of all leading dimensions
+  std::int64_t batch = 1;
+  bool shares_a = false, shares_b = false;
+  At a = At::pageable, b = At::pageable, c = At::pageable;
+  std::size_t device_memory = std::size_t{1} << 34;
+};
+
+// A batch is one tall storage: matrices one after the other, with a gap between them that nothing may touch.
+template <class T>
+struct Operand {
+  std::int64_t rows, cols, ld, stride, count;
+  Matrix<T> all;
+
+  Operand(std::int64_t r, std::int64_t c, std::int64_t pad, std::int64_t matrices)
+      : rows(r),
+        cols(c),
+        ld(std::max<std::int64_t>(1, r) + pad),
+        stride(ld * c + pad),
+        count(matrices),
+        all(std::max<std::int64_t>(0, stride * (matrices - 1) + ld * (c - 1) + r), 1) {}
+
+  void fill(std::uint64_t seed) {
+    test::Random random(seed);
+    for (std::int64_t x = 0; x < count; ++x)
+      for (std::int64_t j = 0; j < cols; ++j)
+        for (std::int64_t i = 0; i < rows; ++i)
+          all.data()[x * stride + j * ld + i] = test::from_double<T>(static_cast<double>(random.integer(-3, 3)));
+  }
+};
+
+PointerLocation location_of(At at, bool used) {
+  if (!used) return {};
+  switch (at) {
+    case At::pageable:
+    case At::page_locked:
+      return {Location::host, -1};
+    case At::device:
+      return {Location::device, 0};
+    case At::managed:
+      return {Location::managed, -1};
+  }
+  return {};
+}
+
+template <class T>
+class StagedCall {
+ public:
+  explicit StagedCall(const CallSetup& s)
+      : a_(s.op_a == Op::none ? s.m : s.k, s.op_a == Op::none ? s.k : s.m, s.pad, s.shares_a ? 1 : s.batch),
+        b_(s.op_b == Op::none ? s.k : s.n, s.op_b == Op::none ? s.n : s.k, s.pad, s.shares_b ? 1 : s.batch),
+        c_(s.m, s.n, s.pad, s.batch) {
+    a_.fill(1);
+    b_.fill(2);
+    if (s.beta != 0) c_.fill(3);
+    problem_.type = s.type;
+    problem_.m = s.m;
+    problem_.n = s.n;
+    problem_.k = s.k;
+    problem_.batch_count = s.batch;
+    problem_.alpha.value = s.alpha;
+    problem_.beta.value = s.beta;
+    problem_.a = {a_.all.data(), s.op_a, a_.ld, s.shares_a ? 0 : a_.stride};
+    problem_.b = {b_.all.data(), s.op_b, b_.ld, s.shares_b ? 0 : b_.stride};
+    problem_.c = {c_.all.data(), c_.ld, c_.stride};
+    const bool reads = problem_.reads_inputs();
+    placement_.a = location_of(s.a, reads);
+    placement_.b = location_of(s.b, reads);
+    placement_.c = location_of(s.c, true);
+    device_.memory_bytes = s.device_memory;
+    setup_ = s;
+    before_ = c_.all;
+    expected_ = c_.all;
+    Problem reference = problem_;
+    reference.c.data = expected_.data();
+    multiply(reference);
+  }
+
+  // Tells the fake runtime of page-locked operands; after its reset().
+  void register_memory() {
+    const auto register_one = [](At at, Matrix<T>& m) {
+      if (at == At::page_locked) fake_cuda::register_host(m.storage().data(), m.storage().size() * sizeof(T));
+    };
+    register_one(setup_.a, a_.all);
+    register_one(setup_.b, b_.all);
+    register_one(setup_.c, c_.all);
+  }
+
+  Status operator()(StagerHandle& stager) {
+    c_.all = before_;  // in the same storage
+    return staged_gemm(stager, problem_, placement_, device_, nullptr);
+  }
+
+  bool is_right() const { return c_.all.same_bits(expected_); }
+  const Problem& problem() const { return problem_; }
+  const Placement& placement() const { return placement_; }
+  const DeviceInfo& device() const { return device_; }
+
+ private:
+  CallSetup setup_;
+  Operand<T> a_, b_, c_;
+  Matrix<T> before_, expected_;
+  Problem problem_;
+  Placement placement_;
+  DeviceInfo device_;
+};
+
+// Some seeds with one stager, then freed.
+template <class T>
+void check_typed(const CallSetup& s, int seeds = 3) {
+  StagedCall<T> run(s);
+  for (int seed = 0; seed < seeds; ++seed) {
+    fake_cuda::Settings settings;
+    settings.seed = static_cast<std::uint64_t>(seed + 1);
+    fake_cuda::reset(settings);
+    run.register_memory();
+    StagerHandle stager;
+    for (int again = 0; again < 2; ++again) {
+      const Status status = run(stager);
+      ASSERT_TRUE(status.ok()) << last_error();
+      ASSERT_TRUE(run.is_right()) << to_string(run.problem()) << " seed " << seed;
+    }
+    EXPECT_FALSE(fake_cuda::counts().wrong_thread);
+    EXPECT_FALSE(fake_cuda::counts().stuck);
+    EXPECT_LE(fake_cuda::counts().peak_device_bytes, s.device_memory);
+    stager.reset();
+    EXPECT_EQ(fake_cuda::counts().objects, 0);
+  }
+}
+
+void check(const CallSetup& s, int seeds = 3) {
+  s.type == DType::f32 ? check_typed<float>(s, seeds) : check_typed<Half>(s, seeds);
+}
+
+TEST(StagingPipeline, EveryFlagPlaceAndType) {
+  for (DType type : {DType::f32, DType::f16})
+    for (Op op_a : {Op::none, Op::transpose})
+      for (Op op_b : {Op::none, Op::transpose})
+        for (float beta : {0.0f, 2.0f})
+          for (int places = 0; places < 64; places += places % 5 == 0 ? 3 : 1) {
+            CallSetup s{.type = type, .op_a = op_a, .op_b = op_b, .m = 33, .n = 29, .k = 17, .beta = beta, .pad = 3};
+            s.a = static_cast<At>(places & 3);
+            s.b = static_cast<At>(places >> 2 & 3);
+            s.c = static_cast<At>(places >> 4 & 3);
+            check(s, 1);
+          }
+}
+
+TEST(StagingPipeline, ManyPiecesInLittleMemory) {
+  for (Op op : {Op::none, Op::transpose})
+    for (float beta : {0.0f, -1.0f})
+      for (std::size_t memory : {std::size_t{3} << 20, std::size_t{1} << 20, std::size_t{1} << 18})
+        check({.op_a = op, .op_b = op, .m = 300, .n = 260, .k = 20, .beta = beta, .pad = 5, .device_memory = memory});
+}
+
+TEST(StagingPipeline, MoreChunksThanTheRingHolds) {
+  check({.m = 1100, .n = 1300, .k = 2, .beta = 1, .pad = 1});
+  check({.m = 1500, .n = 700, .k = 2, .beta = 0});
+  check({.type = DType::f16, .m = 700, .n = 2000, .k = 2, .beta = 1, .pad = 1, .device_memory = std::size_t{8} << 20});
+}
+
+TEST(StagingPipeline, PageLockedOperandsAreReadAndWrittenInPlace) {
+  for (std::size_t memory : {std::size_t{1} << 30, std::size_t{1} << 20})
+    for (std::int64_t pad : {0, 7}) {
+      CallSetup s{.m = 400,
+                  .n = 300,
+                  .k = 20,
+                  .beta = 1,
+                  .pad = pad,
+                  .a = At::page_locked,
+                  .b = At::page_locked,
+                  .c = At::page_locked,
+                  .device_memory = memory};
+      check(s);
+      s.c = At::pageable;
+      check(s);
+      s.a = At::pageable;
+      check(s);
+    }
+}
+
+TEST(StagingPipeline, Batches) {
+  for (bool shares_a : {false, true})
+    for (bool shares_b : {false, true})
+      for (std::int64_t pad : {0, 3})
+        for (std::size_t memory : {std::size_t{1} << 30, std::size_t{1} << 19}) {
+          check({.m = 20,
+                 .n = 30,
+                 .k = 10,
+                 .beta = 1,
+                 .pad = pad,
+                 .batch = 300,
+                 .shares_a = shares_a,
+                 .shares_b = shares_b,
+                 .device_memory = memory});
+          check({.m = 190,
+                 .n = 150,
+                 .k = 20,
+                 .pad = pad,
+                 .batch = 5,
+                 .shares_a = shares_a,
+                 .shares_b = shares_b,
+                 .device_memory = memory});
+        }
+}
+
+TEST(StagingPipeline, ThinMatricesAndNoInputs) {
+  for (std::int64_t pad : {0, 1})
+    for (auto [m, n, k] :
+         {std::array<std::int64_t, 3>{1, 1, 1}, {1, 5000, 3}, {5000, 1, 3}, {1, 1, 200000}, {2, 3, 50000}})
+      for (DType type : {DType::f32, DType::f16})
+        check({.type = type,
+               .m = m,
+               .n = n,
+               .k = std::min<std::int64_t>(k, type == DType::f16 ? 200 : k),
+               .beta = 1,
+               .pad = pad},
+              1);
+  check({.m = 50, .n = 40, .k = 0, .beta = 3});
+  check({.m = 50, .n = 40, .k = 9, .alpha = 0, .beta = 3});
+  check({.m = 50, .n = 40, .k = 9, .alpha = 0, .beta = 0, .pad = 2});
+}
+
+TEST(StagingPipeline, WorksWithoutPools) {
+  StagedCall<float> run({.m = 100, .n = 100, .k = 10});
+  fake_cuda::Settings settings;
+  settings.has_pools = false;
+  fake_cuda::reset(settings);
+  StagerHandle stager;
+  ASSERT_TRUE(run(stager).ok());
+  EXPECT_TRUE(run.is_right());
+  stager.reset();
+  EXPECT_EQ(fake_cuda::counts().objects, 0);
+}
+
+TEST(StagingPipeline, TakesSmallerPiecesWhenDeviceMemoryIsShort) {
+  StagedCall<float> run({.m = 1024, .n = 1024, .k = 8});
+  fake_cuda::Settings settings;
+  settings.device_bytes = std::size_t{2} << 20;
+  fake_cuda::reset(settings);
+  StagerHandle stager;
+  launches = 0;
+  ASSERT_TRUE(run(stager).ok()) << last_error();
+  EXPECT_TRUE(run.is_right());
+  EXPECT_GT(launches, 4);
+}
+
+TEST(StagingPipeline, OutOfDeviceMemoryIsAStatusAndLeavesC) {
+  StagedCall<float> run({.m = 64, .n = 64, .k = 64, .beta = 1});
+  fake_cuda::Settings settings;
+  settings.device_bytes = 1000;
+  fake_cuda::reset(settings);
+  StagerHandle stager;
+  EXPECT_EQ(run(stager).code, XGEMM_OUT_OF_DEVICE_MEMORY);
+  EXPECT_NE(std::string(last_error()).find("device memory"), std::string::npos) << last_error();
+  EXPECT_EQ(fake_cuda::counts().objects, 0);
+  // And with memory again, the same stager works.
+  fake_cuda::settings().device_bytes = std::size_t{1} << 30;
+  EXPECT_TRUE(run(stager).ok());
+  EXPECT_TRUE(run.is_right());
+}
+
+TEST(StagingPipeline, ScarcePageLockedMemory) {
+  StagedCall<float> run({.m = 1500, .n = 1600, .k = 3, .beta = 1, .pad = 1});
+  fake_cuda::Settings settings;
+  settings.page_locked_bytes = std::size_t{1} << 20;
+  fake_cuda::reset(settings);
+  StagerHandle stager;
+  ASSERT_TRUE(run(stager).ok()) << last_error();
+  EXPECT_TRUE(run.is_right());
+  stager.reset();
+  fake_cuda::settings().page_locked_bytes = 1000;
+  EXPECT_EQ(run(stager).code, XGEMM_OUT_OF_HOST_MEMORY);
+}
+
+TEST(StagingPipeline, EveryCallThatFailsIsAStatusAndNothingLeaks) {
+  StagedCall<float> run({.m = 300, .n = 260, .k = 4, .beta = 1, .pad = 5, .device_memory = std::size_t{1} << 20});
+  int failures = 0;
+  for (int at = 0; at < 100000; at += at < 200 ? 1 : 37) {
+    fake_cuda::Settings settings;
+    settings.fail_at = at;
+    fake_cuda::reset(settings);
+    StagerHandle stager;
+    const Status status = run(stager);
+    const bool reached = fake_cuda::counts().calls > at;
+    if (!status.ok()) {
+      ++failures;
+      EXPECT_EQ(status.code, XGEMM_CUDA_ERROR);
+      EXPECT_STRNE(last_error(), "");
+      EXPECT_EQ(fake_cuda::counts().objects, 0) << "failed call " << at;
+    } else {
+      EXPECT_TRUE(run.is_right());
+    }
+    fake_cuda::settings().fail_at = -1;
+    ASSERT_TRUE(run(stager).ok()) << last_error();
+    ASSERT_TRUE(run.is_right());
+    stager.reset();
+    EXPECT_EQ(fake_cuda::counts().objects, 0);
+    if (!reached) break;
+  }
+  EXPECT_GT(failures, 100);
+}
+
+TEST(StagingPipeline, AFailingLaunchIsReported) {
+  StagedCall<float> run({.m = 300, .n = 260, .k = 40, .pad = 5, .device_memory = std::size_t{1} << 20});
+  fake_cuda::reset({});
+  StagerHandle stager;
+  launches = 0;
+  fail_launch = 3;
+  EXPECT_EQ(run(stager).code, XGEMM_KERNEL_NOT_USABLE);
+  fail_launch = -1;
+  EXPECT_TRUE(run(stager).ok());
+  EXPECT_TRUE(run.is_right());
+}
+
+TEST(StagingPipeline, KeepsWhatItNeedsAgain) {
+  StagedCall<float> run({.m = 300, .n = 260, .k = 40});
+  fake_cuda::reset({});
+  StagerHandle stager;
+  ASSERT_TRUE(run(stager).ok());
+  const int allocations = fake_cuda::counts().allocations, objects = fake_cuda::counts().objects;
+  ASSERT_TRUE(run(stager).ok());
+  EXPECT_EQ(fake_cuda::counts().allocations, allocations);
+  EXPECT_EQ(fake_cuda::counts().objects, objects);
+}
+
+TEST(StagingPipeline, ACaptureIsRefusedAndLeftAlone) {
+  StagedCall<float> run({.m = 30, .n = 20, .k = 4, .beta = 1});
+  fake_cuda::Settings settings;
+  settings.capture = cudaStreamCaptureStatusActive;
+  fake_cuda::reset(settings);
+  StagerHandle stager;
+  EXPECT_EQ(run(stager).code, XGEMM_UNSUPPORTED);
+  EXPECT_NE(std::string(last_error()).find("captured"), std::string::npos);
+  EXPECT_EQ(fake_cuda::counts().objects, 0);
+}
+
+TEST(StagingPipeline, ACaptureElsewhereDoesNotConcernAllHostProducts) {
+  fake_cuda::Settings settings;
+  settings.capture_query = cudaErrorStreamCaptureImplicit;
+  fake_cuda::reset(settings);
+  StagedCall<float> run({.m = 30, .n = 20, .k = 4, .beta = 1});
+  StagerHandle stager;
+  EXPECT_TRUE(run(stager).ok()) << last_error();
+  EXPECT_TRUE(run.is_right());
+  stager.reset();
+  StagedCall<float> mixed({.m = 30, .n = 20, .k = 4, .beta = 1, .a = At::device});
+  EXPECT_EQ(mixed(stager).code, XGEMM_UNSUPPORTED);
+}
+
+TEST(StagingPipeline, ExplainsItself) {
+  fake_cuda::reset({});
+  const StagedCall<float> run({.m = 300, .n = 260, .k = 40});
+  const std::string text = explain_staging(run.problem(), run.placement(), run.device());
+  EXPECT_NE(text.find("1 piece of 300 x 260"), std::string::npos) << text;
+  EXPECT_NE(text.find("packed by threads"), std::string::npos) << text;
+  EXPECT_NE(text.find("plan: of the test"), std::string::npos) << text;
+}
+
+// A forked child has the memory of the stager, and none of its threads: it must neither wait for them nor use them.
+TEST(StagingPipeline, AForkedChildEnds) {
+  StagedCall<float> run({.m = 300, .n = 260, .k = 40});
+  fake_cuda::reset({});
+  StagerHandle stager;
+  ASSERT_TRUE(run(stager).ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const bool works = run(stager).ok() && run.is_right();
+    stager.reset();
+    _exit(works ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+}  // namespace
+}  // namespace runtime
+}  // namespace xgemm
