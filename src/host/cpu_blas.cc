@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -85,10 +84,12 @@ bool open_file(const char* file, CpuBlas* blas, std::string* why) {
     return false;
   }
   const auto function = reinterpret_cast<CpuBlas::Function>(symbol);
-  if (const std::string broken = find_broken_promise(function); !broken.empty()) {
-    *why = std::string(theirs.dli_fname) + " " + broken;
+  const CpuBlas::Conduct conduct = conduct_of(function);
+  if (!conduct.right) {
+    *why = std::string(theirs.dli_fname) + " computes wrong products";
     return false;
   }
+  blas->conduct = conduct;
   blas->sgemm = function;
   blas->file = theirs.dli_fname;
   return true;
@@ -124,15 +125,16 @@ void CpuBlas::run(const Sgemm& p, std::int64_t largest) const {
       }
 }
 
-std::string find_broken_promise(CpuBlas::Function sgemm) {
-  // Shapes that libraries have separate code for: vectors, dot products, small matrices, blocked ones.
+CpuBlas::Conduct conduct_of(CpuBlas::Function sgemm) {
+  // Shapes that libraries have separate code for: vectors, dot products, edges of tiles, blocked ones.
   struct Shape {
     std::int64_t m, n, k;
   };
-  constexpr std::array<Shape, 6> kShapes = {{{1, 1, 1}, {7, 1, 5}, {1, 7, 5}, {7, 5, 1}, {3, 4, 5}, {37, 29, 33}}};
+  constexpr Shape kShapes[] = {{1, 1, 1}, {7, 1, 5}, {1, 7, 5}, {7, 5, 1}, {3, 4, 5}, {37, 29, 33}};
   const float nan = std::numeric_limits<float>::quiet_NaN();
   CpuBlas blas;
   blas.sgemm = sgemm;
+  CpuBlas::Conduct conduct;
 
   for (const auto& [m, n, k] : kShapes)
     for (const Op transa : {Op::none, Op::transpose})
@@ -145,29 +147,41 @@ std::string find_broken_promise(CpuBlas::Function sgemm) {
         const auto at_b = [&](std::int64_t l, std::int64_t j) {
           return transb == Op::none ? l + j * ldb : j + l * ldb;
         };
+        const auto is_nan = [](float x) { return std::isnan(x); };
+        const Sgemm product = {transa, transb, m, n, k, 2.0f, a.data(), lda, b.data(), ldb, 0.0f, c.data(), m};
+
         // Small integers: every order of summing them is exact.
         for (std::int64_t l = 0; l < k; ++l) {
           for (std::int64_t i = 0; i < m; ++i) a[at_a(i, l)] = static_cast<float>((i * 3 + l * 5) % 7 - 3);
           for (std::int64_t j = 0; j < n; ++j) b[at_b(l, j)] = static_cast<float>((l * 2 + j * 3) % 5 - 2);
         }
-        const Sgemm product = {transa, transb, m, n, k, 2.0f, a.data(), lda, b.data(), ldb, 0.0f, c.data(), m};
         blas.run(product);
+        if (std::any_of(c.begin(), c.end(), is_nan)) {
+          conduct.spares_c = false;
+          std::fill(c.begin(), c.end(), 0.0f);
+          blas.run(product);
+        }
         for (std::int64_t j = 0; j < n; ++j)
           for (std::int64_t i = 0; i < m; ++i) {
             float sum = 0;
             for (std::int64_t l = 0; l < k; ++l) sum += a[at_a(i, l)] * b[at_b(l, j)];
-            if (std::isnan(c[i + j * m])) return "reads C although beta = 0";
-            if (c[i + j * m] != 2 * sum) return "computes wrong products";
+            if (!(c[i + j * m] == 2 * sum)) conduct.right = false;
           }
 
-        // NaN in row m - 1 of A against a B of zeros.
+        // NaN in the last row of A against zeros in B, and in the last column of B against zeros in A.
+        std::fill(a.begin(), a.end(), 0.0f);
+        std::fill(b.begin(), b.end(), 0.0f);
+        std::fill(c.begin(), c.end(), 0.0f);
         a[at_a(m - 1, k - 1)] = nan;
-        b.assign(b.size(), 0.0f);
         blas.run(product);
-        for (std::int64_t j = 0; j < n; ++j)
-          if (!std::isnan(c[m - 1 + j * m])) return "lets zeros in B hide NaN in A";
+        for (std::int64_t j = 0; j < n; ++j) conduct.keeps_nan = conduct.keeps_nan && is_nan(c[m - 1 + j * m]);
+        a[at_a(m - 1, k - 1)] = 0.0f;
+        b[at_b(k - 1, n - 1)] = nan;
+        std::fill(c.begin(), c.end(), 0.0f);
+        blas.run(product);
+        for (std::int64_t i = 0; i < m; ++i) conduct.keeps_nan = conduct.keeps_nan && is_nan(c[i + (n - 1) * m]);
       }
-  return {};
+  return conduct;
 }
 
 CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {

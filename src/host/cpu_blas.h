@@ -26,6 +26,14 @@ struct CpuBlas {
   std::string reason;            // how it was chosen
   Function sgemm = nullptr;      // null: the built-in loop serves
 
+  // How sgemm was found to behave. What BLAS promises and a library does not keep, the engine makes up for.
+  struct Conduct {
+    bool right = true;      // products of finite matrices; else the library is not used
+    bool spares_c = true;   // C is not read when beta = 0
+    bool keeps_nan = true;  // zeros in one matrix do not hide NaN in the other (old reference BLAS, edges in BLIS)
+  };
+  Conduct conduct;
+
   // Calls the library, which may have integers of 32 bits: no leading dimension above INT_MAX, and extents above
   // largest_extent in several calls. The default leaves room for what a library adds to an extent.
   void run(const Sgemm& product, std::int64_t largest_extent = std::int64_t{1} << 30) const;
@@ -39,8 +47,7 @@ const CpuBlas& cpu_blas();
 // none.
 CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint);
 
-// Whether a library keeps what we promise of BLAS: results right, C not read when beta = 0, NaN in A not hidden by
-// zeros in B (as old reference BLAS did). "" or what it breaks.
-std::string find_broken_promise(CpuBlas::Function sgemm);
+// Tries a library out on small products.
+CpuBlas::Conduct conduct_of(CpuBlas::Function sgemm);
 
 }  // namespace xgemm::host

@@ -8,6 +8,8 @@
 #include "host/cpu_engine.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 
 #include "host/aligned_buffer.h"
@@ -54,10 +56,34 @@ bool fits_library(const Sgemm& p) {
   return p.lda <= largest && p.ldb <= largest && p.ldc <= largest;
 }
 
+bool all_finite(const float* x, int64_t ld, int64_t rows, int64_t columns) {
+  constexpr std::uint32_t kExponent = 0x7f800000;
+  for (int64_t j = 0; j < columns; ++j, x += ld) {
+    bool finite = true;
+    for (int64_t i = 0; i < rows; ++i) finite &= (std::bit_cast<std::uint32_t>(x[i]) & kExponent) != kExponent;
+    if (!finite) return false;
+  }
+  return true;
+}
+
+bool all_finite(const Sgemm& p) {
+  const bool a_plain = p.transa == Op::none, b_plain = p.transb == Op::none;
+  return std::isfinite(p.alpha) && all_finite(p.a, p.lda, a_plain ? p.m : p.k, a_plain ? p.k : p.m) &&
+         all_finite(p.b, p.ldb, b_plain ? p.k : p.n, b_plain ? p.n : p.k);
+}
+
+// C := 0.
+template <class T>
+void clear(int64_t m, int64_t n, T* c, int64_t ldc) {
+  for (int64_t j = 0; j < n; ++j, c += ldc) std::fill_n(c, m, T{});  // the bits of +0 in either type
+}
+
 // One fp32 product; k > 0.
 Status sgemm(const Sgemm& p) {
   const CpuBlas& blas = engine();
   if (blas.sgemm == nullptr || !fits_library(p)) return builtin_sgemm(p);
+  if (!blas.conduct.keeps_nan && !all_finite(p)) return builtin_sgemm(p);
+  if (!blas.conduct.spares_c && p.beta == 0.0f) clear(p.m, p.n, p.c, p.ldc);
   const InsideLibrary guard;
   blas.run(p);
   return kOk;
@@ -66,14 +92,14 @@ Status sgemm(const Sgemm& p) {
 // C := beta * C, where A and B do not contribute. beta = 0 does not read C.
 template <class T, class Multiply>
 void scale_batch(const Problem& p, Multiply&& multiply) {
-  for (int64_t i = 0; i < p.batch_count; ++i)
-    for (int64_t j = 0; j < p.n; ++j) {
-      T* const column = static_cast<T*>(p.c.data) + i * p.c.batch_stride + j * p.c.ld;
-      if (p.beta.is(0.0f))
-        std::fill_n(column, p.m, T{});  // the bits of +0 in either type
-      else
-        std::for_each(column, column + p.m, multiply);
+  for (int64_t i = 0; i < p.batch_count; ++i) {
+    T* column = static_cast<T*>(p.c.data) + i * p.c.batch_stride;
+    if (p.beta.is(0.0f)) {
+      clear(p.m, p.n, column, p.c.ld);
+      continue;
     }
+    for (int64_t j = 0; j < p.n; ++j, column += p.c.ld) std::for_each(column, column + p.m, multiply);
+  }
 }
 
 // A rows x columns block in fp32, columns next to each other.
@@ -184,9 +210,11 @@ std::string cpu_engine_name() {
 
 std::string cpu_engine_description() {
   const CpuBlas& blas = engine();
-  const std::string what =
-      blas.sgemm == nullptr ? format("builtin blocked loop (%s)", builtin_isa()) : blas.name + " (" + blas.file + ")";
-  return what + ", chosen by: " + blas.reason;
+  std::string text = blas.sgemm == nullptr ? format("builtin blocked loop (%s)", builtin_isa())
+                                           : format("%s (%s)", blas.name.c_str(), blas.file.c_str());
+  text += ", chosen by: " + blas.reason;
+  if (!blas.conduct.keeps_nan) text += "; it drops NaN and Inf beside zeros, so the built-in loop serves these";
+  return text;
 }
 
 }  // namespace xgemm::host

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "support/oracle.h"
@@ -34,11 +35,16 @@ void made_up_sgemm(const char* transa, const char* transb, const int64_t* m, con
     }
 }
 
-TEST(CpuBlas, BrokenPromisesAreFound) {
-  EXPECT_EQ(host::find_broken_promise(made_up_sgemm<false, false, false>), "");
-  EXPECT_EQ(host::find_broken_promise(made_up_sgemm<true, false, false>), "reads C although beta = 0");
-  EXPECT_EQ(host::find_broken_promise(made_up_sgemm<false, true, false>), "lets zeros in B hide NaN in A");
-  EXPECT_EQ(host::find_broken_promise(made_up_sgemm<false, false, true>), "computes wrong products");
+TEST(CpuBlas, ConductIsFoundOut) {
+  const auto conduct = [](CpuBlas::Function sgemm) {
+    const CpuBlas::Conduct c = host::conduct_of(sgemm);
+    return std::array{c.right, c.spares_c, c.keeps_nan};
+  };
+  EXPECT_EQ(conduct(made_up_sgemm<false, false, false>), (std::array{true, true, true}));
+  EXPECT_EQ(conduct(made_up_sgemm<true, false, false>), (std::array{true, false, true}));
+  EXPECT_EQ(conduct(made_up_sgemm<false, true, false>), (std::array{true, true, false}));
+  EXPECT_EQ(conduct(made_up_sgemm<true, true, false>), (std::array{true, false, false}));
+  EXPECT_FALSE(conduct(made_up_sgemm<false, false, true>)[0]);
 }
 
 TEST(CpuBlas, LargeExtentsAreSplit) {
