@@ -45,6 +45,9 @@ int simple_gemm(xgemm_type type, char transa, char transb, int64_t m, int64_t n,
   });
 }
 
+// No version of the struct will be larger: a size beyond it was never set.
+constexpr std::size_t kLargestArgs = 4096;
+
 // Fields that later versions of the struct add take their defaults when the caller does not know them; fields that this
 // version does not know must be zero.
 Status read_args(const xgemm_args* args, xgemm_args* known) {
@@ -53,6 +56,9 @@ Status read_args(const xgemm_args* args, xgemm_args* known) {
     return illegal(XGEMM_ARG_SIZE,
                    format("size = %zu, but sizeof(xgemm_args) = %zu is required (start from XGEMM_ARGS_INIT)",
                           args->size, sizeof(xgemm_args)));
+  if (args->size > kLargestArgs)
+    return illegal(XGEMM_ARG_SIZE, format("size = %zu, but at most %zu is possible (start from XGEMM_ARGS_INIT)",
+                                          args->size, kLargestArgs));
   const auto* bytes = reinterpret_cast<const unsigned char*>(args);
   for (std::size_t i = sizeof(xgemm_args); i < args->size; ++i)
     if (bytes[i] != 0)

@@ -18,15 +18,25 @@ struct Decision {
   runtime::Placement placement;
   plan::Route route;
   const runtime::DeviceInfo* device = nullptr;  // null on the CPU route
+  bool looked_for_device = false;
 };
 
 Decision decide(const Problem& problem) {
   Decision d;
   d.placement = runtime::locate(problem);
   // Looking for a GPU initialises CUDA: done only for calls that may use one.
-  if (plan::wants_device(problem, d.placement)) d.device = runtime::device_for(d.placement);
+  d.looked_for_device = plan::wants_device(problem, d.placement);
+  if (d.looked_for_device) d.device = runtime::device_for(d.placement);
   d.route = plan::choose_route(problem, d.placement, d.device);
   return d;
+}
+
+// Why the route; where a GPU was looked for and there is none, also why not.
+std::string reason_of(const Decision& d) {
+  std::string text = plan::to_string(d.route);
+  if (d.looked_for_device && d.device == nullptr && !runtime::no_device_reason().empty())
+    text += " (" + runtime::no_device_reason() + ")";
+  return text;
 }
 
 Status run(const CallSettings& settings, const Problem& problem, const Decision& d) {
@@ -40,7 +50,7 @@ Status run(const CallSettings& settings, const Problem& problem, const Decision&
     case plan::RouteKind::device:
       return runtime::device_gemm(problem, *d.device, {settings.stream, settings.workspace, settings.workspace_bytes});
     case plan::RouteKind::unservable:
-      return fail(d.route.status, plan::to_string(d.route));
+      return fail(d.route.status, reason_of(d));
   }
   return fail(XGEMM_INTERNAL_ERROR, "unknown route");
 }
@@ -97,7 +107,7 @@ Status gemm(const CallSettings& settings, const Problem& problem) {
 Status explain(const CallSettings&, const Problem& problem, std::string* text) {
   const Decision d = decide(problem);
   *text = format("route=%s kernel=%s\nproblem: %s\nroute: %s\n", plan::name_of(d.route.kind),
-                 kernel_name(problem, d).c_str(), to_string(problem).c_str(), plan::to_string(d.route).c_str());
+                 kernel_name(problem, d).c_str(), to_string(problem).c_str(), reason_of(d).c_str());
   switch (d.route.kind) {
     case plan::RouteKind::none:
       return kOk;
@@ -105,7 +115,7 @@ Status explain(const CallSettings&, const Problem& problem, std::string* text) {
       *text += "cpu engine: " + host::cpu_engine_description() + "\n";
       return kOk;
     case plan::RouteKind::unservable:
-      return fail(d.route.status, plan::to_string(d.route));
+      return fail(d.route.status, reason_of(d));
     case plan::RouteKind::staged:
     case plan::RouteKind::device:
       break;
