@@ -33,10 +33,12 @@ typedef float Vector8 __attribute__((vector_size(32)));
 template <class Vector, int kVectors, int kTileColumns>
 [[gnu::always_inline]] inline void multiply_slivers(int64_t k, const float* a, const float* b, float* tile) {
   constexpr int kLanes = sizeof(Vector) / sizeof(float);
+  // Every loop over these is unrolled, so that they live in registers.
   Vector sums[kTileColumns][kVectors] = {};
   for (int64_t p = 0; p < k; ++p) {
     Vector rows[kVectors];
-    std::memcpy(rows, a, sizeof rows);
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors; ++i) std::memcpy(&rows[i], a + i * kLanes, sizeof(Vector));
 #pragma GCC unroll 16
     for (int j = 0; j < kTileColumns; ++j)
 #pragma GCC unroll 4
@@ -44,7 +46,10 @@ template <class Vector, int kVectors, int kTileColumns>
     a += kVectors * kLanes;
     b += kTileColumns;
   }
-  std::memcpy(tile, sums, sizeof sums);
+#pragma GCC unroll 16
+  for (int j = 0; j < kTileColumns; ++j)
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors; ++i) std::memcpy(tile + (j * kVectors + i) * kLanes, &sums[j][i], sizeof(Vector));
 }
 
 struct MicroKernel {

@@ -225,9 +225,10 @@ CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
 }
 
 const CpuBlas& cpu_blas() {
-  static const CpuBlas blas = [] {
+  // Never destroyed: products may be asked for while the process ends.
+  static const CpuBlas& blas = *[] {
     std::string complaint;
-    CpuBlas opened = open_cpu_blas(environment().cpu_blas, &complaint);
+    const CpuBlas* opened = new CpuBlas(open_cpu_blas(environment().cpu_blas, &complaint));
     if (!complaint.empty()) print_line(complaint);
     return opened;
   }();
