@@ -233,7 +233,7 @@ XGEMM_PROBE(many_calls) {
   return failed + xgemm_destroy(ctx);
 }
 
-TEST(Environment, BadValuesCostOneLineEachAndNothingElse) {
+TEST(ApiEnvironment, BadValuesCostOneLineEachAndNothingElse) {
   for (const char* variable : {"XGEMM_VERBOSE", "XGEMM_FORCE_KERNEL", "XGEMM_CPU_BLAS", "XGEMM_MATH"}) {
     const ProbeResult r = run_probe("many_calls", {{variable, "nonsense"}});
     EXPECT_TRUE(r.ok()) << describe(r);
