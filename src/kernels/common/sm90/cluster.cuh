@@ -1,0 +1,51 @@
+// Thread block clusters: CTAs that run together and reach each other's shared memory (sm_90), and programmatic
+// dependent launch.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/target.cuh"
+
+namespace xgemm::gpu {
+
+// This CTA's number in its cluster.
+XGEMM_DEVICE int cluster_rank(Loc = Loc::current()) {
+  unsigned rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return static_cast<int>(rank);
+}
+
+// All threads of the cluster that have not exited; orders their shared memory accesses.
+XGEMM_DEVICE void cluster_arrive(Loc = Loc::current()) {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+XGEMM_DEVICE void cluster_wait(Loc = Loc::current()) {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// Writes four floats to the place in CTA cta_rank's shared memory that `local` has in this one's; 16-byte aligned.
+XGEMM_DEVICE void write_remote(float* local, int cta_rank, float a, float b, float c, float d, Loc = Loc::current()) {
+  asm volatile(
+      "{\n\t.reg .b32 remote;\n\t"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n\t"
+      "st.shared::cluster.v4.f32 [remote], {%2, %3, %4, %5};\n\t}" ::"r"(detail::shared_address(local)),
+      "r"(cta_rank), "f"(a), "f"(b), "f"(c), "f"(d)
+      : "memory");
+}
+
+// ---- Programmatic dependent launch: without effect where the launch did not ask for it. ----
+
+// Lets the next kernel of the stream start its prologue.
+XGEMM_DEVICE void grid_launch_dependents(Loc = Loc::current()) {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+// Waits until the kernels before this one have finished and their writes are visible. Comes before any access to global
+// memory.
+XGEMM_DEVICE void grid_wait_dependencies(Loc = Loc::current()) {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+}  // namespace xgemm::gpu

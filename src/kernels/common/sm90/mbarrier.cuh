@@ -1,0 +1,91 @@
+// mbarrier: the phase barrier in shared memory that counts arrivals and bytes of asynchronous copies (sm_90).
+//
+// A phase completes when `count` arrivals and all expected bytes have come in; the barrier then starts the next phase.
+// A waiter names the parity of the phase that it waits for: 0 for the first, 1 for the second, 0 again for the third.
+// Waiting for the parity of the phase *before* the first (1) returns at once, which is how producers start.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/target.cuh"
+
+namespace xgemm::gpu {
+
+struct Mbarrier {
+  std::uint64_t state;
+};
+
+namespace detail {
+XGEMM_DEVICE unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+}  // namespace detail
+
+XGEMM_DEVICE void mbarrier_init(Mbarrier& barrier, int count, Loc = Loc::current()) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(detail::shared_address(&barrier)), "r"(count)
+               : "memory");
+}
+
+// Makes initialised barriers visible to the other CTAs of the cluster and to the async proxy; a CTA or cluster barrier
+// must follow.
+XGEMM_DEVICE void mbarrier_init_fence(Loc = Loc::current()) {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+XGEMM_DEVICE void mbarrier_arrive(Mbarrier& barrier, Loc = Loc::current()) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(detail::shared_address(&barrier)) : "memory");
+}
+
+// Arrives, and adds to the bytes that this phase waits for.
+XGEMM_DEVICE void mbarrier_arrive_expect(Mbarrier& barrier, int bytes, Loc = Loc::current()) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(detail::shared_address(&barrier)),
+               "r"(bytes)
+               : "memory");
+}
+
+// Arrives on the barrier at the same place in the shared memory of another CTA of the cluster (or of this one).
+// Releases this thread's earlier accesses to every thread of the cluster.
+XGEMM_DEVICE void mbarrier_arrive_remote(Mbarrier& barrier, int cta_rank, Loc = Loc::current()) {
+  asm volatile(
+      "{\n\t.reg .b32 remote;\n\t"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n\t"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n\t}" ::"r"(detail::shared_address(&barrier)),
+      "r"(cta_rank)
+      : "memory");
+}
+
+XGEMM_DEVICE bool mbarrier_try_wait(Mbarrier& barrier, unsigned parity, Loc = Loc::current()) {
+  unsigned done;
+  asm volatile(
+      "{\n\t.reg .pred p;\n\t"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+      "selp.u32 %0, 1, 0, p;\n\t}"
+      : "=r"(done)
+      : "r"(detail::shared_address(&barrier)), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
+// Returns when the phase of this parity has completed; sees what the arrivals of this CTA and the copies have written.
+XGEMM_DEVICE void mbarrier_wait(Mbarrier& barrier, unsigned parity, Loc loc = Loc::current()) {
+  while (!mbarrier_try_wait(barrier, parity, loc)) {
+  }
+}
+
+// The same, and sees what the threads of other CTAs wrote before they arrived.
+XGEMM_DEVICE void mbarrier_wait_cluster(Mbarrier& barrier, unsigned parity, Loc = Loc::current()) {
+  unsigned done;
+  do {
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\t"
+        "selp.u32 %0, 1, 0, p;\n\t}"
+        : "=r"(done)
+        : "r"(detail::shared_address(&barrier)), "r"(parity)
+        : "memory");
+  } while (done == 0);
+}
+
+}  // namespace xgemm::gpu

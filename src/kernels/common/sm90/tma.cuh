@@ -1,0 +1,69 @@
+// TMA: the copy engine that moves a box of a tensor between global and shared memory (sm_90).
+//
+// A TensorMap describes the tensor (address, extents, strides), the box, and how the box is swizzled in shared memory.
+// Loads fill what lies outside the tensor with zeros and complete on an mbarrier with the bytes of the whole box;
+// stores write nothing outside. All maps here have rank 3: contiguous axis, other axis, batch.
+//
+// TMA and wgmma reach shared memory through the async proxy. What ordinary stores have written becomes visible to it
+// by fence_async_shared() in the writing thread, then a barrier.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/target.cuh"
+#include "kernels/sm90/tensor_map.h"
+
+namespace xgemm::gpu {
+
+using TensorMap = kernels::TensorMap;
+
+XGEMM_DEVICE void tma_prefetch_map(const TensorMap& map, Loc = Loc::current()) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<std::uint64_t>(&map)) : "memory");
+}
+
+XGEMM_DEVICE void tma_load(void* destination, const TensorMap& map, Mbarrier& barrier, int x, int y, int z,
+                           Loc = Loc::current()) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
+          "r"(detail::shared_address(destination)),
+      "l"(reinterpret_cast<std::uint64_t>(&map)), "r"(detail::shared_address(&barrier)), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
+// The box goes to the same place in each CTA of the cluster whose bit is set, and completes on each one's barrier.
+XGEMM_DEVICE void tma_load_multicast(void* destination, const TensorMap& map, Mbarrier& barrier, unsigned cta_mask,
+                                     int x, int y, int z, Loc = Loc::current()) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(detail::shared_address(destination)),
+      "l"(reinterpret_cast<std::uint64_t>(&map)), "r"(detail::shared_address(&barrier)), "r"(x), "r"(y), "r"(z),
+      "h"(static_cast<std::uint16_t>(cta_mask))
+      : "memory");
+}
+
+XGEMM_DEVICE void tma_store(const TensorMap& map, const void* source, int x, int y, int z, Loc = Loc::current()) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(
+                   reinterpret_cast<std::uint64_t>(&map)),
+               "r"(detail::shared_address(source)), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+
+// Closes the group of the stores that this thread issued since the last commit.
+XGEMM_DEVICE void tma_store_commit(Loc = Loc::current()) {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Waits until all but this thread's kPending newest groups have read their shared memory, which may then be reused.
+template <int kPending>
+XGEMM_DEVICE void tma_store_wait_read(Loc = Loc::current()) {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+}
+
+XGEMM_DEVICE void fence_async_shared(Loc = Loc::current()) {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+}  // namespace xgemm::gpu

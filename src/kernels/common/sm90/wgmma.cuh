@@ -1,0 +1,144 @@
+// wgmma: the warpgroup matrix product of Hopper (sm_90a), D (64 x N, fp32 registers) += X (64 x 16) * Y (16 x N), X and
+// Y in shared memory, described by 64-bit descriptors.
+//
+// Asynchronous: registers of D and the shared memory of X and Y belong to the tensor cores from wgmma() until
+// wgmma_wait() says that the group has finished. wgmma_fence() comes before the first wgmma of a group (it orders the
+// registers), wgmma_commit() after the last. keep_registers() around a mainloop stops the compiler from moving other
+// uses of the accumulators into it.
+//
+// Fragment: warp w of the warpgroup holds rows 16 w to 16 w + 15. Lane l: d[4 g + 0, 1] are row 16 w + l / 4, columns
+// 8 g + 2 (l % 4) + 0, 1; d[4 g + 2, 3] the same columns of row 16 w + l / 4 + 8.
+//
+// Shared memory layouts, S the width of the swizzle (128, 64 or 32 bytes; S * 8 bytes is one atom):
+//   K-major   rows of S = 128 bytes, 64 elements of K each; 8 rows make an atom, `stride_bytes` is the next 8 rows.
+//   MN-major  rows of S bytes, S / 2 elements along M or N, a row per k; `stride_bytes` is the next 8 of K,
+//             `leading_bytes` the next S / 2 elements along M or N.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/dtype.cuh"
+#include "kernels/common/sm90/major.h"
+#include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/sm90/warpgroup.cuh"
+#include "kernels/common/target.cuh"
+
+namespace xgemm::gpu {
+
+XGEMM_DEVICE std::uint64_t wgmma_descriptor(const void* shared, int swizzle_bytes, int leading_bytes, int stride_bytes,
+                                            Loc = Loc::current()) {
+  const std::uint64_t swizzle = swizzle_bytes == 128 ? 1 : swizzle_bytes == 64 ? 2 : swizzle_bytes == 32 ? 3 : 0;
+  return static_cast<std::uint64_t>((detail::shared_address(shared) & 0x3ffff) >> 4) |
+         static_cast<std::uint64_t>(leading_bytes >> 4) << 16 | static_cast<std::uint64_t>(stride_bytes >> 4) << 32 |
+         swizzle << 62;
+}
+
+// The descriptor of the same layout `bytes` further on, a multiple of 16.
+XGEMM_DEVICE std::uint64_t wgmma_advance(std::uint64_t descriptor, int bytes) {
+  return descriptor + static_cast<std::uint64_t>(bytes >> 4);
+}
+
+XGEMM_DEVICE void wgmma_fence(Loc = Loc::current()) {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+XGEMM_DEVICE void wgmma_commit(Loc = Loc::current()) {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+// Waits until at most kPending of the newest groups are unfinished.
+template <int kPending>
+XGEMM_DEVICE void wgmma_wait(Loc = Loc::current()) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+XGEMM_DEVICE void keep_register(float& x) {
+  asm volatile("" : "+f"(x)::"memory");
+}
+
+namespace detail {
+template <class Element, int kN>
+struct Wgmma;
+
+// clang-format off
+#define XGEMM_WGMMA_NAMES_4 "%0, %1, %2, %3"
+#define XGEMM_WGMMA_NAMES_8 XGEMM_WGMMA_NAMES_4 ", %4, %5, %6, %7"
+#define XGEMM_WGMMA_NAMES_16 XGEMM_WGMMA_NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define XGEMM_WGMMA_NAMES_24 XGEMM_WGMMA_NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define XGEMM_WGMMA_NAMES_32 XGEMM_WGMMA_NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define XGEMM_WGMMA_NAMES_40 XGEMM_WGMMA_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define XGEMM_WGMMA_NAMES_48 XGEMM_WGMMA_NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define XGEMM_WGMMA_NAMES_56 XGEMM_WGMMA_NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define XGEMM_WGMMA_NAMES_64 XGEMM_WGMMA_NAMES_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define XGEMM_WGMMA_NAMES_72 XGEMM_WGMMA_NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define XGEMM_WGMMA_NAMES_80 XGEMM_WGMMA_NAMES_72 ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define XGEMM_WGMMA_NAMES_88 XGEMM_WGMMA_NAMES_80 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define XGEMM_WGMMA_NAMES_96 XGEMM_WGMMA_NAMES_88 ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define XGEMM_WGMMA_NAMES_104 XGEMM_WGMMA_NAMES_96 ", %96, %97, %98, %99, %100, %101, %102, %103"
+#define XGEMM_WGMMA_NAMES_112 XGEMM_WGMMA_NAMES_104 ", %104, %105, %106, %107, %108, %109, %110, %111"
+#define XGEMM_WGMMA_NAMES_120 XGEMM_WGMMA_NAMES_112 ", %112, %113, %114, %115, %116, %117, %118, %119"
+#define XGEMM_WGMMA_NAMES_128 XGEMM_WGMMA_NAMES_120 ", %120, %121, %122, %123, %124, %125, %126, %127"
+#define XGEMM_WGMMA_D4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define XGEMM_WGMMA_REGS_4 XGEMM_WGMMA_D4(0)
+#define XGEMM_WGMMA_REGS_8 XGEMM_WGMMA_REGS_4, XGEMM_WGMMA_D4(4)
+#define XGEMM_WGMMA_REGS_16 XGEMM_WGMMA_REGS_8, XGEMM_WGMMA_D4(8), XGEMM_WGMMA_D4(12)
+#define XGEMM_WGMMA_REGS_24 XGEMM_WGMMA_REGS_16, XGEMM_WGMMA_D4(16), XGEMM_WGMMA_D4(20)
+#define XGEMM_WGMMA_REGS_32 XGEMM_WGMMA_REGS_24, XGEMM_WGMMA_D4(24), XGEMM_WGMMA_D4(28)
+#define XGEMM_WGMMA_REGS_40 XGEMM_WGMMA_REGS_32, XGEMM_WGMMA_D4(32), XGEMM_WGMMA_D4(36)
+#define XGEMM_WGMMA_REGS_48 XGEMM_WGMMA_REGS_40, XGEMM_WGMMA_D4(40), XGEMM_WGMMA_D4(44)
+#define XGEMM_WGMMA_REGS_56 XGEMM_WGMMA_REGS_48, XGEMM_WGMMA_D4(48), XGEMM_WGMMA_D4(52)
+#define XGEMM_WGMMA_REGS_64 XGEMM_WGMMA_REGS_56, XGEMM_WGMMA_D4(56), XGEMM_WGMMA_D4(60)
+#define XGEMM_WGMMA_REGS_72 XGEMM_WGMMA_REGS_64, XGEMM_WGMMA_D4(64), XGEMM_WGMMA_D4(68)
+#define XGEMM_WGMMA_REGS_80 XGEMM_WGMMA_REGS_72, XGEMM_WGMMA_D4(72), XGEMM_WGMMA_D4(76)
+#define XGEMM_WGMMA_REGS_88 XGEMM_WGMMA_REGS_80, XGEMM_WGMMA_D4(80), XGEMM_WGMMA_D4(84)
+#define XGEMM_WGMMA_REGS_96 XGEMM_WGMMA_REGS_88, XGEMM_WGMMA_D4(88), XGEMM_WGMMA_D4(92)
+#define XGEMM_WGMMA_REGS_104 XGEMM_WGMMA_REGS_96, XGEMM_WGMMA_D4(96), XGEMM_WGMMA_D4(100)
+#define XGEMM_WGMMA_REGS_112 XGEMM_WGMMA_REGS_104, XGEMM_WGMMA_D4(104), XGEMM_WGMMA_D4(108)
+#define XGEMM_WGMMA_REGS_120 XGEMM_WGMMA_REGS_112, XGEMM_WGMMA_D4(112), XGEMM_WGMMA_D4(116)
+#define XGEMM_WGMMA_REGS_128 XGEMM_WGMMA_REGS_120, XGEMM_WGMMA_D4(120), XGEMM_WGMMA_D4(124)
+
+// Arguments: element type, its PTX name, N, N / 2 and the numbers of the four operands after the registers.
+#define XGEMM_WGMMA(Element, ptx, n, regs, x, y, tx, ty)                                                        \
+  template <>                                                                                                          \
+  struct Wgmma<Element, n> {                                                                                           \
+    template <int kMajorX, int kMajorY>                                                                                \
+    XGEMM_DEVICE static void run(float* d, std::uint64_t desc_x, std::uint64_t desc_y) {                               \
+      asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." ptx "." ptx " {" XGEMM_WGMMA_NAMES_##regs         \
+                   "}, %" #x ", %" #y ", 1, 1, 1, %" #tx ", %" #ty ";"                                            \
+                   : XGEMM_WGMMA_REGS_##regs                                                                           \
+                   : "l"(desc_x), "l"(desc_y), "n"(kMajorX), "n"(kMajorY));                           \
+    }                                                                                                                  \
+  };
+#define XGEMM_WGMMA_BOTH(n, regs, x, y, tx, ty)         \
+  XGEMM_WGMMA(half, "f16", n, regs, x, y, tx, ty)       \
+  XGEMM_WGMMA(bfloat16, "bf16", n, regs, x, y, tx, ty)
+
+XGEMM_WGMMA_BOTH(8, 4, 4, 5, 6, 7)
+XGEMM_WGMMA_BOTH(16, 8, 8, 9, 10, 11)
+XGEMM_WGMMA_BOTH(32, 16, 16, 17, 18, 19)
+XGEMM_WGMMA_BOTH(48, 24, 24, 25, 26, 27)
+XGEMM_WGMMA_BOTH(64, 32, 32, 33, 34, 35)
+XGEMM_WGMMA_BOTH(80, 40, 40, 41, 42, 43)
+XGEMM_WGMMA_BOTH(96, 48, 48, 49, 50, 51)
+XGEMM_WGMMA_BOTH(112, 56, 56, 57, 58, 59)
+XGEMM_WGMMA_BOTH(128, 64, 64, 65, 66, 67)
+XGEMM_WGMMA_BOTH(144, 72, 72, 73, 74, 75)
+XGEMM_WGMMA_BOTH(160, 80, 80, 81, 82, 83)
+XGEMM_WGMMA_BOTH(176, 88, 88, 89, 90, 91)
+XGEMM_WGMMA_BOTH(192, 96, 96, 97, 98, 99)
+XGEMM_WGMMA_BOTH(208, 104, 104, 105, 106, 107)
+XGEMM_WGMMA_BOTH(224, 112, 112, 113, 114, 115)
+XGEMM_WGMMA_BOTH(240, 120, 120, 121, 122, 123)
+XGEMM_WGMMA_BOTH(256, 128, 128, 129, 130, 131)
+
+#undef XGEMM_WGMMA_BOTH
+#undef XGEMM_WGMMA
+// clang-format on
+}  // namespace detail
+
+// One product of a group, K = 16. d: the N / 2 accumulators of this thread.
+template <class Element, int kN, Major kMajorX, Major kMajorY>
+XGEMM_DEVICE void wgmma(float* d, std::uint64_t x, std::uint64_t y, Loc = Loc::current()) {
+  detail::Wgmma<Element, kN>::template run<static_cast<int>(kMajorX), static_cast<int>(kMajorY)>(d, x, y);
+}
+
+}  // namespace xgemm::gpu
