@@ -209,7 +209,7 @@ std::unique_ptr<Candidate> make_cublas(Device& device, const std::string& path, 
   Handle handle = nullptr;
   int status = cublas.create(&handle);
   if (status != 0) {
-    why = "cublasCreate: " + status_text(cublas, status);
+    why = fmt::format("cublasCreate: {}", status_text(cublas, status));
     return nullptr;
   }
   void* workspace = nullptr;

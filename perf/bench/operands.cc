@@ -14,7 +14,6 @@
 namespace xgemm::perf {
 namespace {
 
-constexpr std::size_t kBlockElements = (std::size_t{1} << 21) + 17;  // odd: no row length is a multiple of it
 constexpr std::int64_t kAlignment = 256;
 constexpr std::int64_t kMaxSets = 1024;
 constexpr double kCacheMultiple = 4;
@@ -37,8 +36,8 @@ class Random {
   std::uint64_t state_;
 };
 
-std::vector<float> make_values(DataKind kind, std::uint64_t seed) {
-  std::vector<float> values(kBlockElements);
+std::vector<float> make_values(DataKind kind, std::uint64_t seed, std::size_t count) {
+  std::vector<float> values(count);
   Random random(seed);
   for (std::size_t i = 0; i < values.size(); ++i) {
     switch (kind) {
@@ -129,15 +128,18 @@ struct Operands::Layout {
   std::map<char, std::int64_t> touched;  // bytes that one call touches, per kind of memory
 };
 
-Operands::Operands(Device& device, DataKind kind, std::uint64_t seed) : device_(device) {
-  values_[0] = make_values(kind, seed);
-  output_values_[0] = make_values(kind, seed + 1);
+Operands::Operands(Device& device, DataKind kind, std::uint64_t seed, std::size_t block_elements) : device_(device) {
+  values_[0] = make_values(kind, seed, block_elements);
+  output_values_[0] = make_values(kind, seed + 1, block_elements);
+  bytes_[0] = stored_bytes(values_[0], false);
+  output_bytes_[0] = stored_bytes(output_values_[0], false);
+}
+
+void Operands::make_half_values() {
   values_[1] = rounded_to_half(values_[0]);
   output_values_[1] = rounded_to_half(output_values_[0]);
-  for (std::size_t type = 0; type < 2; ++type) {
-    bytes_[type] = stored_bytes(values_[type], type == 1);
-    output_bytes_[type] = stored_bytes(output_values_[type], type == 1);
-  }
+  bytes_[1] = stored_bytes(values_[1], true);
+  output_bytes_[1] = stored_bytes(output_values_[1], true);
 }
 
 Operands::~Operands() {
@@ -211,6 +213,7 @@ void Operands::tile(Arena& arena, const std::vector<std::uint8_t>& block, std::s
 std::string Operands::prepare(const Case& one) {
   case_ = one;
   sets_.clear();
+  if (one.type == 'h' && values_[1].empty()) make_half_values();
   const Layout layout = layout_of(one);
   const std::int64_t wanted = wanted_sets(layout);
   const std::int64_t sets = std::min(wanted, affordable_sets(layout));

@@ -50,7 +50,8 @@ struct OperandSet {
 
 class Operands {
  public:
-  Operands(Device& device, DataKind kind, std::uint64_t seed);
+  /// `block_elements`: the period of the values; odd, so that no row length is a multiple of it.
+  Operands(Device& device, DataKind kind, std::uint64_t seed, std::size_t block_elements = (std::size_t{1} << 21) + 17);
   Operands(const Operands&) = delete;
   Operands& operator=(const Operands&) = delete;
   ~Operands();
@@ -89,6 +90,7 @@ class Operands {
   Layout layout_of(const Case& one) const;
   std::int64_t wanted_sets(const Layout& layout) const;
   std::int64_t affordable_sets(const Layout& layout) const;
+  void make_half_values();
   bool reserve(Arena& arena, char kind, std::size_t bytes);
   void tile(Arena& arena, const std::vector<std::uint8_t>& block, std::size_t bytes);
 

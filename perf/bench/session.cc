@@ -359,7 +359,7 @@ class Session {
     try {
       measure_ceilings_if_asked(progress);
       Operands operands(*device_, options_.data, options_.seed);
-      say("\n" + table_header(table).substr(0, table_header(table).size() - 1));
+      fmt::print("\n{}", table_header(table));
       for (std::size_t i = 0; i < cases_.size() && !stop_; ++i) {
         Row row = measure_one(i, operands, budget, progress);
         if (stop_ && row.status == "skipped") break;
@@ -378,7 +378,8 @@ class Session {
     }
     progress.clear();
     results_.complete = !stop_;
-    say("\n" + table_summary(results_, table));
+    fmt::print("\n{}", table_summary(results_, table));
+    std::fflush(stdout);
     return stop_ ? kInterrupted : status;
   }
 

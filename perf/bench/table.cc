@@ -70,9 +70,10 @@ std::string indented(const std::string& text) {
   return out + '\n';
 }
 
-void append_notes(const Row& row, std::string& text) {
+void append_notes(const Row& row, const TableStyle& style, std::string& text) {
+  // What the primary candidate failed with stands in its line already.
   for (const CandidateResult& result : row.candidates)
-    if (!result.reason.empty() && result.status != "skipped")
+    if (!result.reason.empty() && result.status != "skipped" && (result.ok() || result.name == style.reference))
       text += fmt::format("    {}: {}\n", result.name, result.reason);
   if (row.status == "ok" && !row.reason.empty()) text += fmt::format("    {}\n", row.reason);
 }
@@ -169,11 +170,11 @@ std::string table_row(const Row& row, const TableStyle& style) {
   std::string text = fmt::format("{:{}}", row.id, style.case_width);
   if (row.candidates.empty()) return text + fmt::format("  {}: {}\n", row.status, row.reason);
   const CandidateResult* const primary = row.find(style.primary);
-  text += "  " + time_columns(row, primary, column_width(style.primary));
+  text += fmt::format("  {}", time_columns(row, primary, column_width(style.primary)));
   if (!style.reference.empty())
-    text += "  " + time_columns(row, row.find(style.reference), column_width(style.reference)) + "  " +
-            ratio_columns(primary, style);
-  text += "  " + error_column(primary);
+    text += fmt::format("  {}  {}", time_columns(row, row.find(style.reference), column_width(style.reference)),
+                        ratio_columns(primary, style));
+  text += fmt::format("  {}", error_column(primary));
   const std::string kernel = primary == nullptr ? "" : primary->ok() ? primary->kernel : primary->reason;
   text += fmt::format("  {}{}", kernel, row.shape.label.empty() ? "" : "  # " + row.shape.label);
   text += row.shape.calls > 1 ? fmt::format("  ({} calls)\n", row.shape.calls) : "\n";
@@ -184,9 +185,11 @@ std::string table_row(const Row& row, const TableStyle& style) {
                         time_columns(row, &result, column_width(style.primary)));
     if (!style.reference.empty())
       text += fmt::format("  {:>{}} {:>8}  {}", "", column_width(style.reference), "", ratio_columns(&result, style));
-    text += fmt::format("  {}  {}\n", error_column(&result), result.ok() ? result.kernel : result.reason);
+    text += fmt::format("  {}  {}", error_column(&result), result.ok() ? result.kernel : result.reason);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
   }
-  append_notes(row, text);
+  append_notes(row, style, text);
   return text;
 }
 

@@ -1,0 +1,331 @@
+// The measuring loop on a device with a scripted clock: what is paired, dropped, skipped and when it stops.
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bench/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+#include "bench/shapes.h"
+
+namespace xgemm::perf {
+namespace {
+
+using testing::HasSubstr;
+
+/// Time passes only when calls are made.
+class ScriptedDevice final : public Device {
+ public:
+  explicit ScriptedDevice(bool is_gpu) {
+    facts_.is_gpu = is_gpu;
+    facts_.name = "scripted";
+    facts_.cache_bytes = facts_.host_cache_bytes = 1 << 16;
+  }
+  const DeviceFacts& facts() const override { return facts_; }
+  void* allocate(char, std::size_t bytes) override { return std::malloc(bytes); }
+  void release(char, void* memory) override { std::free(memory); }
+  std::size_t available(char) const override { return std::size_t{1} << 30; }
+  void copy(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void fill(void* memory, int value, std::size_t bytes) override { std::memset(memory, value, bytes); }
+  void* stream() const override { return nullptr; }
+  std::string synchronize() override { return ""; }
+  double time(const std::function<void()>& calls) override {
+    const double before = now_us_;
+    calls();
+    return now_us_ - before;
+  }
+  std::unique_ptr<RecordedCalls> record(const std::function<void()>& calls, std::string& why) override {
+    why = "scripted";
+    if (!can_record) return nullptr;
+    const double before = now_us_;
+    calls();
+    auto recording = std::make_unique<Recording>();
+    recording->us = (now_us_ - before) * 0.5;  // what launches cost is not in a recording
+    now_us_ = before;
+    return recording;
+  }
+  double time(RecordedCalls& calls) override {
+    const double us = static_cast<Recording&>(calls).us;
+    now_us_ += us;
+    ++replays;
+    return us;
+  }
+  double now() const override { return now_us_ * 1e-6; }
+
+  void pass(double us) { now_us_ += us; }
+
+  bool can_record = true;
+  int replays = 0;
+
+ private:
+  struct Recording final : RecordedCalls {
+    double us = 0;
+  };
+  DeviceFacts facts_;
+  double now_us_ = 0;
+};
+
+/// Takes the time that a script says and computes right results unless told otherwise.
+class ScriptedCandidate final : public Candidate {
+ public:
+  ScriptedCandidate(std::string name, ScriptedDevice& device, Operands& operands, std::function<double(int)> us)
+      : name_(std::move(name)), device_(device), operands_(operands), us_(std::move(us)) {}
+  const std::string& name() const override { return name_; }
+  std::string description() const override { return ""; }
+  bool is_xgemm() const override { return name_ == "xgemm"; }
+  std::string prepare(const Case&, const OperandSet&) override {
+    checked_ = false;
+    return refuses;
+  }
+  std::string run(const Case& one, const OperandSet& set) override {
+    if (!checked_ && !wrong) compute(one, set);  // the first call is the one that is checked
+    checked_ = true;
+    device_.pass(us_(calls_++));
+    return calls_ > fails_after ? "it broke" : "";
+  }
+  std::string kernel(const Case&, const OperandSet&) override { return "scripted_kernel"; }
+
+  std::string refuses;
+  bool wrong = false;
+  int fails_after = 1 << 30;
+
+ private:
+  void compute(const Case& one, const OperandSet& set) const {
+    auto* c = static_cast<float*>(set.c);
+    for (std::int64_t j = 0; j < one.n; ++j)
+      for (std::int64_t i = 0; i < one.m; ++i) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < one.k; ++l) sum += operands_.a()[i + l * one.lda] * operands_.b()[l + j * one.ldb];
+        c[i + j * one.ldc] = static_cast<float>(sum);
+      }
+  }
+
+  std::string name_;
+  ScriptedDevice& device_;
+  Operands& operands_;
+  std::function<double(int)> us_;
+  int calls_ = 0;
+  bool checked_ = false;
+};
+
+class ScriptedClocks final : public ClockMonitor {
+ public:
+  ClockSample sample() override { return script ? script(samples_++) : ClockSample{}; }
+  std::function<ClockSample(int)> script;
+
+ private:
+  int samples_ = 0;
+};
+
+struct MeasureTest : testing::Test {
+  explicit MeasureTest(bool is_gpu = true) : device(is_gpu), operands(device, DataKind::kNormal, 1, 4099) {
+    one = parse_shape_text("16 16 16", "test", "test", {}).at(0);
+    one.location = is_gpu ? "ddd" : "hhh";
+  }
+  ScriptedCandidate& add(const std::string& name, std::function<double(int)> us) {
+    owned.push_back(std::make_unique<ScriptedCandidate>(name, device, operands, std::move(us)));
+    return *owned.back();
+  }
+  ScriptedCandidate& add(const std::string& name, double us) {
+    return add(name, [us](int) { return us; });
+  }
+  Row run() {
+    std::vector<Candidate*> candidates;
+    for (const auto& candidate : owned) candidates.push_back(candidate.get());
+    Bench bench{device, operands, clocks, stop, [&](const MeasureProgress&) {
+                  if (++progress_calls == stop_at_progress) stop = true;
+                }};
+    return measure(one, candidates, "reference", settings, bench);
+  }
+
+  ScriptedDevice device;
+  Operands operands;
+  ScriptedClocks clocks;
+  std::atomic<bool> stop{false};
+  Case one;
+  MeasureSettings settings;
+  std::vector<std::unique_ptr<ScriptedCandidate>> owned;
+  int progress_calls = 0;
+  int stop_at_progress = -1;
+};
+
+TEST_F(MeasureTest, RatioIsReferenceOverOurs) {
+  add("xgemm", 200);
+  add("reference", 300);
+  const Row row = run();
+  EXPECT_EQ(row.status, "ok");
+  EXPECT_EQ(row.rounds, settings.min_rounds);
+  EXPECT_EQ(row.stopped_by, "precision");
+  EXPECT_FALSE(row.recorded);
+  ASSERT_EQ(row.candidates.size(), 2u);
+  EXPECT_NEAR(row.candidates[0].time_us.median, 200, 1e-6);
+  EXPECT_NEAR(row.candidates[0].ratio.median, 1.5, 1e-9);
+  EXPECT_NEAR(row.candidates[1].ratio.median, 1, 1e-9);
+  EXPECT_TRUE(row.candidates[0].checked);
+  EXPECT_LT(row.candidates[0].error, 1e-6);
+  EXPECT_EQ(row.candidates[0].kernel, "scripted_kernel");
+}
+
+TEST_F(MeasureTest, ShortCallsAreReplayed) {
+  add("xgemm", 8);
+  add("reference", 4);
+  const Row row = run();
+  EXPECT_TRUE(row.recorded);
+  EXPECT_GT(device.replays, 2 * settings.min_rounds);
+  EXPECT_NEAR(row.candidates[0].time_us.median, 4, 1e-6);  // recordings take half the time of launches here
+  EXPECT_NEAR(row.candidates[0].host_us, 8, 1e-6);         // launches are seen by the host
+  EXPECT_GE(row.candidates[0].calls_per_round, operands.count());
+  EXPECT_EQ(row.candidates[0].calls_per_round % operands.count(), 0);
+}
+
+TEST_F(MeasureTest, WhatCannotBeRecordedIsSaid) {
+  device.can_record = false;
+  add("xgemm", 8);
+  add("reference", 4);
+  const Row row = run();
+  EXPECT_FALSE(row.recorded);
+  EXPECT_THAT(row.reason, HasSubstr("cannot be recorded (scripted)"));
+  EXPECT_NEAR(row.candidates[0].time_us.median, 8, 1e-6);
+}
+
+TEST_F(MeasureTest, DriftMeetsBothSides) {
+  // Both slow down by a factor of three while they run; the ratio stays.
+  const auto drifting = [this](double us) { return [this, us](int) { return us * (1 + device.now()); }; };
+  add("xgemm", drifting(200));
+  add("reference", drifting(220));
+  settings.max_seconds = 2;
+  const Row row = run();
+  EXPECT_NEAR(row.candidates[0].ratio.median, 1.1, 0.01);
+}
+
+TEST_F(MeasureTest, NoiseRunsUntilTheTimeIsUp) {
+  int state = 1;
+  const auto noisy = [&state](int) {
+    state = (state * 1103515245 + 12345) & 0x7fffffff;
+    return 150.0 + state % 400;
+  };
+  add("xgemm", noisy);
+  add("reference", noisy);
+  settings.precision = 1e-5;
+  settings.max_seconds = 0.2;
+  EXPECT_EQ(run().stopped_by, "time");
+  settings.max_seconds = 100;
+  settings.max_rounds = 30;
+  const Row row = run();
+  EXPECT_EQ(row.stopped_by, "rounds");
+  EXPECT_EQ(row.rounds, 30);
+}
+
+TEST_F(MeasureTest, ThrottledRoundsAreDropped) {
+  add("xgemm", 20000);
+  add("reference", 20000);
+  settings.precision = -1;  // never tight enough
+  settings.max_rounds = 10;
+  settings.max_seconds = 1000;
+  clocks.script = [](int sample) {
+    return ClockSample{sample == 2 ? 1000.0 : 1900.0, 2600, 500, 50, sample == 4, sample == 6};
+  };
+  const Row row = run();
+  EXPECT_EQ(row.dropped_rounds, 2);  // one at a low clock, one for heat; the power limit is no reason
+  EXPECT_EQ(row.rounds, 8);
+  EXPECT_EQ(row.sm_mhz, 1900);
+  EXPECT_EQ(row.power_w, 500);
+  EXPECT_TRUE(row.power_capped);
+}
+
+TEST_F(MeasureTest, RoundsThatAreMostlyThrottledAreKeptAndSaid) {
+  add("xgemm", 20000);
+  add("reference", 20000);
+  clocks.script = [](int sample) { return ClockSample{1900, 0, 0, 0, sample % 4 != 0, false}; };
+  const Row row = run();
+  EXPECT_EQ(row.dropped_rounds, 0);
+  EXPECT_THAT(row.reason, HasSubstr("throttled in"));
+}
+
+TEST_F(MeasureTest, WrongResultsFail) {
+  add("xgemm", 200).wrong = true;
+  add("reference", 200);
+  const Row row = run();
+  EXPECT_EQ(row.status, "failed");
+  EXPECT_EQ(row.candidates[0].status, "failed");
+  EXPECT_THAT(row.candidates[0].reason, HasSubstr("wrong result: NaN"));
+  EXPECT_EQ(row.candidates[0].time_us.median, 0);
+  EXPECT_EQ(row.candidates[1].status, "ok");
+}
+
+TEST_F(MeasureTest, ErrorsAndRefusalsAreKeptApart) {
+  add("xgemm", 200).fails_after = 3;
+  add("reference", 200);
+  add("other", 200).refuses = "cannot do that";
+  const Row row = run();
+  EXPECT_EQ(row.status, "failed");
+  EXPECT_EQ(row.candidates[0].reason, "it broke");
+  EXPECT_EQ(row.candidates[2].status, "skipped");
+  EXPECT_EQ(row.candidates[2].reason, "cannot do that");
+  EXPECT_EQ(row.candidates[1].ratio.median, 1);
+}
+
+TEST_F(MeasureTest, ForeignFailuresAreNotOurs) {
+  add("xgemm", 200);
+  add("reference", 200).wrong = true;
+  const Row row = run();
+  EXPECT_EQ(row.status, "ok");
+  EXPECT_EQ(row.reference, "");  // there is nothing to compare with
+  EXPECT_EQ(row.candidates[0].ratio.median, 0);
+}
+
+TEST_F(MeasureTest, NobodyServes) {
+  add("xgemm", 200).refuses = "too odd";
+  const Row row = run();
+  EXPECT_EQ(row.status, "skipped");
+  EXPECT_EQ(row.reason, "xgemm: too odd");
+}
+
+TEST_F(MeasureTest, HopelessCasesAreSkipped) {
+  add("xgemm", 60e6);
+  add("reference", 60e6);
+  settings.hard_seconds = 100;
+  const Row row = run();
+  EXPECT_EQ(row.status, "skipped");
+  EXPECT_THAT(row.reason, HasSubstr("time budget"));
+}
+
+TEST_F(MeasureTest, InterruptsKeepOnlyWholeRows) {
+  add("xgemm", 200);
+  add("reference", 200);
+  stop_at_progress = 4;
+  EXPECT_EQ(run().status, "skipped");
+}
+
+TEST_F(MeasureTest, InterruptsAfterEnoughRoundsKeepTheRow) {
+  add("xgemm", 200);
+  add("reference", 200);
+  settings.precision = -1;  // never tight enough
+  stop_at_progress = 12;
+  const Row row = run();
+  EXPECT_EQ(row.status, "ok");
+  EXPECT_EQ(row.rounds, 12);
+  EXPECT_EQ(row.stopped_by, "interrupt");
+}
+
+struct HostMeasureTest : MeasureTest {
+  HostMeasureTest() : MeasureTest(false) {}
+};
+
+TEST_F(HostMeasureTest, CallsOnTheHostAreTimedDirectly) {
+  add("xgemm", 50);
+  add("reference", 100);
+  const Row row = run();
+  EXPECT_FALSE(row.recorded);
+  EXPECT_NEAR(row.candidates[0].time_us.median, 50, 1e-6);
+  EXPECT_EQ(row.candidates[0].host_us, 0);
+  EXPECT_NEAR(row.candidates[0].ratio.median, 2, 1e-9);
+  EXPECT_NEAR(row.candidates[0].calls_per_round, 100, 1);  // 5 ms
+}
+
+}  // namespace
+}  // namespace xgemm::perf

@@ -1,0 +1,246 @@
+// Data, operand sets, and the judgement of results against float64. SPDX-License-Identifier: BSD-3-Clause
+#include "bench/oracle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "bench/half.h"
+#include "bench/operands.h"
+#include "bench/shapes.h"
+
+namespace xgemm::perf {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::size_t kBlock = (1 << 15) + 3;  // short, so that tests need not make millions of values
+
+Case make_case(const std::string& line) {
+  Case one = parse_shape_text(line, "test", "test", {}).at(0);
+  if (one.location.empty()) one.location = "hhh";
+  return one;
+}
+
+TEST(Half, EveryValueSurvivesTheRoundTrip) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const float value = half_to_float(half);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(half_to_float(float_to_half(value)))) << bits;
+      continue;
+    }
+    ASSERT_EQ(float_to_half(value), half) << bits;
+  }
+}
+
+TEST(Half, RoundsToNearestEven) {
+  // Between every two neighbours: below, at and above the middle.
+  for (std::uint32_t bits = 0; bits < 0x7bff; ++bits) {
+    const auto lower = static_cast<std::uint16_t>(bits);
+    const float low = half_to_float(lower);
+    const float high = half_to_float(static_cast<std::uint16_t>(bits + 1));
+    const float middle = 0.5f * (low + high);
+    const auto even = static_cast<std::uint16_t>(bits % 2 == 0 ? bits : bits + 1);
+    ASSERT_EQ(float_to_half(middle), even) << bits;
+    ASSERT_EQ(float_to_half(std::nextafter(middle, 0.0f)), bits) << bits;
+    ASSERT_EQ(float_to_half(-std::nextafter(middle, 1e9f)), (bits + 1) | 0x8000u) << bits;
+  }
+  EXPECT_EQ(float_to_half(65519.9f), 0x7bff);
+  EXPECT_EQ(float_to_half(65520.0f), 0x7c00);
+  EXPECT_EQ(float_to_half(-1e30f), 0xfc00);
+  EXPECT_EQ(float_to_half(1e-30f), 0);
+}
+
+float stored(const Case& one, const void* memory, std::int64_t index) {
+  if (one.type == 'h') return half_to_float(static_cast<const std::uint16_t*>(memory)[index]);
+  return static_cast<const float*>(memory)[index];
+}
+
+TEST(Operands, MemoryHoldsWhatTheOracleThinks) {
+  const auto device = make_host_device();
+  Operands operands(*device, DataKind::kNormal, 3, kBlock);
+  for (const char* line :
+       {"33 17 50", "33 17 50 type=h offset=3 pad=2 trans=TT", "900 800 1100 batch=2", "5 6 7 type=h"}) {
+    const Case one = make_case(line);
+    ASSERT_EQ(operands.prepare(one), "");
+    for (const std::int64_t index : {std::int64_t{0}, std::int64_t{11}, one.a_span() - 1})
+      EXPECT_EQ(stored(one, operands.set(0).a, index), operands.a()[index]) << line;
+    EXPECT_EQ(stored(one, operands.set(0).b, one.b_span() - 1), operands.b()[one.b_span() - 1]);
+    EXPECT_EQ(stored(one, operands.set(0).c, one.c_span() - 1), operands.c()[one.c_span() - 1]);
+  }
+}
+
+TEST(Operands, SetsAreAlignedAndExceedTheCache) {
+  const auto device = make_host_device();
+  Operands operands(*device, DataKind::kUniform, 3, kBlock);
+  const Case one = make_case("512 512 512 offset=3");
+  ASSERT_EQ(operands.prepare(one), "");
+  EXPECT_TRUE(operands.cold());
+  EXPECT_GE(operands.footprint(), 4 * device->facts().host_cache_bytes);
+  for (const std::int64_t set : {std::int64_t{0}, std::int64_t{1}, operands.count() - 1})
+    for (const void* pointer : {operands.set(set).a, operands.set(set).b, const_cast<const void*>(operands.set(set).c)})
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pointer) % 256, 12u);
+  // Tiny products would need more sets than are kept, and say so.
+  ASSERT_EQ(operands.prepare(make_case("4 4 4")), "");
+  EXPECT_FALSE(operands.cold());
+}
+
+TEST(Operands, WhatDoesNotFitIsSaid) {
+  const auto device = make_host_device();
+  Operands operands(*device, DataKind::kZeros, 3, kBlock);
+  EXPECT_THAT(operands.prepare(make_case("200000000 1 200000000")), HasSubstr("do not fit into memory"));
+}
+
+TEST(Operands, DataKinds) {
+  const auto device = make_host_device();
+  const Case one = make_case("300 300 300");
+  double sum = 0, squares = 0;
+  Operands normal(*device, DataKind::kNormal, 1);  // with the block of real runs
+  ASSERT_EQ(normal.prepare(one), "");
+  for (std::int64_t i = 0; i < 90000; ++i) {
+    sum += normal.a()[i];
+    squares += normal.a()[i] * normal.a()[i];
+  }
+  EXPECT_NEAR(sum / 90000, 0, 0.02);
+  EXPECT_NEAR(squares / 90000, 1, 0.02);
+  Operands zeros(*device, DataKind::kZeros, 1, kBlock);
+  ASSERT_EQ(zeros.prepare(one), "");
+  EXPECT_EQ(zeros.a()[123], 0);
+}
+
+/// Multiplies in double precision, straight from the definition, and stores the rounded result.
+std::vector<std::uint8_t> multiply(const Case& one, const Operands& operands) {
+  std::vector<std::uint8_t> bytes = operands.fetch_output();
+  const auto index = [&](std::int64_t row, std::int64_t col, std::int64_t ld, bool transposed) {
+    return transposed != one.row_major ? row * ld + col : row + col * ld;
+  };
+  for (std::int64_t batch = 0; batch < one.batch; ++batch)
+    for (std::int64_t i = 0; i < one.m; ++i)
+      for (std::int64_t j = 0; j < one.n; ++j) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < one.k; ++l)
+          sum += operands.a()[batch * one.stride_a + index(i, l, one.lda, one.transa == 'T')] *
+                 operands.b()[batch * one.stride_b + index(l, j, one.ldb, one.transb == 'T')];
+        const std::int64_t at = batch * one.stride_c + index(i, j, one.ldc, false);
+        const double initial = one.beta == 0 ? 0 : one.beta * operands.c()[at];
+        const auto value = static_cast<float>(one.alpha * sum + initial);
+        const std::uint16_t half = float_to_half(value);
+        if (one.type == 'h')
+          std::memcpy(bytes.data() + 2 * at, &half, 2);
+        else
+          std::memcpy(bytes.data() + 4 * at, &value, 4);
+      }
+  return bytes;
+}
+
+struct Judged {
+  explicit Judged(const char* line, DataKind kind = DataKind::kNormal)
+      : device(make_host_device()), operands(*device, kind, 5, kBlock), one(make_case(line)) {
+    EXPECT_EQ(operands.prepare(one), "");
+    operands.prepare_check();
+    reference = make_reference(one, operands.a(), operands.b(), operands.c());
+    output = multiply(one, operands);
+  }
+  Accuracy judge() const { return xgemm::perf::judge(one, reference, operands.c(), output); }
+  void set(std::int64_t index, float value) {
+    const std::uint16_t half = float_to_half(value);
+    if (one.type == 'h')
+      std::memcpy(output.data() + 2 * index, &half, 2);
+    else
+      std::memcpy(output.data() + 4 * index, &value, 4);
+  }
+
+  std::unique_ptr<Device> device;
+  Operands operands;
+  Case one;
+  Reference reference;
+  std::vector<std::uint8_t> output;
+};
+
+TEST(Oracle, RightResultsPassInEveryForm) {
+  for (const char* line : {"33 17 50", "33 17 50 trans=TN", "33 17 50 trans=NT pad=3", "33 17 50 trans=TT layout=row",
+                           "33 17 50 layout=row pad=1", "33 17 50 type=h", "33 17 50 type=h trans=TT beta=1",
+                           "40 9 30 alpha=-0.7 beta=0.3 batch=4 layout=row trans=NT", "300 310 320",
+                           "300 310 320 type=h beta=-0.5 pad=5", "1 1 1", "1 1 20000", "500 1 700 trans=TN beta=1"}) {
+    const Judged judged(line);
+    const Accuracy accuracy = judged.judge();
+    EXPECT_TRUE(accuracy.pass) << line << ": " << accuracy.problem;
+    EXPECT_TRUE(accuracy.complete) << line;
+    EXPECT_LE(accuracy.bound_share, 1) << line;
+    EXPECT_LT(accuracy.normwise, judged.one.type == 'h' ? 4e-4 : 1e-7) << line;
+    EXPECT_GT(accuracy.samples, 0);
+  }
+}
+
+TEST(Oracle, DegenerateDataPasses) {
+  for (const DataKind kind : {DataKind::kZeros, DataKind::kOnes, DataKind::kIntegers, DataKind::kPositive})
+    for (const char* line : {"64 64 64", "64 64 64 beta=1", "64 64 64 type=h beta=1", "64 64 64 beta=1 alpha=1e-30"}) {
+      const Accuracy accuracy = Judged(line, kind).judge();
+      EXPECT_TRUE(accuracy.pass) << line << " data " << describe(kind) << ": " << accuracy.problem;
+    }
+}
+
+TEST(Oracle, NanFails) {
+  Judged judged("64 64 64");
+  judged.set(5, std::nanf(""));
+  EXPECT_FALSE(judged.judge().pass);
+  EXPECT_FALSE(judged.judge().complete);
+  EXPECT_TRUE(std::isnan(judged.judge().bound_share));
+}
+
+TEST(Oracle, MissingElementsAreFoundWhereNobodySampled) {
+  // Large enough for samples: one tile of the poison is left, in the middle of a C of which 64 x 64 are looked at.
+  Judged judged("700 700 300");
+  EXPECT_LT(judged.reference.rows.size(), 700u);
+  const std::vector<std::uint8_t> right = judged.output;
+  for (int col = 400; col < 408; ++col)
+    for (int row = 300; row < 308; ++row) judged.set(row + 700 * col, std::nanf(""));
+  EXPECT_THAT(judged.judge().problem, HasSubstr("NaN at (300, 400)"));
+
+  Judged kept("700 700 300 beta=1");
+  for (int row = 304; row < 320; ++row)
+    kept.set(row + 700 * 401, static_cast<float>(kept.operands.c()[row + 700 * 401]));
+  EXPECT_THAT(kept.judge().problem, HasSubstr("were not written"));
+  EXPECT_FALSE(kept.judge().complete);
+}
+
+TEST(Oracle, WritesBesideCAreFound) {
+  Judged judged("30 20 10 pad=2");
+  judged.set(30, 1.0f);  // the gap after the first column
+  EXPECT_THAT(judged.judge().problem, HasSubstr("wrote outside C"));
+  Judged scaled("30 20 10 pad=2 beta=1");
+  scaled.set(31, 1.0f);
+  EXPECT_FALSE(scaled.judge().pass);
+}
+
+TEST(Oracle, ErrorsBeyondTheBoundFail) {
+  Judged judged("64 64 64");
+  const float right = static_cast<float>(judged.reference.value[0]);
+  judged.set(0, right * (1 + 1e-6f));
+  EXPECT_TRUE(judged.judge().pass);
+  judged.set(0, right + 1e-3f * static_cast<float>(judged.reference.magnitude[0]));
+  const Accuracy wrong = judged.judge();
+  EXPECT_FALSE(wrong.pass);
+  EXPECT_TRUE(wrong.complete);
+  EXPECT_GT(wrong.bound_share, 1);
+  EXPECT_THAT(wrong.problem, HasSubstr("float64 says"));
+}
+
+TEST(Oracle, HalfIsAllowedOneRoundingOnly) {
+  Judged judged("64 64 64 type=h");
+  const float right = static_cast<float>(judged.reference.value[0]);
+  const std::uint16_t rounded = float_to_half(right);
+  judged.set(0, half_to_float(static_cast<std::uint16_t>(rounded + 2)));
+  EXPECT_FALSE(judged.judge().pass);
+}
+
+TEST(Oracle, HalfOverflowIsInfinity) {
+  Judged judged("16 16 20000 type=h alpha=60000");
+  EXPECT_TRUE(judged.judge().pass) << judged.judge().problem;
+}
+
+}  // namespace
+}  // namespace xgemm::perf
