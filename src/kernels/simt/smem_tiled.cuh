@@ -34,9 +34,10 @@ struct SmemTiled {
   static_assert(kThreads % gpu::kWarpSize == 0 && kThreads <= 1024, "a CTA is made of 1 to 32 whole warps");
 
   // Stored column-wise, a transposed operand's 32 lanes write kTileK / vector elements along k (one vector each) times
-  // 32 * vector / kTileK lines. A pad of 32 / kTileK elements per column shifts each column of banks by just so much
-  // that the 32 words are in 32 banks.
-  static constexpr int kPadding = kTileK < gpu::kWarpSize ? gpu::kWarpSize / kTileK : 1;
+  // 32 * vector / kTileK lines. A pad of 32 / kTileK words per column shifts each column of banks by just so much that
+  // what the lanes write lies in different banks.
+  static constexpr int kPaddingWords = kTileK < gpu::kWarpSize ? gpu::kWarpSize / kTileK : 1;
+  static constexpr int kPadding = kPaddingWords * 4 / static_cast<int>(sizeof(Element));
   static constexpr bool kTransposeA = kConfig.a_contiguous == layout::Axis::col;
   static constexpr bool kTransposeB = kConfig.b_contiguous == layout::Axis::row;
   static constexpr int kStrideA = kTileM + (kTransposeA ? kPadding : 0);

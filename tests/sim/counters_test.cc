@@ -1,0 +1,161 @@
+// Counters: the cost model on requests whose cost is known, and what the library's kernels are claimed to do to memory.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+
+#include "gemm_cases.h"
+#include "kernels.h"
+#include "kernels/common/kernel.cuh"
+#include "sim/launch.h"
+
+namespace xgemm::sim {
+namespace {
+
+std::array<LaneAccess, 32> lanes(const std::function<std::uint64_t(std::uint64_t)>& address) {
+  std::array<LaneAccess, 32> result;
+  for (std::uint64_t lane = 0; lane < 32; ++lane) result[lane] = {true, address(lane)};
+  return result;
+}
+
+void expect_cost(const Cost& cost, std::int64_t units, std::int64_t ideal) {
+  EXPECT_EQ(cost.units, units);
+  EXPECT_EQ(cost.ideal, ideal);
+}
+
+TEST(SharedCost, OneWordPerLane) {
+  expect_cost(shared_cost(lanes([](auto i) { return 4 * i; }), 4), 1, 1);         // neighbours
+  expect_cost(shared_cost(lanes([](auto i) { return 4 * (31 - i); }), 4), 1, 1);  // in any order
+  expect_cost(shared_cost(lanes([](auto) { return 64; }), 4), 1, 1);              // all the same: a broadcast
+  expect_cost(shared_cost(lanes([](auto i) { return 8 * i; }), 4), 2, 1);         // every other bank
+  expect_cost(shared_cost(lanes([](auto i) { return 128 * i; }), 4), 32, 1);      // all in one bank
+  expect_cost(shared_cost(lanes([](auto i) { return 132 * i; }), 4), 1, 1);       // the same with a padded row
+  expect_cost(shared_cost(lanes([](auto i) { return i < 16 ? 4 * i : 128 + 4 * i; }), 4), 1, 1);
+}
+
+TEST(SharedCost, HalvesOfAWordAreOneWord) {
+  expect_cost(shared_cost(lanes([](auto i) { return 2 * i; }), 2), 1, 1);
+  expect_cost(shared_cost(lanes([](auto i) { return 128 * (i / 2) + 2 * (i % 2); }), 2), 16, 1);
+}
+
+TEST(SharedCost, WideAccessesGoInParts) {
+  expect_cost(shared_cost(lanes([](auto i) { return 8 * i; }), 8), 2, 2);
+  expect_cost(shared_cost(lanes([](auto i) { return 16 * i; }), 16), 4, 4);
+  expect_cost(shared_cost(lanes([](auto i) { return 32 * i; }), 16), 8, 4);
+  expect_cost(shared_cost(lanes([](auto i) { return 64 * i; }), 16), 16, 4);  // rows of 32 halves without padding
+  expect_cost(shared_cost(lanes([](auto i) { return 80 * i; }), 16), 4, 4);   // padded by 8 halves
+}
+
+TEST(SharedCost, InactiveLanesCostNothing) {
+  auto half = lanes([](auto i) { return 16 * i; });
+  for (std::size_t i = 8; i < 32; ++i) half[i].active = false;
+  expect_cost(shared_cost(half, 16), 1, 1);
+}
+
+TEST(GlobalCost, Sectors) {
+  expect_cost(global_cost(lanes([](auto i) { return 1024 + 4 * i; }), 4), 4, 4);
+  expect_cost(global_cost(lanes([](auto i) { return 1028 + 4 * i; }), 4), 5, 4);  // misses a sector boundary
+  expect_cost(global_cost(lanes([](auto i) { return 1024 + 8 * i; }), 4), 8, 4);  // every other element
+  expect_cost(global_cost(lanes([](auto i) { return 4096 * i; }), 4), 32, 4);     // a row of a column-major matrix
+  expect_cost(global_cost(lanes([](auto i) { return 1024 + 16 * i; }), 16), 16, 16);
+  expect_cost(global_cost(lanes([](auto) { return 1024; }), 4), 1, 1);
+  expect_cost(global_cost(lanes([](auto i) { return 1024 + 2 * i; }), 2), 2, 2);
+}
+
+// A request is put together from lanes that ran at different times, some of which skipped it.
+TEST(Counting, MatchesLanesOfAWarp) {
+  alignas(128) static std::array<float, 1024> x{};
+  for (const Order order : {Order::forward, Order::random}) {
+    GlobalMemory memory;
+    memory.add({"x", x.data(), 4, 1024, 1, 1, 1, 1024, 0, Access::read});
+    Options options;
+    options.order = order;
+    options.preempt_every = 2;
+    options.count = true;
+    LaunchShape shape;
+    shape.threads = 64;
+    const Result result = launch_body(shape, memory, options, [&](unsigned char*) {
+      const kernels::MatrixView<const float, gpu::Space::global, int, int, kernels::Int<1>, int> v(x.data(), 70, 1, {},
+                                                                                                   1);
+      for (int round = 0; round < 3; ++round) (void)v.load_or_zero<1>(gpu::thread_index() + 20 * round, 0);
+    });
+    ASSERT_TRUE(result.ok()) << result.summary();
+    // Threads 0 to 63 at offsets 0, 20 and 40 of 70 elements: warp 0 reads 32, 32, 30 elements, warp 1 32, 18, 0.
+    const LineCounters total = result.counters.total(Traffic::global_load);
+    EXPECT_EQ(total.requests, 5);
+    EXPECT_EQ(total.ideal, 4 + 4 + 4 + 4 + 3);
+    EXPECT_EQ(total.units, 4 + 5 + 4 + 4 + 3);  // 20 elements are two sectors and a half
+  }
+}
+
+// ---- Claims about kernels ----
+
+class Kernel : public testing::TestWithParam<std::string> {
+ protected:
+  const SimKernel& kernel() { return *find_kernel(GetParam()); }
+
+  // Two CTA tiles each way, aligned operands, several slices of K.
+  Counters count() {
+    const auto flags = flags_of(kernel().config).front();
+    const GemmCase c{.transa = flags[0],
+                     .transb = flags[1],
+                     .m = 2 * kernel().config.cta_m,
+                     .n = 2 * kernel().config.cta_n,
+                     .k = 64};
+    Options options;
+    options.count = true;
+    Counters counters;
+    EXPECT_EQ(run_case(kernel(), c, options, &counters), "");
+    return counters;
+  }
+};
+
+TEST_P(Kernel, MovesFullSectors) {
+  const Counters counters = count();
+  EXPECT_EQ(counters.total(Traffic::global_load).ratio(), 1.0);
+  // A thread of a thread tile owns four neighbouring rows; one vector writes them, or as many narrower stores as it
+  // takes, each of which passes over the sectors of them all.
+  const kernels::TileConfig& config = kernel().config;
+  const int stores = config.thread_m > 1 ? std::max(1, 4 / config.vector) : 1;
+  EXPECT_EQ(counters.total(Traffic::global_store).ratio(), stores);
+}
+
+// Lanes read neighbouring banks or share a word, and the padding of a transposed tile spreads its columns over all
+// banks.
+TEST_P(Kernel, HasNoBankConflicts) {
+  const Counters counters = count();
+  EXPECT_EQ(counters.total(Traffic::shared_load).excess(), 0);
+  EXPECT_EQ(counters.total(Traffic::shared_store).excess(), 0);
+}
+
+std::vector<std::string> tiled() {
+  std::vector<std::string> names;
+  for (const SimKernel& kernel : all_kernels())
+    if (!kernel.config.any_strides) names.push_back(kernel.name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(, Kernel, testing::ValuesIn(tiled()), [](const auto& row) { return row.param; });
+
+// What the rest of the ladder is for: a transposed A costs naive a sector for each lane.
+TEST(Naive, ReadsATransposedOperandInVain) {
+  const SimKernel* naive = find_kernel("naive_f32");
+  ASSERT_NE(naive, nullptr);
+  Options options;
+  options.count = true;
+  const auto loads = [&](char transa) {
+    Counters counters;
+    EXPECT_EQ(run_case(*naive, {.transa = transa, .m = 32, .n = 8, .k = 64}, options, &counters), "");
+    return counters.total(Traffic::global_load);
+  };
+  // Per warp and step of k: one request for 32 elements of A, one for a single element of B, all lanes the same.
+  EXPECT_EQ(loads('N').requests, 8 * 64 * 2);
+  EXPECT_EQ(loads('N').units, 8 * 64 * (4 + 1));
+  EXPECT_EQ(loads('T').units, 8 * 64 * (32 + 1));
+}
+
+}  // namespace
+}  // namespace xgemm::sim
