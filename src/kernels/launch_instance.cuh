@@ -1,8 +1,6 @@
 // Defines the launcher of one instance; the families' .cu files use it.
 #pragma once
 
-#include <cstddef>
-
 #include "kernels/common/kernel_entry.cuh"
 #include "kernels/common/smem.cuh"
 #include "kernels/launchers.h"
@@ -13,7 +11,7 @@ namespace xgemm::kernels {
 // device's primary context; setting it again is cheap and harmless.
 template <class Kernel>
 cudaError_t launch_instance(const GemmParams& params, cudaStream_t stream) {
-  constexpr std::size_t kBytes = sizeof(typename Kernel::SharedStorage);
+  constexpr int kBytes = kSharedBytes<Kernel>;
   if constexpr (kBytes > kDefaultSharedBytes) {
     const cudaError_t error = cudaFuncSetAttribute(kernel_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
     if (error != cudaSuccess) return error;
@@ -24,9 +22,9 @@ cudaError_t launch_instance(const GemmParams& params, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-#define XGEMM_DEFINE_LAUNCHER(name, Kernel)                                         \
-  cudaError_t launch_##name(const GemmParams& params, cudaStream_t stream) {        \
-    return launch_instance<Kernel>(params, stream);                                 \
+#define XGEMM_DEFINE_LAUNCHER(name, ...)                                     \
+  cudaError_t launch_##name(const GemmParams& params, cudaStream_t stream) { \
+    return launch_instance<__VA_ARGS__>(params, stream);                     \
   }
 
 }  // namespace xgemm::kernels

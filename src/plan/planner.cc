@@ -94,11 +94,11 @@ Plan estimate(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   plan.waves = waves < 9e18 ? static_cast<std::int64_t>(waves) : std::numeric_limits<std::int64_t>::max();
   const double cta_flops =
       2.0 * c.cta_m * c.cta_n * double(ceil_div(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k);
-  // Full waves share an SM among ctas_per_sm CTAs. In the last one fewer may share it, and each then runs faster.
-  const double last = ctas - (waves - 1) * slots;
-  const double last_sharing = std::ceil(last / device.sm_count);
-  const double sharing = (waves - 1) * row->ctas_per_sm + last_sharing;
-  plan.estimated_us = row->launch_us + sharing * cta_flops / row->gflops_per_sm * 1e-3;
+  // Full waves share an SM among ctas_per_sm CTAs; in the last one fewer may share it, and leave some of it idle.
+  const double last_sharing = std::ceil((ctas - (waves - 1) * slots) / device.sm_count);
+  const double last_rate = std::min(row->gflops_per_sm, last_sharing * row->gflops_per_cta);
+  const double full_us = (waves - 1) * row->ctas_per_sm * cta_flops / row->gflops_per_sm * 1e-3;
+  plan.estimated_us = row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3;
   return plan;
 }
 

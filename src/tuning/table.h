@@ -10,9 +10,10 @@ namespace xgemm::tuning {
 
 struct KernelRow {
   std::string_view kernel;  // the instances whose names start with this
-  double gflops_per_sm;     // sustained by one SM that is full of CTAs of a large product
+  double gflops_per_sm;     // sustained by an SM that is full of CTAs of a large product
+  double gflops_per_cta;    // by a CTA alone on its SM
   int ctas_per_sm;          // that fit on an SM at the same time
-  double launch_us;         // prologue, epilogue and launch of one wave
+  double launch_us;         // launch, first loads and last stores
   std::string_view measured_on;
 };
 

@@ -28,7 +28,7 @@ struct DoubleBuffered {
   static constexpr int kTileK = kConfig.cta_k;
   static constexpr int kStages = kConfig.stages;
   static constexpr int kThreads = kConfig.threads();
-  static constexpr int kMinBlocksPerSm = kMinBlocksForThreadTile<kConfig>;
+  static constexpr int kMinBlocksPerSm = min_blocks_for_thread_tile<kConfig>();
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr int kTileGroup = 8;
   static constexpr bool kAsync = kConfig.copy == Copy::async;
@@ -126,7 +126,7 @@ struct DoubleBuffered {
       gpu::sync_threads();
       const std::int64_t ahead = k0 + (kStages - 1) * kTileK;
       start(operands, ahead, depth, smem.stage[free_stage], in_flight);
-      tile.multiply(Slice::tile_a(smem.stage[stage]), Slice::tile_b(smem.stage[stage]));
+      tile.multiply_ahead(Slice::tile_a(smem.stage[stage]), Slice::tile_b(smem.stage[stage]));
       deposit(ahead, depth, smem.stage[free_stage], in_flight);
       free_stage = stage;
       stage = stage + 1 < kStages ? stage + 1 : 0;

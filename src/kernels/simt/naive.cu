@@ -5,7 +5,7 @@
 
 namespace xgemm::kernels {
 
-#define XGEMM_NAIVE(name, ...) XGEMM_DEFINE_LAUNCHER(name, Naive<TileConfig __VA_ARGS__>)
+#define XGEMM_NAIVE(name, ...) XGEMM_DEFINE_LAUNCHER(name, Naive<__VA_ARGS__>)
 #include "kernels/instances.def"
 
 }  // namespace xgemm::kernels

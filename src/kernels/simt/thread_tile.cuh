@@ -93,9 +93,20 @@ struct ThreadTile {
     }
   }
 
-  // All of a slice. The fragment of the next k is read while this one is multiplied.
+  // All of a slice.
   template <class TileA, class TileB>
   XGEMM_DEVICE void multiply(const TileA& a_tile, const TileB& b_tile, Loc loc = Loc::current()) {
+    XGEMM_UNROLL
+    for (int k = 0; k < kConfig.cta_k; ++k) {
+      Fragment f;
+      load(f, a_tile, b_tile, k, loc);
+      multiply(f);
+    }
+  }
+
+  // The same, with the fragment of the next k read while this one is multiplied.
+  template <class TileA, class TileB>
+  XGEMM_DEVICE void multiply_ahead(const TileA& a_tile, const TileB& b_tile, Loc loc = Loc::current()) {
     Fragment f[2];
     load(f[0], a_tile, b_tile, 0, loc);
     XGEMM_UNROLL
@@ -179,11 +190,21 @@ struct SliceLayout {
   }
 };
 
-// CTAs that share an SM: as many as the registers of their thread tiles allow.
+// CTAs that share an SM, by the registers of a thread: its accumulators, two fragments, what it holds of slices in
+// flight, and what addresses and loop counters come to.
 template <TileConfig kConfig>
-inline constexpr int kMinBlocksForThreadTile = 65536 / (kConfig.threads() *
-                                                        (kConfig.thread_m * kConfig.thread_n <= 16   ? 64
-                                                         : kConfig.thread_m * kConfig.thread_n <= 64 ? 128
-                                                                                                     : 255));
+constexpr int min_blocks_for_thread_tile() {
+  using Slice = SliceLayout<kConfig>;
+  constexpr int kWords = static_cast<int>(sizeof(gpu::ElementOf<kConfig.type>));
+  // Large CTAs are worth a tight fit; small ones lose little by leaving room.
+  constexpr int kOther = kConfig.threads() <= 128 ? 40 : 14;
+  int in_flight = 0;
+  if (Slice::kTransposeA || kConfig.copy != Copy::async) in_flight += kConfig.cta_m * kConfig.cta_k;
+  if (Slice::kTransposeB || kConfig.copy != Copy::async) in_flight += kConfig.cta_n * kConfig.cta_k;
+  const int registers = kConfig.thread_m * kConfig.thread_n + 2 * (kConfig.thread_m + kConfig.thread_n) +
+                        in_flight * kWords / 4 / kConfig.threads() + kOther;
+  const int blocks = 65536 / (kConfig.threads() * (registers < 64 ? 64 : registers));
+  return blocks > 1 ? blocks : 1;
+}
 
 }  // namespace xgemm::kernels

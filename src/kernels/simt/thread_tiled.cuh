@@ -17,7 +17,7 @@ struct ThreadTiled {
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
   static constexpr int kThreads = kConfig.threads();
-  static constexpr int kMinBlocksPerSm = kMinBlocksForThreadTile<kConfig>;
+  static constexpr int kMinBlocksPerSm = min_blocks_for_thread_tile<kConfig>();
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr int kTileGroup = 8;
   static_assert(kConfig.stages == 1 && kConfig.copy == Copy::direct, "one slice at a time, loaded and used");

@@ -108,10 +108,6 @@ inline float multiply(float a, float b) {
   return a * b;
 }
 
-inline int opaque(int value) {
-  return value;
-}
-
 // ---- Typed memory ----
 
 template <Space kSpace, class T>
