@@ -5,6 +5,10 @@
 
 #include <cudaTypedefs.h>
 
+#ifdef TUNE_PROMOTION
+extern int g_promotion;
+#endif
+
 namespace xgemm::kernels {
 namespace {
 
@@ -64,6 +68,16 @@ cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box) {
   const cuuint64_t strides[2] = {stride_bytes(box.extent_y, box.stride_y), stride_bytes(box.extent_z, box.stride_z)};
   const cuuint32_t boxes[3] = {static_cast<cuuint32_t>(box.box_x), static_cast<cuuint32_t>(box.box_y), 1};
   const cuuint32_t steps[3] = {1, 1, 1};
+  // Rows that do not start on 256 bytes would fetch lines that nobody asked for.
+  const auto lines_of = [&](cuuint64_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(box.data) % bytes == 0 && (box.extent_y <= 1 || strides[0] % bytes == 0);
+  };
+  CUtensorMapL2promotion promotion = lines_of(256)   ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+                                     : lines_of(128) ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+                                                     : CU_TENSOR_MAP_L2_PROMOTION_NONE;
+#ifdef TUNE_PROMOTION
+  if (::g_promotion >= 0) promotion = static_cast<CUtensorMapL2promotion>(::g_promotion);
+#endif
   const CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, const_cast<void*>(box.data), extents, strides,
                                  boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(box.swizzle_bytes),
                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

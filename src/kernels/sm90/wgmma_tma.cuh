@@ -234,7 +234,7 @@ struct WgmmaTma {
         gpu::mbarrier_init(smem.turn[1], gpu::kWarpsPerGroup);
       }
       if constexpr (kSplits > 1) {
-        gpu::mbarrier_init(smem.partial_full, kSplits * kWarps);
+        gpu::mbarrier_init(smem.partial_full, 1);
         gpu::mbarrier_init(smem.partial_empty, kSplits * kWarps);
       }
       gpu::mbarrier_init_fence();
@@ -498,7 +498,10 @@ struct WgmmaTma {
     constexpr int kRegisters = kSplitColumns / 2;
     constexpr int kVectors = kRegisters / 4;
     const int thread = gpu::thread_index() % gpu::kGroupThreads;
-    gpu::mbarrier_wait_cluster(smem.partial_empty, phase ^ 1);
+    gpu::mbarrier_wait(smem.partial_empty, phase ^ 1);
+    if (group == 0 && thread == 0) {
+      gpu::mbarrier_arrive_expect(smem.partial_full, static_cast<int>(sizeof(smem.partial)));
+    }
     XGEMM_UNROLL
     for (int to = 0; to < kSplits; ++to) {
       XGEMM_UNROLL
@@ -506,15 +509,12 @@ struct WgmmaTma {
         XGEMM_UNROLL
         for (int v = 0; v < kVectors; ++v) {
           const float* f = &acc[i][to * kRegisters + 4 * v];
-          gpu::write_remote(smem.partial[place.split][group][i * kVectors + v][thread],
+          gpu::write_remote(smem.partial[place.split][group][i * kVectors + v][thread], smem.partial_full,
                             Place::rank(place.row, place.column, to), f[0], f[1], f[2], f[3]);
         }
       }
     }
-    gpu::sync_warp();
-    const int lane = gpu::lane_index();
-    if (lane < kSplits) gpu::mbarrier_arrive_remote(smem.partial_full, Place::rank(place.row, place.column, lane));
-    gpu::mbarrier_wait_cluster(smem.partial_full, phase);
+    gpu::mbarrier_wait(smem.partial_full, phase);
     XGEMM_UNROLL
     for (int i = 0; i < kSlabs; ++i) {
       XGEMM_UNROLL
@@ -529,6 +529,7 @@ struct WgmmaTma {
       }
     }
     gpu::sync_warp();
+    const int lane = gpu::lane_index();
     if (lane < kSplits) gpu::mbarrier_arrive_remote(smem.partial_empty, Place::rank(place.row, place.column, lane));
     phase ^= 1;
   }
@@ -593,7 +594,13 @@ struct WgmmaTma {
         const char* old =
             reinterpret_cast<const char*>(c_chunk(smem.slots[ring.slot], tile_group, index % kChunksPerSlot));
         // The store that last used this buffer has read it.
-        if (is_storer(warp)) gpu::tma_store_wait_read<kBuffers - 1>();
+        if (is_storer(warp)) {
+          if (index == 0) {
+            gpu::tma_store_wait_read<0>();
+          } else {
+            gpu::tma_store_wait_read<kBuffers - 1>();
+          }
+        }
         gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
         XGEMM_UNROLL
         for (int c = 0; c < kChunk; c += kWide) {

@@ -124,17 +124,16 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, cudaStream_t stream, const Wgm
                   kRowBytes / 2,
                   kConfig.transposed ? 64 : Shape::kChunk,
                   kRowBytes == 16 ? 0 : kRowBytes};
-  error = encode_tensor_map(p.c_old, c_box);
-  if (error != cudaSuccess) return error;
   p.m = static_cast<int>(g.m);
   p.n = static_cast<int>(g.n);
   p.c_whole_m = p.m / 8 * 8;
   p.c_data = g.c.data;
   p.c_ld = g.c.col_stride;
   p.c_batch = g.c.batch_stride;
-  if (p.c_whole_m == p.m || p.c_whole_m == 0) {
-    p.c = p.c_old;
-  } else {
+  error = encode_tensor_map(p.c_old, c_box);
+  if (error != cudaSuccess) return error;
+  p.c = p.c_old;
+  if (p.c_whole_m != p.m && p.c_whole_m != 0) {
     c_box.extent_x = p.c_whole_m;
     error = encode_tensor_map(p.c, c_box);
     if (error != cudaSuccess) return error;
