@@ -1,0 +1,155 @@
+// One product through the C ABI, from making its operands to judging C and what must not have been touched.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <ostream>
+#include <type_traits>
+#include <utility>
+
+#include "device_matrix.h"
+#include "xgemm.h"
+
+namespace xgemm::gpu_test {
+
+struct CallSpec {
+  char transa = 'N', transb = 'N';
+  std::int64_t m = 1, n = 1, k = 1;
+  float alpha = 1, beta = 0;
+  bool row_major = false;
+  std::int64_t pad_a = 0, pad_b = 0, pad_c = 0;        // leading dimension beyond its least value
+  std::int64_t shift_a = 0, shift_b = 0, shift_c = 0;  // elements off alignment
+  std::int64_t batch = 1;
+  std::int64_t gap = 0;  // between the matrices of a batch
+  bool shares_a = false, shares_b = false;
+  Memory a = Memory::device, b = Memory::device, c = Memory::device;
+  std::uint64_t seed = 1;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const CallSpec& s) {
+  return out << s.transa << s.transb << (s.row_major ? " row-major" : "") << " m=" << s.m << " n=" << s.n
+             << " k=" << s.k << " alpha=" << s.alpha << " beta=" << s.beta << " pads " << s.pad_a << " " << s.pad_b
+             << " " << s.pad_c << " shifts " << s.shift_a << " " << s.shift_b << " " << s.shift_c
+             << " batch=" << s.batch << " gap=" << s.gap << (s.shares_a ? " one A" : "") << (s.shares_b ? " one B" : "")
+             << " A " << name_of(s.a) << " B " << name_of(s.b) << " C " << name_of(s.c);
+}
+
+template <class T>
+class Call {
+ public:
+  // What a, b and c hold can be set before run(), with refill().
+  Operand<T> a, b, c;
+
+  explicit Call(const CallSpec& spec) : spec_(spec) {
+    // In column-major terms: a row-major product is that of the transposes, operands and extents swapped.
+    const std::int64_t m = spec.m, n = spec.n, k = spec.k;
+    const bool reads = k > 0 && spec.alpha != 0;
+    std::int64_t a_rows = spec.transa == 'N' ? m : k, a_cols = spec.transa == 'N' ? k : m;
+    std::int64_t b_rows = spec.transb == 'N' ? k : n, b_cols = spec.transb == 'N' ? n : k;
+    std::int64_t c_rows = m, c_cols = n;
+    if (spec.row_major) {
+      std::swap(a_rows, a_cols);
+      std::swap(b_rows, b_cols);
+      std::swap(c_rows, c_cols);
+    }
+    const auto layout = [&](std::int64_t rows, std::int64_t cols, std::int64_t pad, std::int64_t shift, bool shared) {
+      Layout l{rows, cols, std::max<std::int64_t>(1, rows) + pad, shared ? 1 : spec.batch, 0, shift};
+      l.stride = l.ld * std::max<std::int64_t>(1, cols) + spec.gap;
+      return l;
+    };
+    a = Operand<T>(layout(a_rows, a_cols, spec.pad_a, spec.shift_a, spec.shares_a), {spec.seed * 3 + 1, !reads},
+                   spec.a);
+    b = Operand<T>(layout(b_rows, b_cols, spec.pad_b, spec.shift_b, spec.shares_b), {spec.seed * 3 + 2, !reads},
+                   spec.b);
+    c = Operand<T>(layout(c_rows, c_cols, spec.pad_c, spec.shift_c, false), {spec.seed * 3 + 3, spec.beta == 0},
+                   spec.c);
+  }
+
+  const CallSpec& spec() const { return spec_; }
+
+  xgemm_args args() const {
+    xgemm_args args = XGEMM_ARGS_INIT;
+    args.type = std::is_same_v<T, float> ? XGEMM_F32 : XGEMM_F16;
+    args.layout = spec_.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
+    args.transa = spec_.transa;
+    args.transb = spec_.transb;
+    args.m = spec_.m;
+    args.n = spec_.n;
+    args.k = spec_.k;
+    args.alpha = &spec_.alpha;
+    args.a = a.data();
+    args.lda = a.layout().ld;
+    args.b = b.data();
+    args.ldb = b.layout().ld;
+    args.beta = &spec_.beta;
+    args.c = c.data();
+    args.ldc = c.layout().ld;
+    args.batch_count = spec_.batch;
+    args.stride_a = spec_.shares_a ? 0 : a.layout().stride;
+    args.stride_b = spec_.shares_b ? 0 : b.layout().stride;
+    args.stride_c = c.layout().stride;
+    return args;
+  }
+
+  int enqueue(xgemm_context* ctx) const {
+    const xgemm_args arguments = args();
+    return xgemm_gemm(ctx, &arguments);
+  }
+
+  testing::AssertionResult check(int period = 1) const {
+    const CallSpec& s = spec_;
+    testing::AssertionResult verdict =
+        s.row_major ? judge<T>({s.transb, s.transa, s.n, s.m, s.k, s.alpha, s.beta, s.batch}, b, a, c, period)
+                    : judge<T>({s.transa, s.transb, s.m, s.n, s.k, s.alpha, s.beta, s.batch}, a, b, c, period);
+    return verdict ? verdict : testing::AssertionFailure() << s << "\n" << verdict.message();
+  }
+
+ private:
+  CallSpec spec_;
+};
+
+// On a context's stream, which is waited for.
+template <class T>
+testing::AssertionResult serve(const CallSpec& spec, xgemm_context* ctx = nullptr, cudaStream_t stream = nullptr,
+                               int period = 1) {
+  Call<T> call(spec);
+  if (const int status = call.enqueue(ctx); status != 0)
+    return testing::AssertionFailure() << spec << "\nstatus " << status << ": " << xgemm_last_error();
+  if (const cudaError_t error = cudaStreamSynchronize(stream); error != cudaSuccess)
+    return testing::AssertionFailure() << spec << "\n" << cudaGetErrorString(error);
+  return call.check(period);
+}
+
+// A context and a stream of its own.
+class Context {
+ public:
+  explicit Context(unsigned flags = cudaStreamNonBlocking) {
+    XGEMM_CHECK_CUDA(cudaStreamCreateWithFlags(&stream_, flags));
+    EXPECT_EQ(xgemm_create(&context_), 0);
+    EXPECT_EQ(xgemm_set_stream(context_, stream_), 0);
+  }
+  ~Context() {
+    xgemm_destroy(context_);
+    cudaStreamDestroy(stream_);
+  }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  operator xgemm_context*() const { return context_; }
+  cudaStream_t stream() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  xgemm_context* context_ = nullptr;
+};
+
+// Tests that are the same for both element types.
+template <class T>
+class BothTypes : public testing::Test {
+ protected:
+  void SetUp() override { XGEMM_SKIP_WITHOUT_DEVICE(); }
+};
+using ElementTypes = testing::Types<float, Half>;
+
+}  // namespace xgemm::gpu_test

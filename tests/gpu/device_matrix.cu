@@ -1,0 +1,454 @@
+// See device_matrix.h. All work is in the calling thread's own stream, and done when the functions return.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <cstdio>
+#include <cstdlib>
+
+#include "device_matrix.h"
+
+namespace xgemm::gpu_test {
+namespace {
+
+constexpr double kConstant = 2.0;  // as in support/oracle.h
+constexpr int kThreads = 256;
+
+// Bits of T, to be compared without meaning.
+template <class T>
+struct Bits;
+template <>
+struct Bits<float> {
+  using Type = std::uint32_t;
+  static constexpr Type kGuard = 0x7fc5a5a5u;
+};
+template <>
+struct Bits<Half> {
+  using Type = std::uint16_t;
+  static constexpr Type kGuard = 0x7ea5;
+};
+template <class T>
+using BitsOf = typename Bits<T>::Type;
+
+__device__ std::uint64_t mixed(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+template <class T>
+__device__ float value_of(const Contents& c, std::int64_t x, std::int64_t i, std::int64_t j) {
+  if (i == c.special_i && j == c.special_j) return c.special;
+  const std::uint64_t r =
+      mixed(c.seed * 0x9e3779b97f4a7c15u + mixed(x * 0x632be59bd9b4e019u + i) + j * 0xd1342543de82ef95u);
+  constexpr int kBits = sizeof(T) == 4 ? 24 : 11;
+  return static_cast<float>(static_cast<std::int32_t>(r >> (64 - kBits)) - (1 << (kBits - 1))) / (1 << (kBits - 1));
+}
+
+template <class T>
+__device__ BitsOf<T> bits_of_value(float value) {
+  if constexpr (sizeof(T) == 4)
+    return __float_as_uint(value);
+  else
+    return __half_as_ushort(__float2half_rn(value));
+}
+
+template <class T>
+__device__ double double_of_bits(BitsOf<T> bits) {
+  if constexpr (sizeof(T) == 4)
+    return static_cast<double>(__uint_as_float(bits));
+  else
+    return static_cast<double>(__half2float(__ushort_as_half(bits)));
+}
+
+// Which element a place in the storage is; false for a guard.
+__device__ bool locate(const Layout& l, std::int64_t index, std::int64_t* x, std::int64_t* i, std::int64_t* j) {
+  std::int64_t at = index - (kBand + l.shift);
+  if (at < 0 || l.rows == 0 || l.cols == 0) return false;
+  *x = l.batch > 1 ? at / l.stride : 0;
+  if (*x >= l.batch) *x = l.batch - 1;
+  at -= *x * (l.batch > 1 ? l.stride : 0);
+  *j = at / l.ld;
+  *i = at % l.ld;
+  return *j < l.cols && *i < l.rows;
+}
+
+template <class T>
+__device__ BitsOf<T> initial_bits(const Layout& l, const Contents& c, std::int64_t index) {
+  std::int64_t x, i, j;
+  if (c.poisoned || !locate(l, index, &x, &i, &j)) return Bits<T>::kGuard;
+  return bits_of_value<T>(value_of<T>(c, x, i, j));
+}
+
+template <class T>
+__global__ void fill_kernel(BitsOf<T>* storage, Layout l, Contents c, std::int64_t elements) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < elements; e += step)
+    storage[e] = initial_bits<T>(l, c, e);
+}
+
+struct Failure {
+  unsigned long long first;  // the lowest index that failed
+  unsigned long long count;
+  double actual, expected, bound;
+};
+constexpr unsigned long long kNone = ~0ull;
+
+__device__ void report(Failure* failure, std::int64_t index) {
+  atomicAdd(&failure->count, 1ull);
+  atomicMin(&failure->first, static_cast<unsigned long long>(index));
+}
+
+template <class T>
+__global__ void unchanged_kernel(const BitsOf<T>* storage, Layout l, Contents c, std::int64_t elements,
+                                 Failure* failure) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < elements; e += step)
+    if (storage[e] != initial_bits<T>(l, c, e)) report(failure, e);
+}
+
+struct Side {
+  Layout layout;
+  Contents contents;
+};
+
+template <class T>
+__device__ void expect(const Product& p, const Side& a, const Side& b, const Side& c, std::int64_t x, std::int64_t i,
+                       std::int64_t j, double* value, double* bound) {
+  double result = 0, magnitude = 0;
+  const bool reads = p.alpha != 0 && p.k > 0;
+  if (reads) {
+    const std::int64_t xa = a.layout.batch > 1 ? x : 0, xb = b.layout.batch > 1 ? x : 0;
+    for (std::int64_t l = 0; l < p.k; ++l) {
+      const double u = p.transa == 'N' ? value_of<T>(a.contents, xa, i, l) : value_of<T>(a.contents, xa, l, i);
+      const double v = p.transb == 'N' ? value_of<T>(b.contents, xb, l, j) : value_of<T>(b.contents, xb, j, l);
+      result += u * v;
+      magnitude += fabs(u * v);
+    }
+    result *= p.alpha;
+    magnitude *= fabs(p.alpha);
+  }
+  if (p.beta != 0) {
+    const double before = value_of<T>(c.contents, x, i, j);
+    result += p.beta * before;
+    magnitude += fabs(p.beta * before);
+  }
+  *value = result;
+  *bound = kConstant * 0x1p-24 * ((reads ? p.k : 0) + 2) * magnitude + (p.k + 2) * 0x1p-149;
+  if (sizeof(T) == 2) *bound += fmax(0x1p-11 * (fabs(result) + *bound), 0x1p-25);
+}
+
+template <class T>
+__device__ bool acceptable(double actual, double expected, double bound) {
+  if (isnan(expected)) return isnan(actual);
+  if (isinf(expected)) return actual == expected;
+  const double largest = sizeof(T) == 4 ? static_cast<double>(FLT_MAX) : 65504.0;
+  if (isinf(actual)) return signbit(actual) == signbit(expected) && fabs(expected) + bound > largest;
+  return fabs(actual - expected) <= bound;
+}
+
+// Tiles go wrong at their edges.
+__device__ bool on_edge(std::int64_t i, std::int64_t extent) {
+  return i == 0 || i == extent - 1 || i % 128 == 0 || i % 128 == 127;
+}
+
+template <class T>
+__global__ void judge_kernel(const BitsOf<T>* storage, Product p, Side a, Side b, Side c, std::int64_t elements,
+                             int period, Failure* failure) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < elements; e += step) {
+    std::int64_t x, i, j;
+    if (!locate(c.layout, e, &x, &i, &j)) {
+      if (storage[e] != Bits<T>::kGuard) report(failure, e);
+      continue;
+    }
+    if (period > 1) {
+      const std::uint64_t r = mixed(static_cast<std::uint64_t>(e) + 77) % static_cast<std::uint64_t>(period);
+      const bool edge = on_edge(i, p.m) && on_edge(j, p.n);
+      if (r != 0 && !(edge && r < 64)) continue;
+    }
+    double expected, bound;
+    expect<T>(p, a, b, c, x, i, j, &expected, &bound);
+    if (!acceptable<T>(double_of_bits<T>(storage[e]), expected, bound)) report(failure, e);
+  }
+}
+
+template <class T>
+__global__ void describe_kernel(const BitsOf<T>* storage, Product p, Side a, Side b, Side c, Failure* failure) {
+  std::int64_t x, i, j;
+  const auto e = static_cast<std::int64_t>(failure->first);
+  failure->actual = double_of_bits<T>(storage[e]);
+  if (locate(c.layout, e, &x, &i, &j)) expect<T>(p, a, b, c, x, i, j, &failure->expected, &failure->bound);
+}
+
+const cudaStream_t kStream = cudaStreamPerThread;
+
+int grid_for(std::int64_t elements) {
+  return static_cast<int>(std::clamp<std::int64_t>((elements + kThreads - 1) / kThreads, 1, 1 << 16));
+}
+
+// Device memory that kernels of this file use.
+class Scratch {
+ public:
+  explicit Scratch(std::size_t bytes) { XGEMM_CHECK_CUDA(cudaMallocAsync(&memory_, bytes, kStream)); }
+  ~Scratch() { cudaFreeAsync(memory_, kStream); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void* get() const { return memory_; }
+
+ private:
+  void* memory_ = nullptr;
+};
+
+bool on_device(Memory memory) {
+  return memory == Memory::device || memory == Memory::managed;
+}
+
+// Runs look(storage on the device, failure) and fetches the failure.
+template <class T, class Look>
+Failure look_at(const T* storage, std::size_t bytes, const Look& look) {
+  cudaPointerAttributes attributes{};
+  XGEMM_CHECK_CUDA(cudaPointerGetAttributes(&attributes, storage));
+  const bool there = attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  Scratch copy(there ? 1 : bytes), report(sizeof(Failure));
+  const void* source = storage;
+  if (!there) {
+    XGEMM_CHECK_CUDA(cudaMemcpyAsync(copy.get(), storage, bytes, cudaMemcpyDefault, kStream));
+    source = copy.get();
+  }
+  Failure failure{kNone, 0, 0, 0, 0};
+  XGEMM_CHECK_CUDA(cudaMemcpyAsync(report.get(), &failure, sizeof failure, cudaMemcpyDefault, kStream));
+  look(static_cast<const BitsOf<T>*>(source), static_cast<Failure*>(report.get()));
+  XGEMM_CHECK_CUDA(cudaGetLastError());
+  XGEMM_CHECK_CUDA(cudaMemcpyAsync(&failure, report.get(), sizeof failure, cudaMemcpyDefault, kStream));
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(kStream));
+  return failure;
+}
+
+std::string place(const Layout& l, unsigned long long index) {
+  const std::int64_t at = static_cast<std::int64_t>(index) - l.offset();
+  char text[160];
+  std::snprintf(text, sizeof text, "place %lld of %lld x %lld, ld %lld (column %lld, row %lld)",
+                static_cast<long long>(at), static_cast<long long>(l.rows), static_cast<long long>(l.cols),
+                static_cast<long long>(l.ld), static_cast<long long>(l.ld ? at / l.ld : 0),
+                static_cast<long long>(l.ld ? at % l.ld : 0));
+  return text;
+}
+
+// Keeps the memory of Scratch and operands in the pool: a test makes thousands.
+void keep_pool_memory() {
+  cudaMemPool_t pool;
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetDefaultMemPool(&pool, device) != cudaSuccess) return;
+  std::uint64_t threshold = std::uint64_t{1} << 30;
+  cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+}
+
+}  // namespace
+
+const char* name_of(Memory memory) {
+  switch (memory) {
+    case Memory::device:
+      return "device";
+    case Memory::managed:
+      return "managed";
+    case Memory::pageable:
+      return "pageable";
+    case Memory::page_locked:
+      return "page-locked";
+    case Memory::registered:
+      return "registered";
+  }
+  return "?";
+}
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) ADD_FAILURE() << what << ": " << cudaGetErrorString(error);
+}
+
+const std::string& no_device() {
+  static const std::string reason = [] {
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess) return std::string("no GPU: ") + cudaGetErrorString(error);
+    if (count == 0) return std::string("no GPU");
+    keep_pool_memory();
+    return std::string();
+  }();
+  return reason;
+}
+
+std::size_t free_device_bytes() {
+  std::size_t free_bytes = 0, total = 0;
+  XGEMM_CHECK_CUDA(cudaMemGetInfo(&free_bytes, &total));
+  return free_bytes;
+}
+
+template <class T>
+Operand<T>::Operand(const Layout& layout, const Contents& contents, Memory memory)
+    : layout_(layout), contents_(contents), memory_(memory) {
+  void* p = nullptr;
+  switch (memory) {
+    case Memory::device:
+      XGEMM_CHECK_CUDA(cudaMallocAsync(&p, bytes(), kStream));
+      break;
+    case Memory::managed:
+      XGEMM_CHECK_CUDA(cudaMallocManaged(&p, bytes()));
+      break;
+    case Memory::page_locked:
+      XGEMM_CHECK_CUDA(cudaMallocHost(&p, bytes()));
+      break;
+    case Memory::pageable:
+    case Memory::registered:
+      p = std::aligned_alloc(4096, (bytes() + 4095) / 4096 * 4096);
+      if (memory == Memory::registered) XGEMM_CHECK_CUDA(cudaHostRegister(p, (bytes() + 4095) / 4096 * 4096, 0));
+      break;
+  }
+  storage_ = static_cast<T*>(p);
+  if (storage_ != nullptr) refill();
+}
+
+template <class T>
+Operand<T>::~Operand() {
+  if (storage_ == nullptr) return;
+  switch (memory_) {
+    case Memory::device:
+      cudaFreeAsync(storage_, kStream);
+      break;
+    case Memory::managed:
+      cudaFree(storage_);
+      break;
+    case Memory::page_locked:
+      cudaFreeHost(storage_);
+      break;
+    case Memory::registered:
+      cudaHostUnregister(storage_);
+      [[fallthrough]];
+    case Memory::pageable:
+      std::free(storage_);
+      break;
+  }
+}
+
+template <class T>
+Operand<T>& Operand<T>::operator=(Operand&& other) noexcept {
+  std::swap(layout_, other.layout_);
+  std::swap(contents_, other.contents_);
+  std::swap(memory_, other.memory_);
+  std::swap(storage_, other.storage_);
+  return *this;
+}
+
+template <class T>
+void Operand<T>::refill() {
+  const std::int64_t elements = layout_.elements();
+  Scratch made(on_device(memory_) ? 1 : bytes());
+  void* target = on_device(memory_) ? static_cast<void*>(storage_) : made.get();
+  fill_kernel<T>
+      <<<grid_for(elements), kThreads, 0, kStream>>>(static_cast<BitsOf<T>*>(target), layout_, contents_, elements);
+  XGEMM_CHECK_CUDA(cudaGetLastError());
+  if (!on_device(memory_)) XGEMM_CHECK_CUDA(cudaMemcpyAsync(storage_, made.get(), bytes(), cudaMemcpyDefault, kStream));
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(kStream));
+}
+
+template <class T>
+testing::AssertionResult Operand<T>::unchanged() const {
+  const std::int64_t elements = layout_.elements();
+  const Failure f = look_at(storage_, bytes(), [&](const BitsOf<T>* storage, Failure* failure) {
+    unchanged_kernel<T><<<grid_for(elements), kThreads, 0, kStream>>>(storage, layout_, contents_, elements, failure);
+  });
+  if (f.first == kNone) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << f.count << " elements were written, the first at " << place(layout_, f.first);
+}
+
+template <class T>
+testing::AssertionResult judge(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c,
+                               int period) {
+  if (testing::AssertionResult same = a.unchanged(); !same)
+    return testing::AssertionFailure() << "A: " << same.message();
+  if (testing::AssertionResult same = b.unchanged(); !same)
+    return testing::AssertionFailure() << "B: " << same.message();
+  const std::int64_t elements = c.layout().elements();
+  const Side sa{a.layout(), a.contents()}, sb{b.layout(), b.contents()}, sc{c.layout(), c.contents()};
+  const Failure f = look_at(c.storage(), c.bytes(), [&](const BitsOf<T>* storage, Failure* failure) {
+    judge_kernel<T><<<grid_for(elements), kThreads, 0, kStream>>>(storage, p, sa, sb, sc, elements, period, failure);
+  });
+  if (f.first == kNone) return testing::AssertionSuccess();
+  const Failure d = look_at(c.storage(), c.bytes(), [&](const BitsOf<T>* storage, Failure* failure) {
+    cudaMemcpyAsync(failure, &f, sizeof f, cudaMemcpyDefault, kStream);
+    describe_kernel<T><<<1, 1, 0, kStream>>>(storage, p, sa, sb, sc, failure);
+  });
+  char numbers[128];
+  std::snprintf(numbers, sizeof numbers, "%.9g, expected %.12g, bound %.3g", d.actual, d.expected, d.bound);
+  return testing::AssertionFailure() << f.count << " elements of C are wrong, the first at "
+                                     << place(c.layout(), f.first) << ": "
+                                     << (d.bound == 0 ? "a guard was written" : numbers) << "; " << p.transa << p.transb
+                                     << " m=" << p.m << " n=" << p.n << " k=" << p.k << " alpha=" << p.alpha
+                                     << " beta=" << p.beta << " batch=" << p.batch << " lda=" << a.layout().ld
+                                     << " ldb=" << b.layout().ld << " shifts " << a.layout().shift << " "
+                                     << b.layout().shift << " " << c.layout().shift;
+}
+
+namespace {
+template <class T>
+__global__ void same_bits_kernel(const BitsOf<T>* x, const BitsOf<T>* y, std::int64_t elements, Failure* failure) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < elements; e += step)
+    if (x[e] != y[e]) report(failure, e);
+}
+}  // namespace
+
+template <class T>
+bool same_bits(const Operand<T>& x, const Operand<T>& y) {
+  if (x.bytes() != y.bytes()) return false;
+  Scratch copy(y.bytes());
+  XGEMM_CHECK_CUDA(cudaMemcpyAsync(copy.get(), y.storage(), y.bytes(), cudaMemcpyDefault, kStream));
+  const std::int64_t elements = x.layout().elements();
+  const Failure f = look_at(x.storage(), x.bytes(), [&](const BitsOf<T>* storage, Failure* failure) {
+    same_bits_kernel<T>
+        <<<grid_for(elements), kThreads, 0, kStream>>>(storage, static_cast<BitsOf<T>*>(copy.get()), elements, failure);
+  });
+  return f.first == kNone;
+}
+
+template class Operand<float>;
+template class Operand<Half>;
+template testing::AssertionResult judge(const Product&, const Operand<float>&, const Operand<float>&,
+                                        const Operand<float>&, int);
+template testing::AssertionResult judge(const Product&, const Operand<Half>&, const Operand<Half>&,
+                                        const Operand<Half>&, int);
+template bool same_bits(const Operand<float>&, const Operand<float>&);
+template bool same_bits(const Operand<Half>&, const Operand<Half>&);
+
+namespace {
+__global__ void busy_kernel(volatile int* flag) {
+  unsigned long long start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (*flag == 0 && now - start < 5000000000ull);
+}
+}  // namespace
+
+BusyStream::BusyStream(cudaStream_t stream) : stream_(stream) {
+  void* p = nullptr;
+  XGEMM_CHECK_CUDA(cudaHostAlloc(&p, sizeof(int), cudaHostAllocMapped));
+  flag_ = static_cast<volatile int*>(p);
+  *flag_ = 0;
+  busy_kernel<<<1, 1, 0, stream_>>>(flag_);
+  XGEMM_CHECK_CUDA(cudaGetLastError());
+}
+
+BusyStream::~BusyStream() {
+  release();
+  cudaStreamSynchronize(stream_);
+  cudaFreeHost(const_cast<int*>(flag_));
+}
+
+void BusyStream::release() {
+  *flag_ = 1;
+}
+
+}  // namespace xgemm::gpu_test

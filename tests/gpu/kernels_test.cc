@@ -1,0 +1,206 @@
+// Every kernel instance of this build, called by name: flags × edges of its own tile × scalars × alignments × batches.
+// What an instance cannot serve is the planner's word; that it serves something is this test's.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <cctype>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "call.h"
+#include "core/canonicalize.h"
+#include "kernels/instances.h"
+#include "plan/planner.h"
+#include "runtime/device_gemm.h"
+#include "runtime/device_info.h"
+#include "runtime/launch.h"
+
+namespace xgemm::gpu_test {
+namespace {
+
+class Kernels : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    XGEMM_SKIP_WITHOUT_DEVICE();
+    device_ = runtime::device_info(runtime::current_device());
+    ASSERT_NE(device_, nullptr);
+    if (device_->compute_capability < kernel().config.min_compute_capability)
+      GTEST_SKIP() << kernel().name << " is not for this GPU";
+  }
+
+  const kernels::KernelInfo& kernel() const { return kernels::info(GetParam()); }
+
+  // False when the instance cannot serve the call.
+  template <class T>
+  bool launch(const Call<T>& call) {
+    const xgemm_args args = call.args();
+    const Problem problem = canonicalize(args, false);
+    plan::Plan chosen;
+    const Status planned = plan::make_plan(problem, plan::gather_facts(problem), *device_, kernel().name, &chosen);
+    if (planned.code == XGEMM_KERNEL_NOT_USABLE) return false;
+    EXPECT_TRUE(planned.ok()) << last_error();
+    EXPECT_EQ(chosen.kernel, kernel().id);
+    const Status launched = runtime::launch(chosen, problem, *device_, {cudaStreamPerThread, nullptr, 0});
+    EXPECT_TRUE(launched.ok()) << last_error();
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+    return true;
+  }
+
+  // Counts what was served.
+  template <class T>
+  testing::AssertionResult serve(const CallSpec& spec, int period = 1) {
+    Call<T> call(spec);
+    if (!launch(call)) return testing::AssertionSuccess();
+    ++served_;
+    return call.check(period);
+  }
+  testing::AssertionResult serve(const CallSpec& spec, int period = 1) {
+    return kernel().config.type == DType::f32 ? serve<float>(spec, period) : serve<Half>(spec, period);
+  }
+
+  template <class T>
+  void special_values();
+
+  const runtime::DeviceInfo* device_ = nullptr;
+  int served_ = 0;
+};
+
+// Pads that make the leading dimension a multiple of `vector` elements, `steps` vectors more than needed.
+std::int64_t pad_to(std::int64_t rows, std::int64_t vector, std::int64_t steps) {
+  return (rows + vector - 1) / vector * vector - rows + steps * vector;
+}
+
+CallSpec spec_of(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t vector,
+                 std::int64_t steps) {
+  CallSpec spec{.transa = transa, .transb = transb, .m = m, .n = n, .k = k};
+  spec.pad_a = pad_to(transa == 'N' ? m : k, vector, steps);
+  spec.pad_b = pad_to(transb == 'N' ? k : n, vector, steps);
+  spec.pad_c = pad_to(m, vector, steps);
+  spec.shift_a = spec.shift_b = spec.shift_c = steps * vector;
+  return spec;
+}
+
+constexpr char kFlags[] = {'N', 'T'};
+constexpr std::array<float, 2> kScalars[] = {{1, 0}, {-0.5f, 2}, {0, 0}, {1, 1}, {0, 3}, {2, 0}};
+
+TEST_P(Kernels, SmallEdges) {
+  const kernels::TileConfig& c = kernel().config;
+  const auto edges = [](std::int64_t tile) {
+    return std::vector<std::int64_t>{1, tile > 2 ? tile - 1 : 2, tile, tile + 1, 2 * tile + 3};
+  };
+  std::uint64_t seed = 1;
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (std::int64_t m : edges(c.cta_m))
+        for (std::int64_t n : edges(c.cta_n))
+          for (std::int64_t k : edges(c.cta_k)) {
+            CallSpec spec = spec_of(transa, transb, m, n, k, c.vector, static_cast<std::int64_t>(seed % 2));
+            const auto& scalars = kScalars[seed % std::size(kScalars)];
+            spec.alpha = scalars[0];
+            spec.beta = scalars[1];
+            spec.seed = seed++;
+            ASSERT_TRUE(serve(spec)) << kernel().name;
+          }
+  EXPECT_GE(served_, 125) << kernel().name << " served next to nothing";
+}
+
+TEST_P(Kernels, SmallOddAlignments) {
+  const kernels::TileConfig& c = kernel().config;
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (std::int64_t pad : {0, 1, 2, 3, 4, 8})
+        for (std::int64_t shift : {0, 1, 2, 4, 8})
+          for (const auto& scalars : kScalars) {
+            CallSpec spec{.transa = transa,
+                          .transb = transb,
+                          .m = c.cta_m + 8,
+                          .n = c.cta_n + 8,
+                          .k = c.cta_k + 8,
+                          .alpha = scalars[0],
+                          .beta = scalars[1],
+                          .pad_a = pad,
+                          .pad_b = pad,
+                          .pad_c = pad,
+                          .shift_a = shift,
+                          .shift_b = shift,
+                          .shift_c = shift};
+            ASSERT_TRUE(serve(spec)) << kernel().name;
+          }
+  EXPECT_GT(served_, 0);
+}
+
+TEST_P(Kernels, SmallBatches) {
+  const kernels::TileConfig& c = kernel().config;
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (int shared = 0; shared < 4; ++shared)
+        for (float beta : {0.0f, 1.0f}) {
+          CallSpec spec = spec_of(transa, transb, c.cta_m + 1, c.cta_n - 1, c.cta_k + 1, c.vector, 0);
+          spec.beta = beta;
+          spec.batch = 3;
+          spec.gap = c.vector;
+          spec.shares_a = (shared & 1) != 0;
+          spec.shares_b = (shared & 2) != 0;
+          ASSERT_TRUE(serve(spec)) << kernel().name;
+        }
+  EXPECT_GT(served_, 0);
+}
+
+// What fills the edges of a tile must not meet a NaN or an infinity of the matrix.
+template <class T>
+void Kernels::special_values() {
+  const kernels::TileConfig& c = kernel().config;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::int64_t m = c.cta_m + 5, n = c.cta_n + 5, k = 2 * c.cta_k + 3;
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (float special : {kInfinity, kNan})
+        for (auto [i, l] : {std::array<std::int64_t, 2>{m - 1, k - 1}, {0, 0}, {c.cta_m - 1, k - 1}, {m - 1, 0}})
+          for (bool in_a : {true, false}) {
+            Call<T> call(spec_of(transa, transb, m, n, k, c.vector, 0));
+            Operand<T>& operand = in_a ? call.a : call.b;
+            const bool plain = (in_a ? transa : transb) == 'N';
+            const std::int64_t row = in_a ? i : l, col = in_a ? l : i % n;
+            Contents contents = operand.contents();
+            contents.special_i = plain ? row : col;
+            contents.special_j = plain ? col : row;
+            contents.special = special;
+            operand.refill(contents);
+            if (!launch(call)) continue;
+            ++served_;
+            ASSERT_TRUE(call.check()) << kernel().name;
+          }
+  EXPECT_GT(served_, 0);
+}
+
+TEST_P(Kernels, SmallSpecialValues) {
+  if (kernel().config.type == DType::f32) {
+    special_values<float>();
+  } else {
+    special_values<Half>();
+  }
+}
+
+TEST_P(Kernels, Larger) {
+  const kernels::TileConfig& c = kernel().config;
+  for (char transa : kFlags)
+    for (char transb : kFlags) {
+      ASSERT_TRUE(serve(spec_of(transa, transb, 1024, 1024, 1024, c.vector, 0), 61)) << kernel().name;
+      CallSpec odd = spec_of(transa, transb, 1001, 777, 2003, c.vector, 1);
+      odd.alpha = 1.5f;
+      odd.beta = -1;
+      ASSERT_TRUE(serve(odd, 61)) << kernel().name;
+      ASSERT_TRUE(serve(spec_of(transa, transb, 40, 24, 30000, c.vector, 0))) << kernel().name;
+    }
+  EXPECT_GT(served_, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Kernels, testing::Range(0, kernels::count()),
+                         [](const testing::TestParamInfo<int>& test) {
+                           return std::string(kernels::info(test.param).name);
+                         });
+
+}  // namespace
+}  // namespace xgemm::gpu_test

@@ -1,0 +1,256 @@
+// Where operands live: every mix of device, managed, pageable and page-locked memory through the C ABI, and what
+// happens when the device has no memory left.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "call.h"
+
+namespace xgemm::gpu_test {
+namespace {
+
+constexpr Memory kMemories[] = {Memory::device, Memory::managed, Memory::pageable, Memory::page_locked,
+                                Memory::registered};
+
+template <class T>
+class PlacementSmall : public BothTypes<T> {};
+TYPED_TEST_SUITE(PlacementSmall, ElementTypes);
+
+template <class T>
+class Placement : public BothTypes<T> {};
+TYPED_TEST_SUITE(Placement, ElementTypes);
+
+// C is ready on return as soon as an operand is host memory: nothing is waited for then.
+template <class T>
+testing::AssertionResult serve_mix(CallSpec spec, Memory a, Memory b, Memory c, xgemm_context* ctx, cudaStream_t stream,
+                                   int period = 1) {
+  spec.a = a;
+  spec.b = b;
+  spec.c = c;
+  Call<T> call(spec);
+  if (const int status = call.enqueue(ctx); status != 0)
+    return testing::AssertionFailure() << spec << "\nstatus " << status << ": " << xgemm_last_error();
+  const auto on_device = [](Memory m) { return m == Memory::device || m == Memory::managed; };
+  if (on_device(a) && on_device(b) && on_device(c)) {
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(stream));
+  } else if (cudaStreamQuery(stream) != cudaSuccess) {
+    return testing::AssertionFailure() << spec << "\nreturned before C was ready";
+  }
+  return call.check(period);
+}
+
+TYPED_TEST(PlacementSmall, EveryMix) {
+  Context ctx;
+  for (Memory a : kMemories)
+    for (Memory b : kMemories)
+      for (Memory c : kMemories)
+        for (float beta : {0.0f, 2.0f})
+          ASSERT_TRUE(serve_mix<TypeParam>(
+              {.transa = 'T', .m = 65, .n = 43, .k = 37, .beta = beta, .pad_a = 3, .pad_b = 1, .pad_c = 5}, a, b, c,
+              ctx, ctx.stream()));
+}
+
+TYPED_TEST(Placement, EveryMixThatIsWorthTheTrip) {
+  Context ctx;
+  for (char transa : {'N', 'T'})
+    for (char transb : {'N', 'T'})
+      for (Memory a : kMemories)
+        for (Memory b : kMemories)
+          for (Memory c : kMemories)
+            ASSERT_TRUE(serve_mix<TypeParam>({.transa = transa,
+                                              .transb = transb,
+                                              .m = 400,
+                                              .n = 300,
+                                              .k = 350,
+                                              .alpha = -1,
+                                              .beta = a == b ? 0.0f : 1.0f,
+                                              .pad_a = 3,
+                                              .pad_c = 1},
+                                             a, b, c, ctx, ctx.stream(), 17));
+}
+
+TYPED_TEST(Placement, LargeHostProducts) {
+  for (auto [m, n, k] :
+       {std::array<std::int64_t, 3>{3000, 3500, 700}, {3500, 3000, 700}, {4096, 4096, 64}, {200, 150, 60000}})
+    for (Memory memory : {Memory::pageable, Memory::page_locked})
+      for (std::int64_t pad : {0, 5})
+        ASSERT_TRUE(serve_mix<TypeParam>(
+            {.m = m, .n = n, .k = k, .beta = pad ? 1.0f : 0.0f, .pad_a = pad, .pad_b = pad, .pad_c = pad}, memory,
+            memory, memory, nullptr, nullptr, 1009));
+}
+
+TYPED_TEST(Placement, Batches) {
+  for (Memory a : {Memory::device, Memory::pageable, Memory::page_locked})
+    for (int shared = 0; shared < 4; ++shared) {
+      CallSpec spec{.transb = 'T',
+                    .m = 60,
+                    .n = 50,
+                    .k = 70,
+                    .beta = 1,
+                    .pad_c = 2,
+                    .batch = 600,
+                    .gap = 3,
+                    .shares_a = (shared & 1) != 0,
+                    .shares_b = (shared & 2) != 0};
+      ASSERT_TRUE(serve_mix<TypeParam>(spec, a, Memory::pageable, Memory::pageable, nullptr, nullptr));
+      spec.batch = 3;
+      spec.m = spec.n = 1100;
+      ASSERT_TRUE(serve_mix<TypeParam>(spec, a, Memory::pageable, Memory::device, nullptr, nullptr, 63));
+    }
+}
+
+// Host operands are read when what the stream held before has written them.
+TYPED_TEST(Placement, WaitsForTheStream) {
+  Context ctx;
+  for (Memory memory : {Memory::page_locked, Memory::pageable}) {
+    Call<TypeParam> call({.m = 500, .n = 400, .k = 300, .a = memory, .c = Memory::device});
+    Operand<TypeParam> source(call.a.layout(), call.a.contents());
+    std::memset(static_cast<void*>(call.a.storage()), 0xff, call.a.bytes());
+    BusyStream busy(ctx.stream());
+    // Asynchronous from page-locked memory alone; a copy to pageable memory waits for the kernel.
+    if (memory == Memory::pageable) busy.release();
+    XGEMM_CHECK_CUDA(
+        cudaMemcpyAsync(call.a.storage(), source.storage(), source.bytes(), cudaMemcpyDefault, ctx.stream()));
+    std::thread later([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      busy.release();
+    });
+    ASSERT_EQ(call.enqueue(ctx), 0) << xgemm_last_error();
+    later.join();
+    EXPECT_TRUE(call.check(17));
+  }
+}
+
+TYPED_TEST(Placement, ThreadsWithTheirDefaultContexts) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([t] {
+      for (int i = 0; i < 6; ++i)
+        EXPECT_TRUE(serve_mix<TypeParam>({.m = 600 + 50 * t, .n = 700 + i, .k = 500, .beta = 1, .pad_a = t},
+                                         Memory::pageable, i % 2 ? Memory::device : Memory::pageable, Memory::pageable,
+                                         nullptr, nullptr, 101));
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(PlacementCapture, HostOperandsAreRefusedInACapture) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  Context ctx;
+  Call<float> warm_up({.m = 200, .n = 300, .k = 400}), host({.m = 200, .n = 300, .k = 400, .a = Memory::pageable});
+  ASSERT_EQ(warm_up.enqueue(ctx), 0);
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+  XGEMM_CHECK_CUDA(cudaStreamBeginCapture(ctx.stream(), cudaStreamCaptureModeGlobal));
+  EXPECT_EQ(host.enqueue(ctx), XGEMM_UNSUPPORTED);
+  EXPECT_NE(std::string(xgemm_last_error()).find("captur"), std::string::npos) << xgemm_last_error();
+  EXPECT_EQ(warm_up.enqueue(ctx), 0) << xgemm_last_error();
+  cudaGraph_t graph = nullptr;
+  XGEMM_CHECK_CUDA(cudaStreamEndCapture(ctx.stream(), &graph));  // the capture is intact
+  XGEMM_CHECK_CUDA(cudaGraphDestroy(graph));
+  EXPECT_TRUE(host.c.unchanged());
+}
+
+TEST(PlacementCapture, ACaptureElsewhereIsNotBroken) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  Context capturing, staging;
+  Call<float> call({.m = 64, .n = 64, .k = 64});
+  ASSERT_EQ(call.enqueue(capturing), 0);
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(capturing.stream()));
+  XGEMM_CHECK_CUDA(cudaStreamBeginCapture(capturing.stream(), cudaStreamCaptureModeGlobal));
+  ASSERT_EQ(call.enqueue(capturing), 0) << xgemm_last_error();
+  // Another thread stages for the first time: it allocates, creates streams, synchronises its own.
+  int status = -1;
+  std::vector<float> a(600 * 600, 1), b(600 * 600, 1), c(600 * 600, 0);
+  std::thread([&] {
+    xgemm_args args = XGEMM_ARGS_INIT;
+    args.m = args.n = args.k = args.lda = args.ldb = args.ldc = 600;
+    args.a = a.data();
+    args.b = b.data();
+    args.c = c.data();
+    status = xgemm_gemm(staging, &args);
+  }).join();
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(c[0], 600);
+  EXPECT_EQ(c[600 * 600 - 1], 600);
+  cudaGraph_t graph = nullptr;
+  XGEMM_CHECK_CUDA(cudaStreamEndCapture(capturing.stream(), &graph));
+  ASSERT_NE(graph, nullptr);
+  XGEMM_CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
+// Takes all but a little of the device's memory.
+class Hog {
+ public:
+  Hog() {
+    for (std::size_t bytes = std::size_t{64} << 30; bytes >= (std::size_t{1} << 20); bytes /= 2) {
+      void* memory = nullptr;
+      while (cudaMalloc(&memory, bytes) == cudaSuccess) held_.push_back(memory);
+      cudaGetLastError();
+    }
+  }
+  ~Hog() {
+    for (void* memory : held_) cudaFree(memory);
+  }
+
+ private:
+  std::vector<void*> held_;
+};
+
+TEST(PlacementMemory, OutOfDeviceMemoryIsAStatus) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  Context ctx;
+  const CallSpec spec{.m = 4096, .n = 4096, .k = 4096, .a = Memory::pageable, .b = Memory::pageable};
+  Call<float> call(spec);
+  {
+    Call<float> warm_up({.m = 512, .n = 512, .k = 512, .a = Memory::pageable});
+    Context other;
+    ASSERT_EQ(warm_up.enqueue(other), 0) << xgemm_last_error();
+  }
+  {
+    const Hog hog;
+    const int status = call.enqueue(ctx);
+    EXPECT_EQ(status, XGEMM_OUT_OF_DEVICE_MEMORY) << xgemm_last_error();
+    EXPECT_NE(std::string(xgemm_last_error()).find("memory"), std::string::npos) << xgemm_last_error();
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(call.enqueue(ctx), 0) << xgemm_last_error();
+  EXPECT_TRUE(call.check(4001));
+}
+
+TEST(PlacementMemory, StagingLeavesTheCallersDeviceAndErrors) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  int before = -1, after = -2;
+  XGEMM_CHECK_CUDA(cudaGetDevice(&before));
+  EXPECT_TRUE(serve<float>({.m = 500, .n = 500, .k = 500, .a = Memory::pageable}));
+  XGEMM_CHECK_CUDA(cudaGetDevice(&after));
+  EXPECT_EQ(before, after);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+// Memory of another device than the one that computes, where there are two.
+TEST(PlacementDevices, FollowsTheOperands) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  int count = 0;
+  XGEMM_CHECK_CUDA(cudaGetDeviceCount(&count));
+  if (count < 2) GTEST_SKIP() << "one GPU";
+  XGEMM_CHECK_CUDA(cudaSetDevice(1));
+  {
+    Context ctx;
+    Call<float> call({.m = 300, .n = 200, .k = 100, .beta = 1});
+    XGEMM_CHECK_CUDA(cudaSetDevice(0));
+    EXPECT_EQ(call.enqueue(ctx), 0) << xgemm_last_error();
+    int device = -1;
+    XGEMM_CHECK_CUDA(cudaGetDevice(&device));
+    EXPECT_EQ(device, 0);
+    XGEMM_CHECK_CUDA(cudaSetDevice(1));
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+    EXPECT_TRUE(call.check());
+  }
+  XGEMM_CHECK_CUDA(cudaSetDevice(0));
+}
+
+}  // namespace
+}  // namespace xgemm::gpu_test

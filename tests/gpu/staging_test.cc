@@ -1,0 +1,141 @@
+// Staging on a GPU whose memory is said to be small, so that products of a few MiB are cut into many pieces, and
+// whatever the route would rather do with them.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+
+#include "call.h"
+#include "core/canonicalize.h"
+#include "runtime/pointer_location.h"
+#include "runtime/staging.h"
+
+namespace xgemm::gpu_test {
+namespace {
+
+template <class T>
+class StagingSmall : public BothTypes<T> {};
+TYPED_TEST_SUITE(StagingSmall, ElementTypes);
+
+template <class T>
+class Staging : public BothTypes<T> {};
+TYPED_TEST_SUITE(Staging, ElementTypes);
+
+template <class T>
+testing::AssertionResult stage(runtime::StagerHandle& stager, const CallSpec& spec, std::size_t memory,
+                               int period = 1) {
+  runtime::DeviceInfo device = *runtime::device_info(runtime::current_device());
+  device.memory_bytes = memory;
+  Call<T> call(spec);
+  const Problem problem = canonicalize(call.args(), false);
+  const Status status = runtime::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr);
+  if (!status.ok()) return testing::AssertionFailure() << spec << "\nstatus " << status.code << ": " << last_error();
+  return call.check(period);
+}
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr Memory kHost[] = {Memory::pageable, Memory::page_locked, Memory::registered};
+
+TYPED_TEST(StagingSmall, EveryMix) {
+  runtime::StagerHandle stager;
+  for (Memory a : {Memory::device, Memory::managed, Memory::pageable, Memory::page_locked})
+    for (Memory b : {Memory::device, Memory::managed, Memory::pageable, Memory::page_locked})
+      for (Memory c : {Memory::device, Memory::managed, Memory::pageable, Memory::page_locked})
+        for (float beta : {0.0f, -1.0f})
+          ASSERT_TRUE(stage<TypeParam>(stager,
+                                       {.transb = 'T',
+                                        .m = 200,
+                                        .n = 190,
+                                        .k = 70,
+                                        .beta = beta,
+                                        .pad_a = 3,
+                                        .pad_b = 1,
+                                        .pad_c = 5,
+                                        .a = a,
+                                        .b = b,
+                                        .c = c},
+                                       kMiB));
+}
+
+TYPED_TEST(Staging, ManyPieces) {
+  runtime::StagerHandle stager;
+  for (char transa : {'N', 'T'})
+    for (char transb : {'N', 'T'})
+      for (Memory memory : kHost)
+        for (std::size_t bytes : {256 * kMiB, 16 * kMiB, 2 * kMiB})
+          for (auto [m, n, k] : {std::array<std::int64_t, 3>{1500, 1300, 400}, {300, 2500, 500}, {2500, 300, 500}})
+            ASSERT_TRUE(stage<TypeParam>(stager,
+                                         {.transa = transa,
+                                          .transb = transb,
+                                          .m = m,
+                                          .n = n,
+                                          .k = k,
+                                          .beta = bytes == 16 * kMiB ? 1.0f : 0.0f,
+                                          .pad_a = 2,
+                                          .pad_c = 1,
+                                          .a = memory,
+                                          .b = memory,
+                                          .c = memory},
+                                         bytes, 37));
+}
+
+TYPED_TEST(Staging, ThinMatricesAndLongPitches) {
+  runtime::StagerHandle stager;
+  for (Memory memory : kHost)
+    for (auto [m, n, k] :
+         {std::array<std::int64_t, 3>{1, 1, 1}, {1, 20000, 30}, {20000, 1, 30}, {3, 5, 100000}, {129, 127, 0}})
+      for (std::int64_t pad : {0, 1})
+        ASSERT_TRUE(stage<TypeParam>(stager,
+                                     {.m = m,
+                                      .n = n,
+                                      .k = k,
+                                      .beta = 1,
+                                      .pad_a = pad,
+                                      .pad_b = pad,
+                                      .pad_c = pad,
+                                      .a = memory,
+                                      .b = memory,
+                                      .c = memory},
+                                     64 * kMiB));
+}
+
+TYPED_TEST(Staging, Batches) {
+  runtime::StagerHandle stager;
+  for (Memory memory : kHost)
+    for (int shared = 0; shared < 4; ++shared)
+      for (std::size_t bytes : {1024 * kMiB, 2 * kMiB}) {
+        CallSpec spec{.transa = 'T',
+                      .m = 33,
+                      .n = 47,
+                      .k = 20,
+                      .beta = 1,
+                      .pad_a = 1,
+                      .batch = 1000,
+                      .gap = 5,
+                      .shares_a = (shared & 1) != 0,
+                      .shares_b = (shared & 2) != 0,
+                      .a = memory,
+                      .b = memory,
+                      .c = memory};
+        ASSERT_TRUE(stage<TypeParam>(stager, spec, bytes));
+        spec.m = 600;
+        spec.n = 500;
+        spec.batch = 3;
+        ASSERT_TRUE(stage<TypeParam>(stager, spec, bytes, 17));
+      }
+}
+
+TYPED_TEST(Staging, SameCallSameBits) {
+  runtime::StagerHandle stager;
+  const runtime::DeviceInfo& device = *runtime::device_info(runtime::current_device());
+  const CallSpec spec{
+      .m = 2300, .n = 2200, .k = 900, .beta = 1, .a = Memory::pageable, .b = Memory::pageable, .c = Memory::pageable};
+  Call<TypeParam> first(spec), second(spec);
+  for (Call<TypeParam>* call : {&first, &second}) {
+    const Problem problem = canonicalize(call->args(), false);
+    ASSERT_TRUE(runtime::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr).ok()) << last_error();
+  }
+  EXPECT_TRUE(same_bits(first.c, second.c));
+}
+
+}  // namespace
+}  // namespace xgemm::gpu_test
