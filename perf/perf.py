@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Measures the standard sets of shapes, compares them with the baseline of this machine, writes a report.
+
+What this program does not know goes to xgemm-bench. Exit status: 0 no regression, 1 a regression or a wrong result, 2 bad
+input, 3 the device failed, 130 Ctrl-C.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BASELINES = HERE / "baselines"
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def parse_arguments(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], epilog=__doc__.split("\n\n")[1],
+                                     allow_abbrev=False)
+    parser.add_argument("--build", default="build/release", help="build folder with the programs (%(default)s)")
+    parser.add_argument("--out", help="folder for the results and the report (BUILD/perf-report)")
+    parser.add_argument("--baseline", help="file to compare with (that of this machine in perf/baselines)")
+    parser.add_argument("--save-baseline", action="store_true", help="make this run the baseline of this machine")
+    parser.add_argument("--tolerance", type=float, default=3, help="percent that a shape may lose (%(default)s)")
+    parser.add_argument("--no-report", action="store_true", help="only measure and compare")
+    parser.add_argument("--no-ladder", action="store_true", help="do not measure the ladder of kernels")
+    parser.add_argument("--svg", help="folder for the pictures as SVG files (OUT/figures)")
+    return parser.parse_known_args(arguments)
+
+
+class Programs:
+    """The built programs; a message and None where one is missing."""
+
+    def __init__(self, build):
+        folder = pathlib.Path(build).resolve() / "perf"
+        self.bench = folder / "xgemm-bench"
+        self.compare = folder / "xgemm-compare"
+        self.missing = [str(program) for program in (self.bench, self.compare) if not program.exists()]
+
+
+def commit():
+    """The commit of the source, with a mark when the tree differs from it; empty outside a repository."""
+    def git(*words):
+        return subprocess.run(["git", "-C", str(HERE), *words], capture_output=True, text=True, check=False)
+
+    if shutil.which("git") is None:
+        return ""
+    head = git("rev-parse", "--short=12", "HEAD")
+    if head.returncode != 0:
+        return ""
+    dirty = git("status", "--porcelain", "--untracked-files=no").stdout.strip()
+    return head.stdout.strip() + ("-dirty" if dirty else "")
+
+
+def run(command):
+    """The exit status of a program that writes to our terminal. Ctrl-C is its business: it ends in order."""
+    print(f"$ {shlex.join(str(word) for word in command)}", flush=True)
+    with subprocess.Popen([str(word) for word in command]) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+
+
+def machine_slug(machine):
+    """'NVIDIA H200' → 'h200'; the name of the baseline's file."""
+    words = re.sub(r"\(.*?\)|NVIDIA|Tesla|GeForce|Graphics|Device|CPU|@.*", " ", machine)
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "unknown"
+
+
+def baseline_path(options, results):
+    if options.baseline:
+        return pathlib.Path(options.baseline)
+    return BASELINES / f"{machine_slug(results.get('environment', {}).get('machine', ''))}.json"
+
+
+def save_baseline(results_path, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(results_path, path)
+    print(f"saved as the baseline {path}: commit it as it is")
+
+
+def offer_baseline(results_path, path, complete):
+    """Says that there is none, and asks where somebody can answer."""
+    print(f"there is no baseline for this machine ({path})")
+    if not complete:
+        return
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        try:
+            if input("save this run as the baseline? [y/N] ").strip().lower() in ("y", "yes"):
+                save_baseline(results_path, path)
+                return
+        except EOFError:
+            pass
+    print("--save-baseline makes a run the baseline")
+
+
+def compare(options, programs, results_path, results, out):
+    """The exit status of the comparison, and the file of its verdicts if there is one."""
+    path = baseline_path(options, results)
+    if options.save_baseline:
+        save_baseline(results_path, path)
+        return 0, None
+    if not path.exists():
+        if options.baseline:
+            print(f"perf.py: {path}: cannot be read", file=sys.stderr)
+            return BAD_INPUT, None
+        offer_baseline(results_path, path, results.get("complete", False))
+        return 0, None
+    verdicts = out / "comparison.json"
+    verdicts.unlink(missing_ok=True)
+    status = run([programs.compare, path, results_path, "--tolerance", options.tolerance, "--json", verdicts])
+    return status, verdicts if verdicts.exists() else None
+
+
+def measure_ladder(programs, results, out, extra):
+    """Only where there are kernels to climb on."""
+    if "gpu" not in results.get("environment", {}):
+        return None
+    path = out / "ladder.json"
+    status = run([programs.bench, "--ladder", "--type", "s,h", "--json", path, *extra])
+    return path if status in (0, 1) and path.exists() else None
+
+
+def write_report(options, results_path, ladder, verdicts, out):
+    page = out / "report.html"
+    command = [sys.executable, HERE / "report" / "report.py", results_path, "--html", page, "--svg",
+               options.svg or out / "figures"]
+    if ladder:
+        command += ["--ladder", ladder]
+    if verdicts:
+        command += ["--comparison", verdicts]
+    if run(command) == 0:
+        print(f"report: {page}")
+
+
+def main(arguments=None):
+    options, passed_on = parse_arguments(arguments)
+    passed_on = [word for word in passed_on if word != "--"]
+    programs = Programs(options.build)
+    if programs.missing:
+        print(f"perf.py: not built: {', '.join(programs.missing)}", file=sys.stderr)
+        return BAD_INPUT
+    out = pathlib.Path(options.out or pathlib.Path(options.build) / "perf-report").resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    results_path = out / "results.json"
+    results_path.unlink(missing_ok=True)
+
+    names_shapes = any(word.split("=")[0] in ("--shapes", "--m", "--replay", "--quick") for word in passed_on)
+    what = [] if names_shapes else ["--standard"]
+    status = run([programs.bench, *what, "--ceilings", "--json", results_path, "--csv", out / "results.csv",
+                  "--commit", commit(), *passed_on])
+    if not results_path.exists():
+        return status or BAD_INPUT
+    results = json.loads(results_path.read_text(encoding="utf-8"))
+    verdicts = None
+    ladder = None
+    if status in (0, 1) and results.get("complete"):
+        compared, verdicts = compare(options, programs, results_path, results, out)
+        status = status or compared
+        if not options.no_ladder:
+            ladder = measure_ladder(programs, results, out, ["--commit", commit()])
+    if not options.no_report and results.get("rows"):
+        write_report(options, results_path, ladder, verdicts, out)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""xgemm-bench and perf.py as programs, without a GPU: output forms, bad input, Ctrl-C, replay. No time is judged.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+PERF = pathlib.Path(__file__).resolve().parent.parent
+BUILD = None
+FAST = ["--cpu", "--max-time", "0.05", "--min-rounds", "3"]
+
+
+def program(name):
+    return str(BUILD / "perf" / name)
+
+
+def bench(*arguments, **options):
+    return subprocess.run([program("xgemm-bench"), *map(str, arguments)], capture_output=True, text=True, check=False,
+                          timeout=120, **options)
+
+
+class BenchTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name)
+        self.addCleanup(self.folder.cleanup)
+
+    def test_every_output_form(self):
+        files = {form: self.path / f"out.{form}" for form in ("json", "csv", "junit")}
+        done = bench("--shapes", "16:32:16", "--type", "s,h", "--trans", "NN,TN", "--beta", "0,1", "--pad", "1", *FAST,
+                     *[word for form, file in files.items() for word in (f"--{form}", file)])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        data = json.loads(files["json"].read_text())
+        self.assertTrue(data["complete"])
+        self.assertEqual(len(data["rows"]), 16)
+        for row in data["rows"]:
+            ours = row["candidates"][0]
+            self.assertEqual((ours["name"], ours["status"]), ("xgemm", "ok"))
+            self.assertLessEqual(ours["bound_share"], 1)
+            self.assertTrue(ours["kernel"])
+            self.assertIn("kernel=", ours["plan"])
+            self.assertIn(row["id"], done.stdout)
+        rows = list(csv.DictReader(io.StringIO(files["csv"].read_text())))
+        self.assertEqual(len(rows), sum(len(row["candidates"]) for row in data["rows"]))
+        suite = xml.etree.ElementTree.parse(files["junit"]).getroot()[0]
+        self.assertEqual(int(suite.get("tests")), len(rows))
+        self.assertEqual(suite.get("failures"), "0")
+
+    def test_a_pipe_gets_plain_lines(self):
+        done = bench("--shapes", "16", *FAST)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertNotIn("\r", done.stdout + done.stderr)
+        self.assertEqual(done.stderr, "")
+
+    def test_a_terminal_gets_a_live_line(self):
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execv(program("xgemm-bench"), ["xgemm-bench", "--shapes", "64:128:64", *FAST])
+        text = b""
+        while select.select([terminal], [], [], 60)[0]:
+            try:
+                block = os.read(terminal, 65536)
+            except OSError:
+                break
+            if not block:
+                break
+            text += block
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertIn(b"[1/2] s NN 64x64x64", text)
+        self.assertIn(b"to go", text)
+        self.assertIn(b"\r\x1b[K", text)
+
+    def test_shape_files(self):
+        shapes = self.path / "my shapes.txt"
+        shapes.write_text("# mine\n8 9 10 type=sh trans=TT label=mine\n4 4 4 batch=3 layout=row\n")
+        done = bench("--shapes", shapes, *FAST)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("h TT 8x9x10 at=hhh", done.stdout)
+        self.assertIn("# mine", done.stdout)
+        self.assertIn("s NN 4x4x4 row batch=3", done.stdout)
+
+    def test_a_logged_program_can_be_replayed(self):
+        # The shapes of one run, logged by the library itself, are the cases of the next.
+        logged = bench("--shapes", "24,40", "--candidates", "xgemm", "--trans", "NT", *FAST,
+                       env=os.environ | {"XGEMM_VERBOSE": "1"})
+        self.assertIn("xgemm: call=gemm", logged.stderr)
+        log = self.path / "calls.log"
+        log.write_text(logged.stderr + "noise\n")
+        done = bench("--replay", log, *FAST)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"replay: \d+ calls, 2 of them different; 1 other lines")
+        self.assertRegex(done.stdout, r"s NT 24x24x24 at=hhh .*\(\d+ calls\)")
+        self.assertIn("replayed calls take", done.stdout)
+
+    def test_bad_input(self):
+        shapes = self.path / "bad.txt"
+        shapes.write_text("1 2 3\n4 5 six\n")
+        empty = self.path / "empty.log"
+        empty.write_text("nothing\n")
+        for arguments, message in (
+            (["--no-such-flag"], "--no-such-flag"),
+            (["--type", "d"], "--type: 'd' is neither s nor h"),
+            (["--trans", "XY"], "--trans: 'XY'"),
+            (["--shapes", "no-such-set"], "'no-such-set' is no file, range or set"),
+            (["--shapes", shapes], "bad.txt:2: field 'k': 'six' is not a whole number"),
+            (["--shapes", "16", "--beta", "x"], "--beta: 'x' is not a number"),
+            (["--shapes", "16", "--data", "noise"], "--data: 'noise'"),
+            (["--shapes", "16", "--math", "fast"], "--math: 'fast'"),
+            (["--n", "5"], "--n and --k need --m"),
+            (["--replay", empty], "holds no product to replay"),
+            (["--replay", self.path / "none.log"], "none.log: cannot be read"),
+            (["--shapes", "16", "--reference", "cublas", "--cpu"], "--reference: 'cublas' is not one of"),
+            (["--shapes", "16", "--against", "none.so"], "none.so"),
+            (["--shapes", "16", "--against", shapes], "bad.txt"),
+            (["--shapes", "16", "--kernel", "no_such_kernel", "--cpu"], "--kernel"),
+            (["--shapes", "16", "--json", "/no/such/folder/x.json", "--cpu"], "cannot be written"),
+            (["--shapes", "16", "--max-time", "-1"], "--max-time"),
+            (["--ladder", "--cpu"], "--ladder"),
+        ):
+            done = bench(*arguments)
+            self.assertEqual(done.returncode, 2, (arguments, done.stdout, done.stderr))
+            self.assertIn(message, done.stderr)
+
+    def test_what_does_not_fit_is_counted(self):
+        done = bench("--shapes", "8,100000000x1x100000000", *FAST)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"1 skipped: .*do not fit into memory")
+        self.assertIn("1 measured, 0 failed, 1 skipped", done.stdout)
+
+    def test_device_operands_without_a_gpu(self):
+        done = bench("--shapes", "8", "--location", "device", *FAST)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("1 skipped: no GPU for device or managed operands", done.stdout)
+
+    def test_the_budget_ends_a_run(self):
+        start = time.monotonic()
+        done = bench("--shapes", "64:4096:64", "--cpu", "--budget", "1.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - start, 60)
+        self.assertIn("skipped: the time budget is used up", done.stdout)
+
+    def test_another_build_can_be_a_candidate(self):
+        library = BUILD / "src" / "libxgemm.so.0"
+        done = bench("--shapes", "16", "--against", library, "--reference", "against:libxgemm.so.0", *FAST)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("against:libxgemm.so.0", done.stdout)
+
+    def test_interrupts_keep_finished_rows(self):
+        out = self.path / "out.json"
+        with subprocess.Popen([program("xgemm-bench"), "--shapes", "16:512:16", "--cpu", "--max-time", "0.3", "--precision",
+                               "0.001", "--json", str(out)], stdout=subprocess.PIPE, text=True) as process:
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if line.startswith("s NN 48x48x48"):
+                    process.send_signal(signal.SIGINT)
+                    break
+            rest = process.stdout.read()
+        self.assertEqual(process.returncode, 130, rest)
+        self.assertIn("interrupted", rest)
+        data = json.loads(out.read_text())
+        self.assertFalse(data["complete"])
+        self.assertGreaterEqual(len(data["rows"]), 3)
+        self.assertTrue(all(row["status"] == "ok" for row in data["rows"]))
+
+    def test_lists(self):
+        self.assertRegex(bench("--list-shapes").stdout, r"llama3-8b +\d+ cases")
+        self.assertEqual(bench("--list-kernels").returncode, 0)
+        self.assertIn("2 cases", bench("--shapes", "16", "--type", "s,h", "--cpu", "--dry-run").stdout)
+        self.assertIn("--replay", bench("--help").stdout)
+        self.assertRegex(bench("--version").stdout, r"xgemm-bench \d+\.\d+\.\d+")
+
+
+class PerfTest(unittest.TestCase):
+    def perf(self, folder, *arguments):
+        return subprocess.run([sys.executable, str(PERF / "perf.py"), "--build", str(BUILD), "--out", str(folder / "out"),
+                               *map(str, arguments)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+    def test_a_run_against_its_own_baseline(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            baseline = folder / "baseline.json"
+            first = ["--baseline", baseline, "--shapes", "16:48:16", *FAST]
+            saved = self.perf(folder, *first, "--save-baseline", "--no-report")
+            self.assertEqual(saved.returncode, 0, saved.stdout + saved.stderr)
+            self.assertTrue(json.loads(baseline.read_text())["complete"])
+            # Times of tiny products on a busy machine: only that there is a verdict matters.
+            judged = self.perf(folder, *first, "--tolerance", "99")
+            self.assertIn(judged.returncode, (0, 1), judged.stdout + judged.stderr)
+            self.assertRegex(judged.stdout, r"(no regression|REGRESSION) beyond the tolerance of 99 %")
+            if "report:" in judged.stdout:
+                self.assertIn("<svg", (folder / "out" / "report.html").read_text(encoding="utf-8"))
+
+    def test_no_baseline_is_said(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            script = PERF / "perf.py"
+            sys.path.insert(0, str(PERF))
+            import perf
+
+            self.assertEqual(perf.machine_slug("NVIDIA H200"), "h200")
+            self.assertEqual(perf.machine_slug("NVIDIA A100-SXM4-80GB"), "a100-sxm4-80gb")
+            self.assertEqual(perf.machine_slug("Intel(R) Xeon(R) Gold 6226R CPU @ 2.90GHz"), "intel-xeon-gold-6226r")
+            lines = io.StringIO()
+            stdout, sys.stdout = sys.stdout, lines
+            try:
+                perf.offer_baseline("results.json", folder / "none.json", True)
+            finally:
+                sys.stdout = stdout
+            self.assertIn("there is no baseline for this machine", lines.getvalue())
+            self.assertIn("--save-baseline", lines.getvalue())
+            self.assertTrue(script.exists())
+
+    def test_a_missing_build_is_said(self):
+        done = subprocess.run([sys.executable, str(PERF / "perf.py"), "--build", "/no/such/build"], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("not built", done.stderr)
+
+
+if __name__ == "__main__":
+    BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""The report on synthetic results: every figure there, nothing loaded from elsewhere, bad input refused in words.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import html.parser
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import synthetic  # noqa: E402
+
+REPORT = pathlib.Path(__file__).resolve().parent.parent / "report" / "report.py"
+FIGURES = ["speed", "sets", "heat", "roofline", "ladder"]
+
+
+def report(*arguments):
+    return subprocess.run([sys.executable, str(REPORT), *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+class Page(html.parser.HTMLParser):
+    """What a page holds and refers to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.figures, self.missing, self.references, self.ids, self.open = [], [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        for key, value in attributes:
+            if key == "data-figure":
+                self.figures.append(value)
+            elif key == "data-figure-missing":
+                self.missing.append(value)
+            elif key in ("src", "href", "xlink:href"):
+                self.references.append(value)
+            elif key == "id":
+                self.ids.append(value)
+
+
+class ReportTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name)
+        speed = lambda one: 0.7 + 0.6 * abs(math.sin(one["m"] * one["n"]))  # noqa: E731
+        data = synthetic.standard(speed)
+        data["rows"][0] |= {"status": "failed"}
+        data["rows"][0]["candidates"][0] = {"name": "xgemm", "status": "failed", "reason": "wrong <result>", "kernel": "",
+                                            "plan": ""}
+        data["rows"][1] |= {"status": "skipped", "reason": "does not fit", "candidates": []}
+        cls.results = synthetic.write(cls.path / "results.json", data)
+        cls.ladder = synthetic.write(cls.path / "ladder.json", synthetic.ladder())
+        comparison = {"schema": "xgemm-compare", "version": 1, "regressed": True,
+                      "rows": [{"id": data["rows"][2]["id"], "verdict": "SLOWER", "change": {"median": 0.9}}]}
+        cls.comparison = synthetic.write(cls.path / "comparison.json", comparison)
+        cls.done = report(cls.results, "--ladder", cls.ladder, "--comparison", cls.comparison, "--html",
+                          cls.path / "report.html", "--svg", cls.path / "figures")
+        cls.text = (cls.path / "report.html").read_text(encoding="utf-8") if cls.done.returncode == 0 else ""
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_it_is_made(self):
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        self.assertEqual(self.done.stderr, "")
+
+    def test_every_figure_is_there(self):
+        page = Page(self.text)
+        self.assertEqual(page.figures, FIGURES)
+        self.assertEqual(page.missing, [])
+        self.assertEqual(self.text.count("<svg"), len(FIGURES))
+
+    def test_nothing_is_loaded(self):
+        page = Page(self.text)
+        for reference in page.references:
+            self.assertTrue(reference.startswith(("#", "data:")), reference)
+        self.assertNotRegex(self.text, r"@import|<script[^>]+src|url\((?!#)")
+
+    def test_ids_of_the_figures_do_not_meet(self):
+        page = Page(self.text)
+        self.assertEqual(len(page.ids), len(set(page.ids)))
+        for target in re.findall(r"url\(#([^)]+)\)", self.text):
+            self.assertIn(target, page.ids)
+
+    def test_text_is_escaped(self):
+        self.assertIn("wrong &lt;result&gt;", self.text)
+        self.assertNotIn("<result>", self.text)
+
+    def test_worst_comes_first(self):
+        body = self.text[self.text.index("<tbody>") :]
+        ratios = [float(value) for value in re.findall(r'data-key="([0-9.e+]+)"><b>', body)]
+        self.assertGreater(len(ratios), 50)
+        self.assertEqual(ratios, sorted(ratios))
+        self.assertLess(body.index("FAILED"), body.index("<b>"))
+
+    def test_verdicts_are_shown(self):
+        self.assertIn("SLOWER -10.0 %", self.text)
+        self.assertIn("regression", self.text)
+
+    def test_pictures_are_svg_files(self):
+        for name in FIGURES:
+            root = xml.etree.ElementTree.parse(self.path / "figures" / f"{name}.svg").getroot()
+            self.assertTrue(root.tag.endswith("svg"))
+            self.assertIn("viewBox", root.attrib)
+
+    def test_the_same_results_give_the_same_page(self):
+        again = self.path / "again.html"
+        report(self.results, "--ladder", self.ladder, "--comparison", self.comparison, "--html", again)
+        self.assertEqual(again.read_text(encoding="utf-8"), self.text)
+
+    def test_little_data_is_enough(self):
+        data = synthetic.standard(sizes=(128,))
+        data["rows"] = data["rows"][:1]
+        data["ceilings"] = {}
+        path = synthetic.write(self.path / "one.json", data)
+        done = report(path, "--html", self.path / "one.html")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = Page((self.path / "one.html").read_text(encoding="utf-8"))
+        self.assertEqual(page.figures, ["speed", "sets", "roofline"])
+        self.assertEqual(page.missing, ["heat", "ladder"])
+
+    def test_no_rows_at_all(self):
+        path = synthetic.write(self.path / "none.json", synthetic.results({}, [], complete=False))
+        done = report(path, "--html", self.path / "none.html")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("interrupted", (self.path / "none.html").read_text(encoding="utf-8"))
+
+    def test_bad_files_are_refused(self):
+        bad = self.path / "bad.json"
+        for text, message in (("{", "is not JSON"), ("[]", "is not a file of xgemm-bench"),
+                              (json.dumps({"schema": "xgemm-bench", "rows": [{}]}), "is not a whole result file")):
+            bad.write_text(text, encoding="utf-8")
+            done = report(bad, "--html", self.path / "bad.html")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(message, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+        self.assertIn("cannot be read", report(self.path / "no-such-file.json").stderr)
+
+
+if __name__ == "__main__":
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        print("skipped: matplotlib is not installed (Debian: python3-matplotlib)")
+        sys.exit(77)
+    unittest.main()
