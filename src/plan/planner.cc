@@ -95,7 +95,9 @@ Plan estimate(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const double cta_flops =
       2.0 * c.cta_m * c.cta_n * double(ceil_div(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k);
   // Full waves share an SM among ctas_per_sm CTAs; in the last one fewer may share it, and leave some of it idle.
-  const double last_sharing = std::ceil((ctas - (waves - 1) * slots) / device.sm_count);
+  // Clamped because beyond 2^53 CTAs the difference is rounding.
+  const double last_sharing =
+      std::clamp(std::ceil((ctas - (waves - 1) * slots) / device.sm_count), 1.0, double(row->ctas_per_sm));
   const double last_rate = std::min(row->gflops_per_sm, last_sharing * row->gflops_per_cta);
   const double full_us = (waves - 1) * row->ctas_per_sm * cta_flops / row->gflops_per_sm * 1e-3;
   plan.estimated_us = row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3;
