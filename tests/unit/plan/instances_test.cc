@@ -147,6 +147,8 @@ TEST(TuningRows, AreSane) {
       SCOPED_TRACE(std::string(row.kernel));
       EXPECT_TRUE(seen.insert(row.kernel).second) << "two rows";
       EXPECT_TRUE(std::isfinite(row.gflops_per_sm) && row.gflops_per_sm > 0);
+      EXPECT_TRUE(row.gflops_per_cta > 0 && row.gflops_per_cta <= row.gflops_per_sm);
+      EXPECT_GE(row.ctas_per_sm * row.gflops_per_cta, row.gflops_per_sm) << "a full SM reaches its rate";
       EXPECT_TRUE(std::isfinite(row.launch_us) && row.launch_us > 0);
       EXPECT_TRUE(row.ctas_per_sm >= 1 && row.ctas_per_sm <= 32);
       EXPECT_FALSE(row.measured_on.empty()) << "a figure says where it comes from";
@@ -183,7 +185,10 @@ TEST(TuningRows, CtasFitAnSm) {
 }
 
 TEST(TuningRows, TheLongestPrefixWins) {
-  const tuning::KernelRow rows[] = {{"a_", 1, 1, 1, "x"}, {"a_b", 2, 1, 1, "x"}, {"a_bc", 3, 1, 1, "x"}};
+  tuning::KernelRow rows[3] = {};
+  rows[0].kernel = "a_";
+  rows[1].kernel = "a_b";
+  rows[2].kernel = "a_bc";
   const tuning::Table table = {"test", 0, rows, 3};
   EXPECT_EQ(tuning::find_row(table, "a_x"), &rows[0]);
   EXPECT_EQ(tuning::find_row(table, "a_bx"), &rows[1]);

@@ -180,9 +180,8 @@ TEST(Planner, IsPure) {
 
 // Where naive should be. It computes one element of C per thread from global memory: any other kernel reuses what it
 // loads. So it may be chosen only
-//   1. where no other instance is legal (odd alignment under instances with vectors alone, a type that has no other),
-//   or
-//   2. where tiles cannot pay: no legal tile fills at least half of what it computes, or there are too few tiles to
+//   1. where no other instance is legal (odd alignment under instances with vectors alone, a type that has no other);
+//   2. where tiles cannot pay: of what any legal tile multiplies half is padding, or there are too few tiles to
 //      occupy every SM, or too little to sum.
 // Everywhere else - a legal tile more than half full, a CTA for each SM, two slices of K - choosing it is a defect of
 // the rows or of the model. Case 2 leaves the planner free: there the rows decide, either way.
@@ -192,8 +191,9 @@ std::optional<std::string> better_than_naive(const Problem& p, const DeviceInfo&
     const TileConfig& c = kernel.config;
     if (kernel.family == Family::naive || !is_legal(c, p, device) || !p.reads_inputs()) continue;
     const double tiles = std::ceil(double(p.m) / c.cta_m) * std::ceil(double(p.n) / c.cta_n);
-    const double efficiency = double(p.m) * double(p.n) / (tiles * c.cta_m * c.cta_n);
-    if (efficiency > 0.5 && tiles * double(p.batch_count) >= device.sm_count && p.k >= 2 * c.cta_k) return kernel.name;
+    const double slices = std::ceil(double(p.k) / c.cta_k);
+    const double useful = double(p.m) * double(p.n) * double(p.k) / (tiles * slices * c.cta_m * c.cta_n * c.cta_k);
+    if (useful > 0.5 && tiles * double(p.batch_count) >= device.sm_count && slices >= 2) return kernel.name;
   }
   return {};
 }
