@@ -121,7 +121,8 @@ struct WgmmaTma {
     };
     Slot slots[kStages];
     alignas(1024) Element c[kGroups][kBuffers][kChunkElements];
-    alignas(16) float partial[kSplits][kGroups][kPartialVectors][kSplits > 1 ? gpu::kGroupThreads : 1][4];
+    alignas(16) float partial[kSplits > 1 ? kSplits - 1 : 1][kGroups][kPartialVectors]
+                             [kSplits > 1 ? gpu::kGroupThreads : 1][4];
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];
     gpu::Mbarrier turn[2];  // ping-pong
@@ -234,8 +235,8 @@ struct WgmmaTma {
         gpu::mbarrier_init(smem.turn[1], gpu::kWarpsPerGroup);
       }
       if constexpr (kSplits > 1) {
-        gpu::mbarrier_init(smem.partial_full, 1);
-        gpu::mbarrier_init(smem.partial_empty, kSplits * kWarps);
+        gpu::mbarrier_init(smem.partial_full, (kSplits - 1) * kWarps);
+        gpu::mbarrier_init(smem.partial_empty, (kSplits - 1) * kWarps);
       }
       gpu::mbarrier_init_fence();
     }
@@ -250,8 +251,6 @@ struct WgmmaTma {
       if constexpr (kConsumerRegisters != 0) gpu::acquire_registers<kConsumerRegisters>();
       consume(p, smem, place, group - 1, warp % gpu::kWarpsPerGroup);
     }
-    // A CTA stays until no other can write to it.
-    if constexpr (kClusterSize > 1) sync_cluster();
   }
 
  private:
@@ -350,6 +349,15 @@ struct WgmmaTma {
         }
       }
     }
+    // A CTA stays until the consumers of the other CTAs have released all slots here: an arrival at a CTA that has
+    // exited is a fault.
+    if constexpr (kClusterRows * kClusterColumns > 1) {
+      XGEMM_NO_UNROLL
+      for (int s = 0; s < kStages; ++s) {
+        gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
+        ring.next();
+      }
+    }
   }
 
   // ---- Consumers: whole warpgroups ----
@@ -428,6 +436,7 @@ struct WgmmaTma {
       }
     }
     if (is_storer(warp)) gpu::tma_store_wait_read<0>();
+    if constexpr (kSplits > 1) gpu::mbarrier_wait(smem.partial_empty, partial_phase ^ 1);  // as the producer does
   }
 
   // group_row * 128 bytes is the way to a consumer's rows in either layout: K-major rows are 128 bytes, and MN-major
@@ -490,47 +499,62 @@ struct WgmmaTma {
     }
   }
 
-  // Split K: every CTA sends each CTA of the same tile its partial sums of that CTA's columns; then each adds what it
-  // got, in the order of K. Sums travel in fragment order, so threads meet their own positions again.
+  // Split K: every CTA sends each other CTA of the same tile its partial sums of that CTA's columns; then each adds
+  // what it got to its own, in the order of K. Sums travel in fragment order, so threads meet their own positions
+  // again.
   XGEMM_DEVICE static void exchange(SharedStorage& smem, const Place& place, unsigned& phase, int group,
                                     const float (&acc)[kSlabs][kSlabRegisters],
                                     float (&sums)[kSlabs][kSplitColumns / 2]) {
     constexpr int kRegisters = kSplitColumns / 2;
     constexpr int kVectors = kRegisters / 4;
     const int thread = gpu::thread_index() % gpu::kGroupThreads;
+    const int lane = gpu::lane_index();
+    const int mine = place.split;
+    const bool others_lane = lane < kSplits && lane != mine;  // a lane for each of the other CTAs
+    const int lane_rank = Place::rank(place.row, place.column, lane);
     gpu::mbarrier_wait(smem.partial_empty, phase ^ 1);
-    if (group == 0 && thread == 0) {
-      gpu::mbarrier_arrive_expect(smem.partial_full, static_cast<int>(sizeof(smem.partial)));
-    }
     XGEMM_UNROLL
     for (int to = 0; to < kSplits; ++to) {
+      if (to == mine) continue;
+      float(*part)[gpu::kGroupThreads][4] = smem.partial[mine < to ? mine : mine - 1][group];
+      const int rank = Place::rank(place.row, place.column, to);
       XGEMM_UNROLL
       for (int i = 0; i < kSlabs; ++i) {
         XGEMM_UNROLL
         for (int v = 0; v < kVectors; ++v) {
           const float* f = &acc[i][to * kRegisters + 4 * v];
-          gpu::write_remote(smem.partial[place.split][group][i * kVectors + v][thread], smem.partial_full,
-                            Place::rank(place.row, place.column, to), f[0], f[1], f[2], f[3]);
-        }
-      }
-    }
-    gpu::mbarrier_wait(smem.partial_full, phase);
-    XGEMM_UNROLL
-    for (int i = 0; i < kSlabs; ++i) {
-      XGEMM_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        XGEMM_UNROLL
-        for (int from = 0; from < kSplits; ++from) {
-          const auto part = gpu::read<gpu::Space::shared>(
-              reinterpret_cast<const gpu::Vector<float, 4>*>(smem.partial[from][group][i * kVectors + v][thread]));
-          XGEMM_UNROLL
-          for (int e = 0; e < 4; ++e) sums[i][4 * v + e] = from == 0 ? part[e] : sums[i][4 * v + e] + part[e];
+          gpu::write_remote(part[i * kVectors + v][thread], rank, f[0], f[1], f[2], f[3]);
         }
       }
     }
     gpu::sync_warp();
-    const int lane = gpu::lane_index();
-    if (lane < kSplits) gpu::mbarrier_arrive_remote(smem.partial_empty, Place::rank(place.row, place.column, lane));
+    if (others_lane) gpu::mbarrier_arrive_remote_release(smem.partial_full, lane_rank);
+    gpu::mbarrier_wait_cluster(smem.partial_full, phase);
+    XGEMM_UNROLL
+    for (int own = 0; own < kSplits; ++own) {  // registers are chosen at compile time
+      if (own != mine) continue;
+      XGEMM_UNROLL
+      for (int i = 0; i < kSlabs; ++i) {
+        XGEMM_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          XGEMM_UNROLL
+          for (int from = 0; from < kSplits; ++from) {
+            gpu::Vector<float, 4> part;
+            if (from == own) {
+              XGEMM_UNROLL
+              for (int e = 0; e < 4; ++e) part[e] = acc[i][own * kRegisters + 4 * v + e];
+            } else {
+              part = gpu::read<gpu::Space::shared>(reinterpret_cast<const gpu::Vector<float, 4>*>(
+                  smem.partial[from < own ? from : from - 1][group][i * kVectors + v][thread]));
+            }
+            XGEMM_UNROLL
+            for (int e = 0; e < 4; ++e) sums[i][4 * v + e] = from == 0 ? part[e] : sums[i][4 * v + e] + part[e];
+          }
+        }
+      }
+    }
+    gpu::sync_warp();
+    if (others_lane) gpu::mbarrier_arrive_remote(smem.partial_empty, lane_rank);
     phase ^= 1;
   }
 

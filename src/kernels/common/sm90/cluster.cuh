@@ -27,17 +27,13 @@ XGEMM_DEVICE void cluster_wait(Loc = Loc::current()) {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// Writes four floats to the place in CTA cta_rank's shared memory that `local` has in this one's, asynchronously; they
-// arrive as 16 bytes on that CTA's `barrier`. 16-byte aligned.
-XGEMM_DEVICE void write_remote(float* local, Mbarrier& barrier, int cta_rank, float a, float b, float c, float d,
-                               Loc = Loc::current()) {
+// Writes four floats to the place in CTA cta_rank's shared memory that `local` has in this one's; 16-byte aligned.
+XGEMM_DEVICE void write_remote(float* local, int cta_rank, float a, float b, float c, float d, Loc = Loc::current()) {
   asm volatile(
-      "{\n\t.reg .b32 remote, remote_barrier;\n\t"
-      "mapa.shared::cluster.u32 remote, %0, %2;\n\t"
-      "mapa.shared::cluster.u32 remote_barrier, %1, %2;\n\t"
-      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [remote], {%3, %4, %5, %6}, "
-      "[remote_barrier];\n\t}" ::"r"(detail::shared_address(local)),
-      "r"(detail::shared_address(&barrier)), "r"(cta_rank), "f"(a), "f"(b), "f"(c), "f"(d)
+      "{\n\t.reg .b32 remote;\n\t"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n\t"
+      "st.shared::cluster.v4.f32 [remote], {%2, %3, %4, %5};\n\t}" ::"r"(detail::shared_address(local)),
+      "r"(cta_rank), "f"(a), "f"(b), "f"(c), "f"(d)
       : "memory");
 }
 

@@ -46,13 +46,22 @@ XGEMM_DEVICE void mbarrier_arrive_expect(Mbarrier& barrier, int bytes, Loc = Loc
 }
 
 // Arrives on the barrier at the same place in the shared memory of another CTA of the cluster (or of this one). Says
-// that this thread no longer reads something; it does not publish ordinary writes to other CTAs (that form is a fence
-// of about a microsecond: use write_remote, which completes on a barrier).
+// that this thread no longer reads something; it does not publish ordinary writes to other CTAs, which takes a fence.
 XGEMM_DEVICE void mbarrier_arrive_remote(Mbarrier& barrier, int cta_rank, Loc = Loc::current()) {
   asm volatile(
       "{\n\t.reg .b32 remote;\n\t"
       "mapa.shared::cluster.u32 remote, %0, %1;\n\t"
       "mbarrier.arrive.shared::cluster.b64 _, [remote];\n\t}" ::"r"(detail::shared_address(&barrier)),
+      "r"(cta_rank)
+      : "memory");
+}
+
+// The same, and publishes this thread's earlier writes, ordinary ones to the shared memory of the other CTA included.
+XGEMM_DEVICE void mbarrier_arrive_remote_release(Mbarrier& barrier, int cta_rank, Loc = Loc::current()) {
+  asm volatile(
+      "{\n\t.reg .b32 remote;\n\t"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n\t"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n\t}" ::"r"(detail::shared_address(&barrier)),
       "r"(cta_rank)
       : "memory");
 }
@@ -74,6 +83,20 @@ XGEMM_DEVICE bool mbarrier_try_wait(Mbarrier& barrier, unsigned parity, Loc = Lo
 XGEMM_DEVICE void mbarrier_wait(Mbarrier& barrier, unsigned parity, Loc loc = Loc::current()) {
   while (!mbarrier_try_wait(barrier, parity, loc)) {
   }
+}
+
+// The same for what threads of other CTAs wrote before mbarrier_arrive_remote_release().
+XGEMM_DEVICE void mbarrier_wait_cluster(Mbarrier& barrier, unsigned parity, Loc = Loc::current()) {
+  unsigned done;
+  do {
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\t"
+        "selp.u32 %0, 1, 0, p;\n\t}"
+        : "=r"(done)
+        : "r"(detail::shared_address(&barrier)), "r"(parity)
+        : "memory");
+  } while (done == 0);
 }
 
 }  // namespace xgemm::gpu
