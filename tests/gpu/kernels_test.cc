@@ -84,7 +84,7 @@ CallSpec spec_of(char transa, char transb, std::int64_t m, std::int64_t n, std::
 constexpr char kFlags[] = {'N', 'T'};
 constexpr std::array<float, 2> kScalars[] = {{1, 0}, {-0.5f, 2}, {0, 0}, {1, 1}, {0, 3}, {2, 0}};
 
-TEST_P(Kernels, SmallEdges) {
+TEST_P(Kernels, Edges) {
   const kernels::TileConfig& c = kernel().config;
   const auto edges = [](std::int64_t tile) {
     return std::vector<std::int64_t>{1, tile > 2 ? tile - 1 : 2, tile, tile + 1, 2 * tile + 3};
@@ -105,7 +105,7 @@ TEST_P(Kernels, SmallEdges) {
   EXPECT_GE(served_, 125) << kernel().name << " served next to nothing";
 }
 
-TEST_P(Kernels, SmallOddAlignments) {
+TEST_P(Kernels, OddAlignments) {
   const kernels::TileConfig& c = kernel().config;
   for (char transa : kFlags)
     for (char transb : kFlags)
