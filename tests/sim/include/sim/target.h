@@ -108,6 +108,11 @@ inline float multiply(float a, float b) {
   return a * b;
 }
 
+// The value, as something the compiler knows nothing about; on the GPU this saves registers.
+inline int opaque(int value) {
+  return value;
+}
+
 // ---- Typed memory ----
 
 template <Space kSpace, class T>
