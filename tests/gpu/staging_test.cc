@@ -2,7 +2,10 @@
 // whatever the route would rather do with them.
 //
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdio>
 
 #include "call.h"
 #include "core/canonicalize.h"
@@ -135,6 +138,28 @@ TYPED_TEST(Staging, SameCallSameBits) {
     ASSERT_TRUE(runtime::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr).ok()) << last_error();
   }
   EXPECT_TRUE(same_bits(first.c, second.c));
+}
+
+// Not a test: what a staged square product takes, to be looked at. --gtest_also_run_disabled_tests
+// --gtest_filter=*Times*
+TYPED_TEST(Staging, DISABLED_Times) {
+  runtime::StagerHandle stager;
+  const runtime::DeviceInfo& device = *runtime::device_info(runtime::current_device());
+  for (Memory memory : {Memory::pageable, Memory::page_locked})
+    for (std::int64_t n : {256, 512, 1024, 2048, 4096, 8192}) {
+      Call<TypeParam> call({.m = n, .n = n, .k = n, .a = memory, .b = memory, .c = memory});
+      const Problem problem = canonicalize(call.args(), false);
+      double best = 1e9;
+      for (int round = 0; round < 8; ++round) {
+        const auto start = std::chrono::steady_clock::now();
+        ASSERT_TRUE(runtime::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr).ok())
+            << last_error();
+        best =
+            std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+      }
+      std::printf("%s %s n=%lld: %.3f ms\n", sizeof(TypeParam) == 4 ? "f32" : "f16", name_of(memory),
+                  static_cast<long long>(n), best);
+    }
 }
 
 }  // namespace
