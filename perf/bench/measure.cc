@@ -40,7 +40,7 @@ class CaseRun {
  public:
   CaseRun(const Case& one, const std::vector<Candidate*>& candidates, const std::string& reference,
           const MeasureSettings& settings, Bench& bench)
-      : one_(one), settings_(settings), bench_(bench), start_(bench.device.now()) {
+      : one_(one), settings_(settings), bench_(bench) {
     row_.shape = one;
     row_.id = one.id();
     row_.reference = reference;
@@ -243,6 +243,7 @@ class CaseRun {
   }
 
   void run_rounds() {
+    rounds_start_ = bench_.device.now();
     while (!bench_.stop && !finished()) {
       auto list = active();
       // Each candidate comes first equally often: what runs first finds the GPU cooler.
@@ -271,7 +272,7 @@ class CaseRun {
   bool finished() {
     if (rounds_ >= settings_.max_rounds) return stopped_by("rounds");
     if (rounds_ >= settings_.min_rounds && widest() <= settings_.precision) return stopped_by("precision");
-    if (rounds_ >= kFewestRounds && bench_.device.now() - start_ > settings_.max_seconds) return stopped_by("time");
+    if (rounds_ >= kFewestRounds && bench_.device.now() - rounds_start_ > settings_.max_seconds) return stopped_by("time");
     return false;
   }
 
@@ -309,7 +310,9 @@ class CaseRun {
     std::vector<bool> keep(round_clocks_.size(), true);
     for (std::size_t i = 0; i < keep.size(); ++i) {
       const RoundClock& clock = round_clocks_[i];
-      keep[i] = !clock.known || (!clock.sample.thermal && clock.sample.sm_mhz >= kSlowClockShare * usual);
+      // At the power limit the clock follows the load, which is how the GPU always runs such products.
+      const bool slow = !clock.sample.power_capped && clock.sample.sm_mhz < kSlowClockShare * usual;
+      keep[i] = !clock.known || (!clock.sample.thermal && !slow);
     }
     const auto good = static_cast<std::size_t>(std::count(keep.begin(), keep.end(), true));
     if (2 * good < keep.size()) {
@@ -365,7 +368,7 @@ class CaseRun {
   const Case& one_;
   const MeasureSettings& settings_;
   Bench& bench_;
-  double start_;
+  double rounds_start_ = 0;
   Row row_;
   std::vector<Entrant> entrants_;
   std::int64_t cursor_ = 0;  // the operand set that is next

@@ -25,7 +25,7 @@ struct MeasureSettings {
   double precision = 0.01;  // relative half width of every ratio's interval at which rounds end
   std::int64_t min_rounds = 9;
   std::int64_t max_rounds = 200;
-  double max_seconds = 2;        // for a case, after which no round begins (but three are made)
+  double max_seconds = 2;        // for the rounds of a case, after which none begins (but three are made)
   double hard_seconds = 1e9;     // a case that cannot be done in this time is skipped
   double batch_us = 0;           // shortest batch; 0: 1 ms on a GPU, 5 ms on the host
   double record_below_us = 100;  // calls shorter than this are replayed from a graph

@@ -145,6 +145,19 @@ bool product_shows(const Case& one, const Reference& reference, const OperandVal
   return hidden * 20 <= at;
 }
 
+/// Whether one of `count` elements from `index` on is NaN; on bits, which compilers turn into vector code.
+bool any_nan(const Case& one, const std::vector<std::uint8_t>& output, std::int64_t index, std::int64_t count) {
+  unsigned found = 0;
+  if (one.type == 'h') {
+    const auto* const values = reinterpret_cast<const std::uint16_t*>(output.data()) + index;
+    for (std::int64_t i = 0; i < count; ++i) found |= (values[i] & 0x7fffu) > 0x7c00u;
+  } else {
+    const auto* const values = reinterpret_cast<const std::uint32_t*>(output.data()) + index;
+    for (std::int64_t i = 0; i < count; ++i) found |= (values[i] & 0x7fffffffu) > 0x7f800000u;
+  }
+  return found != 0;
+}
+
 /// Looks at every element for results that are missing, and at the gaps between columns for writes that should not be.
 std::string find_unwritten_or_overwritten(const Case& one, bool may_stay, const OperandValues& initial_c,
                                           const std::vector<std::uint8_t>& output) {
@@ -155,7 +168,8 @@ std::string find_unwritten_or_overwritten(const Case& one, bool may_stay, const 
     for (std::int64_t line = 0; line < extent.strided; ++line) {
       const std::int64_t start = batch * one.stride_c + line * one.ldc;
       std::int64_t run = 0;
-      for (std::int64_t i = 0; i < extent.contiguous && !may_stay; ++i) {
+      const bool suspect = one.beta == 0 ? any_nan(one, output, start, extent.contiguous) : !may_stay;
+      for (std::int64_t i = 0; i < extent.contiguous && suspect; ++i) {
         run = unchanged(one, initial_c, output, start + i) ? run + 1 : 0;
         if (run < run_limit) continue;
         const std::int64_t row = one.row_major ? line : i;

@@ -278,7 +278,7 @@ def ratios_by_set(results):
     if not groups:
         return None
     keys = list(groups)
-    figure, axis = plt.subplots(figsize=(8.6, 0.9 + 0.3 * len(keys)))
+    figure, axis = plt.subplots(figsize=(10.8, 0.9 + 0.3 * len(keys)))
     for i, key in enumerate(keys):
         colour = OURS if key[1] == "s" else OTHERS[0]
         axis.scatter(groups[key], [i] * len(groups[key]), s=18, color=colour, alpha=0.5, linewidth=0)
@@ -291,7 +291,9 @@ def ratios_by_set(results):
     everything = [value for values in groups.values() for value in values]
     low, high = min(everything + [0.9]) / 1.05, max(everything + [1.1]) * 1.05
     axis.set_xlim(low, high)
-    steps = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 5, 10, 20]
+    steps = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 5, 10, 20]
+    if high / low < 2.5:
+        steps += [0.6, 0.8, 0.9, 1.1, 1.2, 1.6]
     axis.xaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))

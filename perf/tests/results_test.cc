@@ -190,7 +190,7 @@ TEST(Json, FuzzedFilesAreReadOrRefused) {
           text.resize(at);
           break;
       }
-      if (text.empty()) text = "{";
+      if (text.empty()) text.push_back('{');
     }
     try {
       const Results results = from_json(text, "fuzz");

@@ -225,7 +225,7 @@ TEST(Fuzz, MutatedShapeFilesAndLogsNeverCrash) {
         default:
           text.insert(at, text.substr(random() % text.size(), random() % 9));
       }
-      if (text.empty()) text = "x";
+      if (text.empty()) text.push_back('x');
     }
     if (trial % 2 == 0)
       (void)message_of([&] { parse(text); });
