@@ -30,6 +30,14 @@ struct WgmmaTmaConfig {
   constexpr int threads() const { return 128 * (1 + consumers()); }
   constexpr int cluster_size() const { return cluster_m * cluster_n * cluster_k; }
 
+  // Shared memory of a CTA, nearly: the ring, the epilogue's buffers, the sums from other CTAs.
+  constexpr int shared_bytes() const {
+    const int columns = (transposed ? cta_m : cta_n) / groups_columns / cluster_k;
+    const int chunk = columns % 64 == 0 ? 64 : columns % 48 == 0 && !transposed ? 48 : columns % 32 == 0 ? 32 : 16;
+    return stages * (cta_m + cta_n) * 128 + consumers() * epilogue_buffers * 64 * chunk * 2 +
+           (cluster_k - 1) * cta_m * cta_n / cluster_k * 4 + 512;
+  }
+
   // Register budgets for setmaxnreg: 65536 registers among all warpgroups; 0 where the kernel's own limit is enough.
   constexpr bool many_accumulators() const { return cta_m * cta_n / tile_groups() / 128 > 144; }
   constexpr int producer_registers() const {
