@@ -73,7 +73,7 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 }
 
 // Estimated time of an instance. A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it;
-// the last wave may leave SMs idle. Memory traffic bounds it from below.
+// the last wave may leave SMs idle.
 Plan estimate(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
   const TileConfig& c = kernel.config;
   const tuning::KernelRow* row = tuning::find_row(tuning::table_for(device.compute_capability), kernel.name);

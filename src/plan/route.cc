@@ -2,6 +2,7 @@
 #include "plan/route.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <thread>
 
 #include "core/status.h"
@@ -44,6 +45,25 @@ Route unservable(int status, const char* reason) {
   r.status = status;
   r.reason = reason;
   return r;
+}
+
+// A kernel can only follow pointers that are aligned to the element; the number of the first argument that is not, or
+// 0.
+int misaligned_argument(const Problem& p, const Placement& placement) {
+  const auto misaligned = [&](const runtime::PointerLocation& at, const void* data) {
+    return (at.location == Location::device || at.location == Location::managed) &&
+           reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(size_of(p.type)) != 0;
+  };
+  if (misaligned(placement.a, p.a.data)) return XGEMM_ARG_A;
+  if (misaligned(placement.b, p.b.data)) return XGEMM_ARG_B;
+  return misaligned(placement.c, p.c.data) ? XGEMM_ARG_C : 0;
+}
+
+// Whether operands in device memory are all on the GPU that computes.
+bool on_one_device(const Placement& placement, int ordinal) {
+  for (const runtime::PointerLocation* p : {&placement.a, &placement.b, &placement.c})
+    if (p->location == Location::device && p->device != ordinal) return false;
+  return true;
 }
 
 Route host_or_staged(const Problem& p, const runtime::DeviceInfo& device) {
@@ -114,9 +134,13 @@ Route choose_route(const Problem& problem, const Placement& placement, const run
                                         : "an operand is in device memory, but no kernel in this build serves its GPU");
   }
   if (on_device) {
-    r.kind = any_host ? RouteKind::staged : RouteKind::device;
-    r.reason =
-        any_host ? "operands on both sides: those on the host are staged" : "all operands are within a kernel's reach";
+    if (const int argument = misaligned_argument(problem, placement))
+      return unservable(-argument, "an operand in device memory is not aligned to its element size");
+    const bool reachable = !any_host && on_one_device(placement, device->ordinal);
+    r.kind = reachable ? RouteKind::device : RouteKind::staged;
+    r.reason = reachable  ? "all operands are within a kernel's reach"
+               : any_host ? "operands on both sides: those on the host are staged"
+                          : "operands on several GPUs: those on the others are staged";
     return r;
   }
   if (!served || !wants_device(problem, placement)) {

@@ -47,7 +47,10 @@ Devices find_devices() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) {
-    devices.reason = std::string("no GPU: ") + cudaGetErrorString(error);
+    // The runtime reports a missing driver as one that is too old.
+    devices.reason = error == cudaErrorInsufficientDriver
+                         ? std::string("no NVIDIA driver, or one too old for this build")
+                         : std::string("no GPU: ") + cudaGetErrorString(error);
     cudaGetLastError();  // the caller's own CUDA code must not find this error
     return devices;
   }
