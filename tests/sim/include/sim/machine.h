@@ -171,7 +171,7 @@ inline void skip(Traffic traffic, Loc loc) {
   if (machine().options().count) current().log.push_back({site_of(loc), traffic, 0, 0});
 }
 
-// ---- Checked accesses. The bytes are those of the value; on a fault reads give poison and writes do nothing. ----
+// ---- Checked accesses. On a fault reads give poison and writes do nothing. Not inlined: a kernel has hundreds. ----
 
 namespace detail {
 bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Access access, Loc loc);
@@ -189,20 +189,21 @@ inline void maybe_preempt(Thread& thread) {
 }
 }  // namespace detail
 
-inline void read_shared(const void* from, void* to, std::size_t bytes, Loc loc) {
+template <std::size_t kBytes>
+[[gnu::noinline]] void read_shared(const void* from, void* to, Loc loc) {
   Thread& thread = current();
   SharedMemory& shared = thread.cta->shared;
   const auto address = reinterpret_cast<std::uintptr_t>(from);
-  if ((address & (bytes - 1)) != 0 || !shared.contains(address, bytes)) {
-    if (!detail::check_shared_bounds(thread, address, bytes, loc)) {
-      std::memset(to, kPoison, bytes);
+  if ((address & (kBytes - 1)) != 0 || !shared.contains(address, kBytes)) {
+    if (!detail::check_shared_bounds(thread, address, kBytes, loc)) {
+      std::memset(to, kPoison, kBytes);
       return;
     }
   }
   const std::size_t offset = shared.offset(address);
   if (thread.machine->options().check_races) {
     const Site site = site_of(loc);
-    for (SharedMemory::Cell *cell = shared.first_cell(offset), *end = shared.end_cell(offset, bytes); cell != end;
+    for (SharedMemory::Cell *cell = shared.first_cell(offset), *end = shared.end_cell(offset, kBytes); cell != end;
          ++cell) {
       if (cell->pending != 0 || cell->shadow.write.clock == 0 || cell->shadow.conflict_of_read(thread.clock)) {
         detail::report_shared_read(thread, *cell, offset, loc);
@@ -210,22 +211,23 @@ inline void read_shared(const void* from, void* to, std::size_t bytes, Loc loc) 
       cell->shadow.note_read(thread.clock, site);
     }
   }
-  std::memcpy(to, from, bytes);
-  detail::count(thread, Traffic::shared_load, offset, bytes, loc);
+  std::memcpy(to, from, kBytes);
+  detail::count(thread, Traffic::shared_load, offset, kBytes, loc);
   detail::maybe_preempt(thread);
 }
 
-inline void write_shared(void* to, const void* from, std::size_t bytes, Loc loc) {
+template <std::size_t kBytes>
+[[gnu::noinline]] void write_shared(void* to, const void* from, Loc loc) {
   Thread& thread = current();
   SharedMemory& shared = thread.cta->shared;
   const auto address = reinterpret_cast<std::uintptr_t>(to);
-  if ((address & (bytes - 1)) != 0 || !shared.contains(address, bytes)) {
-    if (!detail::check_shared_bounds(thread, address, bytes, loc)) return;
+  if ((address & (kBytes - 1)) != 0 || !shared.contains(address, kBytes)) {
+    if (!detail::check_shared_bounds(thread, address, kBytes, loc)) return;
   }
   const std::size_t offset = shared.offset(address);
   if (thread.machine->options().check_races) {
     const Site site = site_of(loc);
-    for (SharedMemory::Cell *cell = shared.first_cell(offset), *end = shared.end_cell(offset, bytes); cell != end;
+    for (SharedMemory::Cell *cell = shared.first_cell(offset), *end = shared.end_cell(offset, kBytes); cell != end;
          ++cell) {
       if (cell->pending != 0 || cell->shadow.conflict_of_write(thread.clock)) {
         detail::report_shared_write(thread, *cell, offset, loc);
@@ -234,29 +236,31 @@ inline void write_shared(void* to, const void* from, std::size_t bytes, Loc loc)
       cell->pending = 0;
     }
   }
-  std::memcpy(to, from, bytes);
-  detail::count(thread, Traffic::shared_store, offset, bytes, loc);
+  std::memcpy(to, from, kBytes);
+  detail::count(thread, Traffic::shared_store, offset, kBytes, loc);
   detail::maybe_preempt(thread);
 }
 
-inline void read_global(const void* from, void* to, std::size_t bytes, Loc loc) {
+template <std::size_t kBytes>
+[[gnu::noinline]] void read_global(const void* from, void* to, Loc loc) {
   Thread& thread = current();
   const auto address = reinterpret_cast<std::uintptr_t>(from);
-  if (!detail::check_global(thread, address, bytes, Access::read, loc)) {
-    std::memset(to, kPoison, bytes);
+  if (!detail::check_global(thread, address, kBytes, Access::read, loc)) {
+    std::memset(to, kPoison, kBytes);
     return;
   }
-  std::memcpy(to, from, bytes);
-  detail::count(thread, Traffic::global_load, address, bytes, loc);
+  std::memcpy(to, from, kBytes);
+  detail::count(thread, Traffic::global_load, address, kBytes, loc);
   detail::maybe_preempt(thread);
 }
 
-inline void write_global(void* to, const void* from, std::size_t bytes, Loc loc) {
+template <std::size_t kBytes>
+[[gnu::noinline]] void write_global(void* to, const void* from, Loc loc) {
   Thread& thread = current();
   const auto address = reinterpret_cast<std::uintptr_t>(to);
-  if (!detail::check_global(thread, address, bytes, Access::write, loc)) return;
-  std::memcpy(to, from, bytes);
-  detail::count(thread, Traffic::global_store, address, bytes, loc);
+  if (!detail::check_global(thread, address, kBytes, Access::write, loc)) return;
+  std::memcpy(to, from, kBytes);
+  detail::count(thread, Traffic::global_store, address, kBytes, loc);
   detail::maybe_preempt(thread);
 }
 

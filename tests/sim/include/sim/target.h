@@ -120,9 +120,9 @@ T read(const T* pointer, Loc loc = Loc::current()) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0);
   T value;
   if constexpr (kSpace == Space::shared) {
-    sim::read_shared(pointer, &value, sizeof(T), loc);
+    sim::read_shared<sizeof(T)>(pointer, &value, loc);
   } else {
-    sim::read_global(pointer, &value, sizeof(T), loc);
+    sim::read_global<sizeof(T)>(pointer, &value, loc);
   }
   return value;
 }
@@ -136,9 +136,9 @@ template <Space kSpace, class T>
 void write(T* pointer, const T& value, Loc loc = Loc::current()) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0);
   if constexpr (kSpace == Space::shared) {
-    sim::write_shared(pointer, &value, sizeof(T), loc);
+    sim::write_shared<sizeof(T)>(pointer, &value, loc);
   } else {
-    sim::write_global(pointer, &value, sizeof(T), loc);
+    sim::write_global<sizeof(T)>(pointer, &value, loc);
   }
 }
 
