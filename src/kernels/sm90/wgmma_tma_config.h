@@ -52,6 +52,9 @@ namespace detail {
 constexpr int largest_divisor(int extent, int a, int b, int c, int d, int e) {
   return extent % a == 0 ? a : extent % b == 0 ? b : extent % c == 0 ? c : extent % d == 0 ? d : e;
 }
+constexpr int piece(int columns) {
+  return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : columns <= 16 ? 16 : 64;
+}
 }  // namespace detail
 
 // The instance as the kernel sees it: D = X Y.
@@ -78,10 +81,15 @@ struct WgmmaTmaShape {
   static constexpr gpu::Major kMajorX = kConfig.transposed ? kMajorB : kMajorA;
   static constexpr gpu::Major kMajorY = kConfig.transposed ? kMajorA : kMajorB;
 
-  // MN-major tiles are made of pieces, each kPiece wide with a row per k; K-major ones are a single piece.
-  static constexpr int kPieceY = kMajorY == gpu::Major::k ? kTileK : detail::largest_divisor(kMmaN, 64, 32, 16, 16, 16);
+  // MN-major tiles are made of pieces, each kPiece wide with a row per k; K-major ones are a single piece. A width that
+  // only 16 divides is stored rounded up to whole pieces of 64: narrow pieces are slow to load and to read.
+  static constexpr int kPieceY = kMajorY == gpu::Major::k ? kTileK : detail::piece(kMmaN);
   static constexpr int kYColumns =
-      kMajorY == gpu::Major::mn && kTileColumns < kPieceY ? kPieceY : kTileColumns;  // as stored
+      kMajorY == gpu::Major::mn ? (kTileColumns + kPieceY - 1) / kPieceY * kPieceY : kTileColumns;  // as stored
+  static_assert(kMajorY == gpu::Major::k || kGroupColumns % kPieceY == 0 || kConfig.groups_columns == 1,
+                "consumers start on whole pieces");
+  static_assert(kMajorY == gpu::Major::k || kMmaN % kPieceY == 0 || kMmaN == kGroupColumns,
+                "instructions start on whole pieces");
   static constexpr int kXElements = kTileRows * kTileK;
   static constexpr int kYElements = kYColumns * kTileK;
   static constexpr int kSwizzleY = kPieceY * 2;

@@ -11,7 +11,8 @@
 // and for the whole product the L2 traffic, the memory traffic (limited by the bytes that the CTAs have in flight) and
 // the power limit. The constants were fitted on an H200 to about 3000 measured (instance, problem) pairs: squares 128
 // to 16384, projections of Llama-like models with 8 to 8192 tokens, batches, padded leading dimensions, cold L2. The
-// cheapest estimate is on average within 1.5 % of the best instance; rows of measurements override it where it is not.
+// cheapest estimate is on average within 1.5 % of the best instance; rows of measurements override
+// it where it is not.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -33,12 +34,13 @@ struct WgmmaTmaProblem {
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kWriteWeight = 1.447, kTensorWeight = 1.429, kSliceCycles = 199, kUnalignedCycles = 4.901;
-  constexpr double kEpilogueCycles = 1342, kEpilogueElement = 0.04644, kEpilogueOldC = 1.6;
-  constexpr double kExchangeCycles = 2515, kExchangeElement = 0.08327;
-  constexpr double kL2BytesPerUs = 9.27e6, kMemoryBytesPerUs = 7.46e6, kSmBytesPerUs = 4.8e4, kLatencyUs = 1.388;
-  constexpr double kPowerFlopsPerUs = 6.176e8, kPingPongPower = 1.012, kAreaPower = 0.03972;
-  constexpr double kOverlap = 7.8, kLaunchUs = 1.161, kClusterUs = 0.084;
+  constexpr double kWriteWeight = 1.447, kTensorWeight = 1.372, kSliceCycles = 163, kUnalignedCycles = 5.117,
+                   kOneConsumer = 1.112;
+  constexpr double kEpilogueCycles = 1272, kEpilogueElement = 0.05176, kEpilogueOldC = 1.6;
+  constexpr double kExchangeCycles = 2341, kExchangeElement = 0.103;
+  constexpr double kL2BytesPerUs = 8.63e6, kMemoryBytesPerUs = 6.2e6, kSmBytesPerUs = 5.55e4, kLatencyUs = 1.3;
+  constexpr double kPowerFlopsPerUs = 6.748e8, kPingPongPower = 1.02, kAreaPower = 0.03;
+  constexpr double kTwoPerSm = 0.7765, kOverlap = 7.8, kLaunchUs = 1.046, kClusterUs = 0.086;
 
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
@@ -58,6 +60,7 @@ inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
       static_cast<double>(c.tile_groups()) * (rows / c.groups_rows / 64) * (64 + columns / c.groups_columns);
   double slice =
       std::max({rows * columns / 32.0 * kTensorWeight, (rows + columns) * kWriteWeight + reads, kSliceCycles});
+  if (c.consumers() == 1) slice *= kOneConsumer;
   if (!p.aligned_rows) {
     const double loaded = static_cast<double>(c.cta_m) / c.cluster_n + static_cast<double>(c.cta_n) / c.cluster_m;
     slice = std::max(slice, kUnalignedCycles * loaded);
@@ -68,7 +71,9 @@ inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
   const double rounds = std::ceil(ctas / sms);
   // Epilogues overlap with another tile's mainloop where an SM works on two.
   const bool overlapped = c.ping_pong || (per_sm == 2 && rounds > 1);
-  const double compute = (rounds * slices * slice + epilogue * (overlapped ? 1.0 : rounds)) / kCyclesPerUs;
+  const double compute = (rounds * slices * slice * (per_sm == 2 && rounds > 1 ? kTwoPerSm : 1.0) +
+                          epilogue * (overlapped ? 1.0 : rounds)) /
+                         kCyclesPerUs;
 
   const double l2 = 2 * all * k *
                     (static_cast<double>(c.cta_m) / c.cluster_n + static_cast<double>(c.cta_n) / c.cluster_m) /
