@@ -172,9 +172,12 @@ class CaseRun {
     for (Entrant* entrant : active()) {
       if (bench_.stop) return false;
       entrant->estimate_us = time_calls(*entrant, 1);
-      // The first call pays for caches and, on a GPU, for its launch; a long one is right within what matters here.
-      for (std::int64_t calls = 4; calls <= 64 && entrant->estimate_us < 2000; calls *= 4)
+      // The first call pays for caches, lazily loaded code and, on a GPU, for its launch. One that takes half a second
+      // is right within what matters here.
+      for (std::int64_t calls = 1; calls <= 64 && entrant->estimate_us * static_cast<double>(calls) < 5e5; calls *= 4) {
+        if (calls > 1 && entrant->estimate_us > 2000) break;
         entrant->estimate_us = std::min(entrant->estimate_us, time_calls(*entrant, calls));
+      }
       entrant->estimate_us = std::max(entrant->estimate_us, 1e-3);
       if (!entrant->error.empty()) fail(*entrant, entrant->error);
     }
@@ -202,7 +205,7 @@ class CaseRun {
       const std::int64_t all = (entrant->calls + sets - 1) / sets * sets;
       entrant->calls = std::clamp<std::int64_t>(std::min(all, fit(kLongestBatchUs)), 1, kMostRecordedCalls);
     }
-    // All or none: launching costs time on the device's clock too.
+    // All or none: launching costs time on the device's clock too. Only a bystander is left out instead.
     for (Entrant* entrant : list) record = record && start_recording(*entrant);
     if (!record)
       for (Entrant* entrant : list) entrant->recording.reset();
@@ -214,7 +217,14 @@ class CaseRun {
     cursor_ = 0;
     entrant.recording = bench_.device.record([&] { call(entrant, entrant.calls); }, why);
     if (entrant.recording != nullptr && entrant.error.empty()) return true;
+    if (!entrant.error.empty()) why = entrant.error;
     entrant.error.clear();
+    entrant.recording.reset();
+    if (!entrant.candidate->is_xgemm() && entrant.result.name != row_.reference) {
+      entrant.result.status = "skipped";
+      entrant.result.reason = fmt::format("cannot be recorded ({})", why);
+      return true;
+    }
     row_.reason = fmt::format("{} cannot be recorded ({}): launches are part of the times", entrant.result.name, why);
     return false;
   }
@@ -272,7 +282,8 @@ class CaseRun {
   bool finished() {
     if (rounds_ >= settings_.max_rounds) return stopped_by("rounds");
     if (rounds_ >= settings_.min_rounds && widest() <= settings_.precision) return stopped_by("precision");
-    if (rounds_ >= kFewestRounds && bench_.device.now() - rounds_start_ > settings_.max_seconds) return stopped_by("time");
+    if (rounds_ >= kFewestRounds && bench_.device.now() - rounds_start_ > settings_.max_seconds)
+      return stopped_by("time");
     return false;
   }
 

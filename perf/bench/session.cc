@@ -26,6 +26,8 @@ constexpr double kQuickBudgetGpu = 110;
 constexpr double kQuickBudgetHost = 50;
 constexpr double kQuickCaseSeconds = 0.7;
 constexpr double kStandardCaseSeconds = 0.8;
+constexpr const char* kStandardSets =
+    "squares,transposes,odd,skinny,tiny,llama3-8b,llama3-70b,deepseek-v3,beta,host,grid";
 constexpr double kWarmUpSeconds = 0.5;
 
 void say(const std::string& text) {
@@ -65,10 +67,7 @@ void apply_presets(Options& options, bool is_gpu) {
 /// "standard" names the sets that make it up.
 std::vector<std::string> expanded(const std::vector<std::string>& shapes) {
   std::vector<std::string> list;
-  for (const std::string& argument : shapes)
-    list.push_back(argument == "standard"
-                       ? "squares,transposes,odd,skinny,tiny,llama3-8b,llama3-70b,deepseek-v3,beta,host,grid"
-                       : argument);
+  for (const std::string& argument : shapes) list.push_back(argument == "standard" ? kStandardSets : argument);
   return list;
 }
 
@@ -251,13 +250,15 @@ class Budget {
   bool hopeless(const Case& one, std::size_t candidates) const {
     if (left() <= 0) return true;
     constexpr double kCallsAtLeast = 5;
-    return slowest_rate_ > 0 &&
+    return slowest_rate_ > 0 && one.flops() > largest_flops_ &&
            one.flops() / slowest_rate_ * kCallsAtLeast * static_cast<double>(candidates) * 1e-12 > left();
   }
 
-  /// Learns the rate of large products; small ones say nothing about it.
+  /// Learns the rate of the largest product so far, which resembles what may come more than any other.
   void learn(const Row& row) {
-    if (row.shape.flops() < 1e8) return;
+    if (row.status != "ok" || row.shape.flops() < largest_flops_) return;
+    largest_flops_ = row.shape.flops();
+    slowest_rate_ = 0;
     for (const CandidateResult& result : row.candidates)
       if (const double rate = tflops(row, result); rate > 0 && (slowest_rate_ == 0 || rate < slowest_rate_))
         slowest_rate_ = rate;
@@ -274,7 +275,8 @@ class Budget {
   double start_;
   std::optional<double> seconds_;
   std::size_t cases_;
-  double slowest_rate_ = 0;
+  double largest_flops_ = 0;
+  double slowest_rate_ = 0;  // of the candidates of that product, in teraflops per second
 };
 
 class Session {
@@ -343,6 +345,7 @@ class Session {
   TableStyle style() const {
     TableStyle style;
     style.colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+    style.giga = !device_->facts().is_gpu;
     style.plans = options_.verbose;
     style.case_width = case_width(cases_);
     style.primary = candidates_->all().front()->name();
@@ -451,6 +454,7 @@ int list_shapes() {
     comment.remove_prefix(std::min(comment.find_first_not_of("# "), comment.size()));
     fmt::print("{:16} {:4} cases  {}\n", set.name, cases.size(), comment);
   }
+  fmt::print("{:16} {:>4}        {}\n", "standard", "", kStandardSets);
   return kDone;
 }
 

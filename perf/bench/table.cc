@@ -49,12 +49,13 @@ std::string error_column(const CandidateResult* result) {
   return fmt::format("{:>8.1e}{}", result->error, result->reason.empty() ? " " : "!");
 }
 
-std::string time_columns(const Row& row, const CandidateResult* result, std::size_t width) {
+std::string time_columns(const Row& row, const CandidateResult* result, std::size_t width, const TableStyle& style) {
   if (result == nullptr || !result->ok()) {
     const std::string word = result == nullptr ? "-" : result->status == "failed" ? "FAILED" : "-";
     return fmt::format("{:>{}} {:>8}", word, width, "-");
   }
-  return fmt::format("{:>{}} {:>8}", number(result->time_us.median), width, number(tflops(row, *result)));
+  return fmt::format("{:>{}} {:>8}", number(result->time_us.median), width,
+                     number(tflops(row, *result) * (style.giga ? 1e3 : 1)));
 }
 
 std::size_t column_width(const std::string& name) {
@@ -157,11 +158,12 @@ std::size_t case_width(const std::vector<Case>& cases) {
 }
 
 std::string table_header(const TableStyle& style) {
+  const char* const unit = style.giga ? "GFLOP/s" : "TFLOP/s";
   std::string text = fmt::format("{:{}}  {:>{}} {:>8}", "case", style.case_width, style.primary + " us",
-                                 column_width(style.primary), "TFLOP/s");
+                                 column_width(style.primary), unit);
   if (!style.reference.empty())
-    text += fmt::format("  {:>{}} {:>8}  {:>7}  {:15}", style.reference + " us", column_width(style.reference),
-                        "TFLOP/s", "ratio", "95 % interval");
+    text += fmt::format("  {:>{}} {:>8}  {:>7}  {:15}", style.reference + " us", column_width(style.reference), unit,
+                        "ratio", "95 % interval");
   text += fmt::format("  {:>8}   {}", "error", "kernel");
   return paint(text, kBold, style) + "\n";
 }
@@ -170,9 +172,9 @@ std::string table_row(const Row& row, const TableStyle& style) {
   std::string text = fmt::format("{:{}}", row.id, style.case_width);
   if (row.candidates.empty()) return text + fmt::format("  {}: {}\n", row.status, row.reason);
   const CandidateResult* const primary = row.find(style.primary);
-  text += fmt::format("  {}", time_columns(row, primary, column_width(style.primary)));
+  text += fmt::format("  {}", time_columns(row, primary, column_width(style.primary), style));
   if (!style.reference.empty())
-    text += fmt::format("  {}  {}", time_columns(row, row.find(style.reference), column_width(style.reference)),
+    text += fmt::format("  {}  {}", time_columns(row, row.find(style.reference), column_width(style.reference), style),
                         ratio_columns(primary, style));
   text += fmt::format("  {}", error_column(primary));
   const std::string kernel = primary == nullptr ? "" : primary->ok() ? primary->kernel : primary->reason;
@@ -182,7 +184,7 @@ std::string table_row(const Row& row, const TableStyle& style) {
     if (style.plans && !result.plan.empty()) text += indented(result.plan);
     if (result.name == style.primary || result.name == style.reference) continue;
     text += fmt::format("{:{}}  {}", "  + " + result.name, style.case_width,
-                        time_columns(row, &result, column_width(style.primary)));
+                        time_columns(row, &result, column_width(style.primary), style));
     if (!style.reference.empty())
       text += fmt::format("  {:>{}} {:>8}  {}", "", column_width(style.reference), "", ratio_columns(&result, style));
     text += fmt::format("  {}  {}", error_column(&result), result.ok() ? result.kernel : result.reason);

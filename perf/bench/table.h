@@ -12,6 +12,7 @@ namespace xgemm::perf {
 
 struct TableStyle {
   bool colour = false;
+  bool giga = false;            // GFLOP/s instead of TFLOP/s: what a CPU reaches
   bool plans = false;           // the plan of every candidate below its row
   std::size_t case_width = 24;  // of the first column
   std::string primary;          // the candidate with the first pair of columns

@@ -192,6 +192,17 @@ TEST_F(MeasureTest, WhatCannotBeRecordedIsSaid) {
   EXPECT_NEAR(row.candidates[0].time_us.median, 8, 1e-6);
 }
 
+TEST_F(MeasureTest, ABystanderThatCannotBeRecordedIsLeftOut) {
+  add("xgemm", 8);
+  add("reference", 4);
+  add("other", 6).fails_after = 150;  // after the estimates, in the recording
+  const Row row = run();
+  EXPECT_TRUE(row.recorded);
+  EXPECT_EQ(row.candidates[2].status, "skipped");
+  EXPECT_THAT(row.candidates[2].reason, HasSubstr("cannot be recorded (it broke)"));
+  EXPECT_NEAR(row.candidates[0].ratio.median, 0.5, 1e-9);
+}
+
 TEST_F(MeasureTest, DriftMeetsBothSides) {
   // Both slow down by a factor of three while they run; the ratio stays.
   const auto drifting = [this](double us) { return [this, us](int) { return us * (1 + device.now()); }; };
