@@ -5,10 +5,6 @@
 
 #include <cudaTypedefs.h>
 
-#ifdef TUNE_PROMOTION
-extern int g_promotion;
-#endif
-
 namespace xgemm::kernels {
 namespace {
 
@@ -72,15 +68,12 @@ cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box) {
   const auto lines_of = [&](cuuint64_t bytes) {
     return reinterpret_cast<std::uintptr_t>(box.data) % bytes == 0 && (box.extent_y <= 1 || strides[0] % bytes == 0);
   };
-  CUtensorMapL2promotion promotion = lines_of(256)   ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
-                                     : lines_of(128) ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
-                                                     : CU_TENSOR_MAP_L2_PROMOTION_NONE;
-#ifdef TUNE_PROMOTION
-  if (::g_promotion >= 0) promotion = static_cast<CUtensorMapL2promotion>(::g_promotion);
-#endif
+  const CUtensorMapL2promotion promotion = lines_of(256)   ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+                                           : lines_of(128) ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+                                                           : CU_TENSOR_MAP_L2_PROMOTION_NONE;
   const CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, const_cast<void*>(box.data), extents, strides,
-                                 boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(box.swizzle_bytes),
-                                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                                 boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(box.swizzle_bytes), promotion,
+                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
