@@ -191,18 +191,17 @@ struct SliceLayout {
 };
 
 // CTAs that share an SM, by the registers of a thread: its accumulators, two fragments, what it holds of slices in
-// flight, and what addresses and loop counters come to.
+// flight, and the rest. Addresses of cp.async vectors are few; where every element has its own, they need room.
 template <TileConfig kConfig>
 constexpr int min_blocks_for_thread_tile() {
   using Slice = SliceLayout<kConfig>;
-  constexpr int kWords = static_cast<int>(sizeof(gpu::ElementOf<kConfig.type>));
-  // Large CTAs are worth a tight fit; small ones lose little by leaving room.
-  constexpr int kOther = kConfig.threads() <= 128 ? 40 : 14;
+  constexpr bool kAsync = kConfig.copy == Copy::async;
   int in_flight = 0;
-  if (Slice::kTransposeA || kConfig.copy != Copy::async) in_flight += kConfig.cta_m * kConfig.cta_k;
-  if (Slice::kTransposeB || kConfig.copy != Copy::async) in_flight += kConfig.cta_n * kConfig.cta_k;
+  if (Slice::kTransposeA || !kAsync) in_flight += kConfig.cta_m * kConfig.cta_k;
+  if (Slice::kTransposeB || !kAsync) in_flight += kConfig.cta_n * kConfig.cta_k;
+  const int rest = kAsync && kConfig.vector > 1 ? 14 : 40;
   const int registers = kConfig.thread_m * kConfig.thread_n + 2 * (kConfig.thread_m + kConfig.thread_n) +
-                        in_flight * kWords / 4 / kConfig.threads() + kOther;
+                        in_flight / kConfig.threads() + rest;
   const int blocks = 65536 / (kConfig.threads() * (registers < 64 ? 64 : registers));
   return blocks > 1 ? blocks : 1;
 }
