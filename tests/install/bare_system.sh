@@ -63,6 +63,7 @@ mount_at() { # PLACE MOUNT-ARGUMENT...
 mount_at /proc -t proc proc
 mount_at /dev --bind /dev # not --rbind: undone by one umount that cannot spread to this machine's own /dev
 mount_at /dev/shm -t tmpfs tmpfs
+mount_at /dev/pts --bind /dev/pts
 if [[ -n $cuda ]]; then
   mount_at /usr/local/cuda --bind "$(readlink -f "$cuda")"
   environment[0]=PATH=/usr/local/cuda/bin:${environment[0]#PATH=}
