@@ -49,7 +49,7 @@ fi
 mounted=()
 finish() {
   local i
-  for ((i = ${#mounted[@]} - 1; i >= 0; i--)); do umount "${mounted[i]}" || true; done
+  for ((i = ${#mounted[@]} - 1; i >= 0; i--)); do umount "${mounted[i]}" 2>/dev/null || umount -l "${mounted[i]}" || true; done
   if ! $keep; then rm -rf --one-file-system "$tree/src/xgemm"; fi
 }
 trap finish EXIT
