@@ -48,6 +48,15 @@ std::int64_t Case::c_span() const {
   return span(c_extent(), ldc, batch, stride_c);
 }
 
+bool Case::is_representable() const {
+  const auto small = [&](Extent extent, std::int64_t ld, std::int64_t stride) {
+    const auto elements = static_cast<double>(batch) * static_cast<double>(stride) +
+                          static_cast<double>(extent.strided) * static_cast<double>(ld);
+    return elements < 0x1p58;
+  };
+  return small(a_extent(), lda, stride_a) && small(b_extent(), ldb, stride_b) && small(c_extent(), ldc, stride_c);
+}
+
 double Case::flops() const {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) * static_cast<double>(batch);
 }

@@ -49,6 +49,9 @@ struct Case {
   std::int64_t b_span() const;
   std::int64_t c_span() const;
 
+  /// Whether the spans in bytes stay far from 2^63, so that no arithmetic on them overflows.
+  bool is_representable() const;
+
   bool operator==(const Case&) const = default;
 };
 

@@ -123,6 +123,7 @@ Case case_of(const Fields& fields) {
     one.stride_b = stride(fields, "stride_b");
     one.stride_c = stride(fields, "stride_c");
   }
+  if (!one.is_representable()) throw InputError("the operands are too large to be addressed");
   return one;
 }
 

@@ -152,6 +152,7 @@ void append_variants(const Group& group, const Case& shape, std::vector<Case>& c
                     one.alpha = alpha;
                     one.beta = beta;
                     apply_layout(group, pad, one);
+                    if (!one.is_representable()) throw InputError("the operands are too large to be addressed");
                     cases.push_back(one);
                     if (cases.size() > kMaxCases) throw InputError(fmt::format("more than {} cases", kMaxCases));
                   }

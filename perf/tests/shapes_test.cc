@@ -119,6 +119,7 @@ TEST(ShapeFile, ErrorsNameLineAndField) {
   EXPECT_THAT(error("1 2 3 extra\n"), HasSubstr("field 4: 'extra' is not key=value"));
   EXPECT_THAT(error("1 2 3 alpha=\n"), HasSubstr("field 'alpha': has no value"));
   EXPECT_THAT(error("= 2 3\n"), HasSubstr("field 'm'"));
+  EXPECT_THAT(error("200000000 1 200000000 batch=1000000\n"), HasSubstr("shapes.txt:1: the operands are too large"));
   EXPECT_EQ(error("# nothing\n"), "shapes.txt: holds no shape");
   EXPECT_EQ(error(std::string("\0\x01\x02", 3)), "shapes.txt:1: a shape needs m, n and k");
 }
