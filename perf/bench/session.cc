@@ -248,6 +248,7 @@ class Budget {
 
   /// Whether a case that does so many operations is hopeless at the rate of what has been measured.
   bool hopeless(const Case& one, std::size_t candidates) const {
+    if (!seconds_) return false;
     if (left() <= 0) return true;
     constexpr double kCallsAtLeast = 5;
     return slowest_rate_ > 0 && one.flops() > largest_flops_ &&

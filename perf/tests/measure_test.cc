@@ -214,10 +214,10 @@ TEST_F(MeasureTest, DriftMeetsBothSides) {
 }
 
 TEST_F(MeasureTest, NoiseRunsUntilTheTimeIsUp) {
-  int state = 1;
+  std::uint32_t state = 1;
   const auto noisy = [&state](int) {
-    state = (state * 1103515245 + 12345) & 0x7fffffff;
-    return 150.0 + state % 400;
+    state = state * 1664525u + 1013904223u;
+    return 150.0 + (state >> 8) % 400;
   };
   add("xgemm", noisy);
   add("reference", noisy);
