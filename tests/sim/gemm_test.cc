@@ -7,7 +7,9 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
+#include "families/family.h"
 #include "gemm_cases.h"
 #include "kernels.h"
 #include "kernels/instances.h"
@@ -97,6 +99,54 @@ std::vector<std::string> names(bool any_strides_only) {
 constexpr auto kName = [](const auto& row) { return row.param; };
 INSTANTIATE_TEST_SUITE_P(, Gemm, testing::ValuesIn(names(false)), kName);
 INSTANTIATE_TEST_SUITE_P(, AnyStrides, testing::ValuesIn(names(true)), kName);
+
+// The cases tell a wrong kernel from a right one: naive with one thing changed.
+enum class Wrong { nothing, drops_last_k, reads_c, ignores_beta, swaps_scalars, writes_below_m };
+
+template <Wrong kWrong>
+struct WrongKernel {
+  using Element = float;
+  static constexpr int kThreads = 32;
+  using SharedStorage = kernels::NoSharedStorage;
+  static kernels::GridDim grid(const kernels::GemmParams& p) { return kernels::tile_grid<32, 1>(p); }
+  static void run(const kernels::GemmParams& p, SharedStorage&) {
+    auto epilogue = kernels::Epilogue<float>::make(p);
+    const std::int64_t depth = epilogue.effective_k(p) - (kWrong == Wrong::drops_last_k ? 1 : 0);
+    if (kWrong == Wrong::ignores_beta) epilogue.beta = 0.0f;
+    if (kWrong == Wrong::swaps_scalars) std::swap(epilogue.alpha, epilogue.beta);
+    kernels::for_each_tile<32, 1, 1>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t j) {
+      constexpr auto kAny = kernels::Contiguous::none;
+      const auto a = kernels::global_view<const float, kAny>(p.a, p.m, p.k, batch);
+      const auto b = kernels::global_view<const float, kAny>(p.b, p.k, p.n, batch);
+      const auto c = kernels::global_view<float, kAny>(p.c, p.m, p.n, batch);
+      const std::int64_t i = tile_m * 32 + gpu::thread_index();
+      if (i >= p.m + (kWrong == Wrong::writes_below_m ? 1 : 0)) return;
+      float acc = 0.0f;
+      for (std::int64_t k = 0; k < depth; ++k) acc = gpu::fma(a.get(i, k), b.get(k, j), acc);
+      const bool reads = kWrong == Wrong::reads_c || epilogue.reads_c();
+      c(i, j) = epilogue.combine(acc, reads ? c.get(i, j) : 0.0f);
+    });
+  }
+};
+
+template <Wrong kWrong>
+bool passes() {
+  const kernels::TileConfig config{.cta_m = 32, .cta_n = 1, .cta_k = 4, .any_strides = true};
+  const SimKernel kernel = make_sim_kernel<WrongKernel<kWrong>>("wrong", "naive", config);
+  for (const auto& cases : {edge_cases(kernel), scalar_cases(kernel), special_cases(kernel), batch_cases(kernel)})
+    for (const GemmCase& c : cases)
+      if (!run_case(kernel, c).empty()) return false;
+  return true;
+}
+
+TEST(Cases, TellAWrongKernelFromARightOne) {
+  EXPECT_TRUE(passes<Wrong::nothing>());
+  EXPECT_FALSE(passes<Wrong::drops_last_k>());
+  EXPECT_FALSE(passes<Wrong::reads_c>());
+  EXPECT_FALSE(passes<Wrong::ignores_beta>());
+  EXPECT_FALSE(passes<Wrong::swaps_scalars>());
+  EXPECT_FALSE(passes<Wrong::writes_below_m>());
+}
 
 TEST(Instances, AreAllInTheSimulator) {
   for (int i = 0; i < kernels::count(); ++i) {
