@@ -126,9 +126,26 @@ std::int64_t clamp_to_int64(double x) {
   return x < 9e18 ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::max();
 }
 
+// The rows of all instances in a table. Names are compared once in a process, not once in a call.
+struct Rows {
+  explicit Rows(const tuning::Table& t) : table(&t) {
+    for (int i = 0; i < kernels::count(); ++i) of_kernel[i] = tuning::find_row(t, kernels::info(i).name);
+  }
+  const tuning::Table* table;
+  const tuning::KernelRow* of_kernel[kernels::count()];
+};
+
+const tuning::KernelRow* row_for(const KernelInfo& kernel, const DeviceInfo& device) {
+  static const Rows rows[] = {Rows(tuning::kSm90), Rows(tuning::kSm80), Rows(tuning::kGeneric)};
+  const tuning::Table& table = tuning::table_for(device.compute_capability);
+  for (const Rows& r : rows)
+    if (r.table == &table) return r.of_kernel[static_cast<int>(kernel.id)];
+  return tuning::find_row(table, kernel.name);
+}
+
 // Persistent CTAs: waves are the tiles that an SM computes one after the other.
 void estimate_wgmma_tma(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device,
-                        double ctas, Plan* plan) {
+                        double ctas, double limit, Plan* plan) {
   constexpr int kL2LineBytes = 128;
   const TileConfig& c = kernel.config;
   const kernels::WgmmaTmaProblem problem = {
@@ -141,12 +158,14 @@ void estimate_wgmma_tma(const KernelInfo& kernel, const Problem& p, const Proble
                                             divisibility_along(facts.b, c.b_contiguous) >= kL2LineBytes),
       .sms = device.sm_count};
   plan->waves = clamp_to_int64(std::ceil(ctas * kernel.wgmma_tma.cluster_k / device.sm_count));
-  plan->estimated_us = kernels::estimate_us(kernel.wgmma_tma, problem);
+  plan->estimated_us = kernels::estimate_us(kernel.wgmma_tma, problem, limit);
 }
 
 // Estimated time of an instance. A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it;
-// the last wave may leave SMs idle.
-Plan estimate(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+// the last wave may leave SMs idle. An instance that cannot come below `limit` may get a cruder estimate, which does
+// not either.
+Plan estimate(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device,
+              double limit = std::numeric_limits<double>::infinity()) {
   const TileConfig& c = kernel.config;
   Plan plan;
   plan.kernel = kernel.id;
@@ -157,10 +176,10 @@ Plan estimate(const KernelInfo& kernel, const Problem& p, const ProblemFacts& fa
   plan.ctas = clamp_to_int64(ctas);
   plan.tile_efficiency = double(p.m) * double(p.n) / (double(plan.tiles_m) * c.cta_m * double(plan.tiles_n) * c.cta_n);
   if (kernel.family == Family::wgmma_tma) {
-    estimate_wgmma_tma(kernel, p, facts, device, ctas, &plan);
+    estimate_wgmma_tma(kernel, p, facts, device, ctas, limit, &plan);
     return plan;
   }
-  const tuning::KernelRow* row = tuning::find_row(tuning::table_for(device.compute_capability), kernel.name);
+  const tuning::KernelRow* row = row_for(kernel, device);
   if (row == nullptr) {
     plan.estimated_us = std::numeric_limits<double>::infinity();
     return plan;
@@ -245,7 +264,8 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
     const KernelInfo& kernel = kernels::info(i);
     if (!force.empty() && !kernels::matches(kernel, force)) continue;
     if (obstacle(kernel, p, facts, device) != Obstacle::none) continue;
-    const Plan candidate = estimate(kernel, p, facts, device);
+    const Plan candidate =
+        found ? estimate(kernel, p, facts, device, chosen->estimated_us) : estimate(kernel, p, facts, device);
     // Equal estimates keep the earlier, simpler kernel.
     if (!found || candidate.estimated_us < chosen->estimated_us) *chosen = candidate;
     found = true;
