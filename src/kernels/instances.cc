@@ -4,8 +4,31 @@
 namespace xgemm::kernels {
 namespace {
 
+constexpr KernelInfo row(KernelId id, Family family, const char* name, const TileConfig& config) {
+  return {id, family, name, config, {}};
+}
+
+// What TMA needs of operands is what vectors of 16 bytes do.
+constexpr KernelInfo row(KernelId id, Family family, const char* name, const WgmmaTmaConfig& c) {
+  return {id,
+          family,
+          name,
+          {.type = c.type,
+           .cta_m = c.cta_m,
+           .cta_n = c.cta_n,
+           .cta_k = WgmmaTmaConfig::kCtaK,
+           .stages = c.stages,
+           .copy = Copy::bulk,
+           .a_contiguous = c.a_contiguous,
+           .b_contiguous = c.b_contiguous,
+           .vector = 16 / size_of(c.type),
+           .min_compute_capability = 90,
+           .later_architectures = false},
+          c};
+}
+
 constexpr KernelInfo kInstances[] = {
-#define XGEMM_INSTANCE(family, name, ...) {KernelId::name, Family::family, #name, __VA_ARGS__},
+#define XGEMM_INSTANCE(family, name, ...) row(KernelId::name, Family::family, #name, __VA_ARGS__),
 #include "kernels/instances.def"
 };
 static_assert(sizeof(kInstances) / sizeof(kInstances[0]) == static_cast<std::size_t>(KernelId::count));
@@ -22,6 +45,8 @@ const char* name_of(Family family) {
       return "thread_tiled";
     case Family::double_buffered:
       return "double_buffered";
+    case Family::wgmma_tma:
+      return "wgmma_tma";
   }
   return "?";
 }
@@ -32,7 +57,7 @@ const KernelInfo& info(int index) {
 
 bool serves(DType type, int compute_capability) {
   for (const KernelInfo& kernel : kInstances)
-    if (kernel.config.type == type && compute_capability >= kernel.config.min_compute_capability) return true;
+    if (kernel.config.type == type && kernel.config.runs_on(compute_capability)) return true;
   return false;
 }
 

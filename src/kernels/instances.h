@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/dtype.h"
+#include "kernels/sm90/wgmma_tma_config.h"
 #include "kernels/tile_config.h"
 
 namespace xgemm::kernels {
@@ -16,7 +17,7 @@ enum class KernelId : int {
 };
 
 // Kernel families, in the order of the ladder.
-enum class Family : int { naive, smem_tiled, thread_tiled, double_buffered };
+enum class Family : int { naive, smem_tiled, thread_tiled, double_buffered, wgmma_tma };
 
 const char* name_of(Family family);
 
@@ -24,7 +25,10 @@ struct KernelInfo {
   KernelId id;
   Family family;
   const char* name;
-  TileConfig config;
+  TileConfig config;         // of a family with a config of its own: what all families have in common
+  WgmmaTmaConfig wgmma_tma;  // of that family alone
+
+  constexpr int threads() const { return family == Family::wgmma_tma ? wgmma_tma.threads() : config.threads(); }
 };
 
 constexpr int count() {

@@ -17,6 +17,7 @@ enum class Copy : std::uint8_t {
   direct,    // loaded and stored at once
   prefetch,  // loaded into registers while the previous slice is computed, stored after it
   async,     // cp.async: past the registers, several slices ahead
+  bulk,      // TMA: whole tiles by the copy engine, several slices ahead
 };
 
 struct TileConfig {
@@ -30,29 +31,38 @@ struct TileConfig {
   Axis b_contiguous = Axis::row;  // op(B), k x n: row is along k (not transposed), col along n (transposed)
   int vector = 1;                 // elements per global load and store of A, B and C along the contiguous axis
   int min_compute_capability = 75;
+  bool later_architectures = true;  // false for code that runs on min_compute_capability alone, such as sm_90a
 
   constexpr bool operator==(const TileConfig&) const = default;
 
+  constexpr bool runs_on(int compute_capability) const {
+    return compute_capability == min_compute_capability ||
+           (later_architectures && compute_capability > min_compute_capability);
+  }
   constexpr int threads() const { return (cta_m / thread_m) * (cta_n / thread_n); }
 };
 
-constexpr TileConfig with_axes(TileConfig c, Axis a_contiguous, Axis b_contiguous) {
+// The four flag pairs: the contiguous axes that they make. For every family's kind of config.
+template <class Config>
+constexpr Config with_axes(Config c, Axis a_contiguous, Axis b_contiguous) {
   c.a_contiguous = a_contiguous;
   c.b_contiguous = b_contiguous;
   return c;
 }
-
-// The four flag pairs: the contiguous axes that they make.
-constexpr TileConfig nn(TileConfig c) {
+template <class Config>
+constexpr Config nn(const Config& c) {
   return with_axes(c, Axis::row, Axis::row);
 }
-constexpr TileConfig nt(TileConfig c) {
+template <class Config>
+constexpr Config nt(const Config& c) {
   return with_axes(c, Axis::row, Axis::col);
 }
-constexpr TileConfig tn(TileConfig c) {
+template <class Config>
+constexpr Config tn(const Config& c) {
   return with_axes(c, Axis::col, Axis::row);
 }
-constexpr TileConfig tt(TileConfig c) {
+template <class Config>
+constexpr Config tt(const Config& c) {
   return with_axes(c, Axis::col, Axis::col);
 }
 

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/sm90/wgmma_tma_cost.h"
 #include "tuning/table.h"
 
 namespace xgemm::plan {
 namespace {
 
 using kernels::Axis;
+using kernels::Family;
 using kernels::KernelInfo;
 using kernels::TileConfig;
 using layout::StridedOperand;
@@ -23,7 +25,20 @@ StridedOperand as_op(const InputMatrix& x, std::int64_t stored_rows, std::int64_
 }
 
 // Why an instance's loads cannot walk an operand; nullptr when they can.
-enum class Obstacle { none, type, architecture, axis_a, axis_b, alignment_a, alignment_b, alignment_c };
+enum class Obstacle {
+  none,
+  type,
+  architecture,
+  axis_a,
+  axis_b,
+  alignment_a,
+  alignment_b,
+  alignment_c,
+  extents,
+  reach_a,
+  reach_b,
+  reach_c
+};
 
 // An operand whose lines have a single element may be walked along either axis.
 bool walks(const StridedOperand& x, layout::Axis axis) {
@@ -48,18 +63,53 @@ bool aligned(const StridedOperand& x, layout::Axis axis, const TileConfig& confi
   return divisibility_along(x, axis) >= config.vector * size_of(config.type);
 }
 
-Obstacle obstacle(const TileConfig& c, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
-  if (c.type != p.type) return Obstacle::type;
-  if (device.compute_capability < c.min_compute_capability) return Obstacle::architecture;
-  if (!aligned(facts.c, Axis::row, c)) return Obstacle::alignment_c;
+// The copy engine's coordinates are signed 32-bit, also those of the last tile's end and of slices in flight beyond k.
+constexpr std::int64_t kMaxTmaExtent = (std::int64_t{1} << 31) - 4096;
+constexpr std::int64_t kMaxTmaStrideBytes = std::int64_t{1} << 40;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+bool extents_fit_tma(const KernelInfo& kernel, const Problem& p) {
+  if (p.m > kMaxTmaExtent || p.n > kMaxTmaExtent || p.k > kMaxTmaExtent || p.batch_count > kMaxTmaExtent) return false;
+  const kernels::WgmmaTmaConfig& c = kernel.wgmma_tma;
+  const double tiles = double(ceil_div(p.m, c.cta_m * c.cluster_m)) * double(ceil_div(p.n, c.cta_n * c.cluster_n));
+  return tiles * double(p.batch_count) < 0x1p31;  // clusters are counted in 32 bits
+}
+
+// Steps between the lines and the entries of an operand.
+bool strides_fit_tma(const StridedOperand& x, Axis axis) {
+  const Axis line = layout::other(axis);
+  const auto fits = [&](std::int64_t count, std::int64_t stride) {
+    return count <= 1 || stride < kMaxTmaStrideBytes / x.element_bytes;
+  };
+  return fits(x.extent(line), x.stride(line)) && fits(x.batch_count, x.batch_stride);
+}
+
+Obstacle tma_obstacle(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts) {
+  if (!extents_fit_tma(kernel, p)) return Obstacle::extents;
+  if (!strides_fit_tma(facts.c, Axis::row)) return Obstacle::reach_c;
   if (!p.reads_inputs()) return Obstacle::none;
-  if (!c.any_strides) {
-    if (!walks(facts.a, c.a_contiguous)) return Obstacle::axis_a;
-    if (!walks(facts.b, c.b_contiguous)) return Obstacle::axis_b;
-  }
-  if (!aligned(facts.a, c.a_contiguous, c)) return Obstacle::alignment_a;
-  if (!aligned(facts.b, c.b_contiguous, c)) return Obstacle::alignment_b;
+  if (!strides_fit_tma(facts.a, kernel.config.a_contiguous)) return Obstacle::reach_a;
+  if (!strides_fit_tma(facts.b, kernel.config.b_contiguous)) return Obstacle::reach_b;
   return Obstacle::none;
+}
+
+Obstacle obstacle(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+  const TileConfig& c = kernel.config;
+  if (c.type != p.type) return Obstacle::type;
+  if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
+  if (!aligned(facts.c, Axis::row, c)) return Obstacle::alignment_c;
+  if (p.reads_inputs()) {
+    if (!c.any_strides) {
+      if (!walks(facts.a, c.a_contiguous)) return Obstacle::axis_a;
+      if (!walks(facts.b, c.b_contiguous)) return Obstacle::axis_b;
+    }
+    if (!aligned(facts.a, c.a_contiguous, c)) return Obstacle::alignment_a;
+    if (!aligned(facts.b, c.b_contiguous, c)) return Obstacle::alignment_b;
+  }
+  return kernel.family == Family::wgmma_tma ? tma_obstacle(kernel, p, facts) : Obstacle::none;
 }
 
 std::string alignment_text(const char* name, const TileConfig& c, const StridedOperand& x, layout::Axis axis) {
@@ -68,30 +118,75 @@ std::string alignment_text(const char* name, const TileConfig& c, const StridedO
       name, c.vector * size_of(c.type), divisibility_along(x, axis));
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
+std::string reach_text(const char* name) {
+  return format("it needs the leading dimension and batch stride of %s to be below 2^40 bytes", name);
+}
+
+std::int64_t clamp_to_int64(double x) {
+  return x < 9e18 ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::max();
+}
+
+// The rows of all instances in a table. Names are compared once in a process, not once in a call.
+struct Rows {
+  explicit Rows(const tuning::Table& t) : table(&t) {
+    for (int i = 0; i < kernels::count(); ++i) of_kernel[i] = tuning::find_row(t, kernels::info(i).name);
+  }
+  const tuning::Table* table;
+  const tuning::KernelRow* of_kernel[kernels::count()];
+};
+
+const tuning::KernelRow* row_for(const KernelInfo& kernel, const DeviceInfo& device) {
+  static const Rows rows[] = {Rows(tuning::kSm90), Rows(tuning::kSm80), Rows(tuning::kGeneric)};
+  const tuning::Table& table = tuning::table_for(device.compute_capability);
+  for (const Rows& r : rows)
+    if (r.table == &table) return r.of_kernel[static_cast<int>(kernel.id)];
+  return tuning::find_row(table, kernel.name);
+}
+
+// Persistent CTAs: waves are the tiles that an SM computes one after the other.
+void estimate_wgmma_tma(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device,
+                        double ctas, double limit, Plan* plan) {
+  constexpr int kL2LineBytes = 128;
+  const TileConfig& c = kernel.config;
+  const kernels::WgmmaTmaProblem problem = {
+      .m = p.m,
+      .n = p.n,
+      .k = p.k,
+      .batch_count = p.batch_count,
+      .reads_c = p.reads_c(),
+      .aligned_rows = !p.reads_inputs() || (divisibility_along(facts.a, c.a_contiguous) >= kL2LineBytes &&
+                                            divisibility_along(facts.b, c.b_contiguous) >= kL2LineBytes),
+      .sms = device.sm_count};
+  plan->waves = clamp_to_int64(std::ceil(ctas * kernel.wgmma_tma.cluster_k / device.sm_count));
+  plan->estimated_us = kernels::estimate_us(kernel.wgmma_tma, problem, limit);
 }
 
 // Estimated time of an instance. A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it;
-// the last wave may leave SMs idle.
-Plan estimate(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
+// the last wave may leave SMs idle. An instance that cannot come below `limit` may get a cruder estimate, which does
+// not either.
+Plan estimate(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device,
+              double limit = std::numeric_limits<double>::infinity()) {
   const TileConfig& c = kernel.config;
-  const tuning::KernelRow* row = tuning::find_row(tuning::table_for(device.compute_capability), kernel.name);
   Plan plan;
   plan.kernel = kernel.id;
   plan.tiles_m = ceil_div(p.m, c.cta_m);
   plan.tiles_n = ceil_div(p.n, c.cta_n);
   // Counted in doubles: the estimate must not overflow where the extents do not.
   const double ctas = double(plan.tiles_m) * double(plan.tiles_n) * double(p.batch_count);
-  plan.ctas = ctas < 9e18 ? static_cast<std::int64_t>(ctas) : std::numeric_limits<std::int64_t>::max();
+  plan.ctas = clamp_to_int64(ctas);
   plan.tile_efficiency = double(p.m) * double(p.n) / (double(plan.tiles_m) * c.cta_m * double(plan.tiles_n) * c.cta_n);
+  if (kernel.family == Family::wgmma_tma) {
+    estimate_wgmma_tma(kernel, p, facts, device, ctas, limit, &plan);
+    return plan;
+  }
+  const tuning::KernelRow* row = row_for(kernel, device);
   if (row == nullptr) {
     plan.estimated_us = std::numeric_limits<double>::infinity();
     return plan;
   }
   const double slots = double(device.sm_count) * row->ctas_per_sm;
   const double waves = std::ceil(ctas / slots);
-  plan.waves = waves < 9e18 ? static_cast<std::int64_t>(waves) : std::numeric_limits<std::int64_t>::max();
+  plan.waves = clamp_to_int64(waves);
   const double cta_flops =
       2.0 * c.cta_m * c.cta_n * double(ceil_div(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k);
   // Full waves share an SM among ctas_per_sm CTAs; in the last one fewer may share it, and leave some of it idle.
@@ -131,14 +226,15 @@ ProblemFacts gather_facts(const Problem& p) {
 
 std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
   const TileConfig& c = kernel.config;
-  switch (obstacle(c, p, facts, device)) {
+  switch (obstacle(kernel, p, facts, device)) {
     case Obstacle::none:
       return {};
     case Obstacle::type:
       return format("it computes %s, and the call is %s", name_of(c.type), name_of(p.type));
     case Obstacle::architecture:
-      return format("it needs compute capability %d.%d, and this GPU has %d.%d", c.min_compute_capability / 10,
-                    c.min_compute_capability % 10, device.compute_capability / 10, device.compute_capability % 10);
+      return format("it needs compute capability %d.%d%s, and this GPU has %d.%d", c.min_compute_capability / 10,
+                    c.min_compute_capability % 10, c.later_architectures ? "" : " and no other",
+                    device.compute_capability / 10, device.compute_capability % 10);
     case Obstacle::axis_a:
       return format("it is for transa = %s", c.a_contiguous == Axis::row ? "N" : "T");
     case Obstacle::axis_b:
@@ -149,6 +245,14 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
       return alignment_text("B", c, facts.b, c.b_contiguous);
     case Obstacle::alignment_c:
       return alignment_text("C", c, facts.c, Axis::row);
+    case Obstacle::extents:
+      return "it needs m, n, k, the batch and the number of tiles to be below 2^31";
+    case Obstacle::reach_a:
+      return reach_text("A");
+    case Obstacle::reach_b:
+      return reach_text("B");
+    case Obstacle::reach_c:
+      return reach_text("C");
   }
   return "?";
 }
@@ -159,8 +263,9 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     if (!force.empty() && !kernels::matches(kernel, force)) continue;
-    if (obstacle(kernel.config, p, facts, device) != Obstacle::none) continue;
-    const Plan candidate = estimate(kernel, p, device);
+    if (obstacle(kernel, p, facts, device) != Obstacle::none) continue;
+    const Plan candidate =
+        found ? estimate(kernel, p, facts, device, chosen->estimated_us) : estimate(kernel, p, facts, device);
     // Equal estimates keep the earlier, simpler kernel.
     if (!found || candidate.estimated_us < chosen->estimated_us) *chosen = candidate;
     found = true;
@@ -179,7 +284,7 @@ std::string explain_candidates(const Problem& p, const ProblemFacts& facts, cons
     const KernelInfo& kernel = kernels::info(i);
     if (kernel.config.type != p.type) continue;
     const std::string reason = why_not(kernel, p, facts, device);
-    text += reason.empty() ? "  candidate: " + to_string(estimate(kernel, p, device)) + "\n"
+    text += reason.empty() ? "  candidate: " + to_string(estimate(kernel, p, facts, device)) + "\n"
                            : format("  not %s: %s\n", kernel.name, reason.c_str());
   }
   return text;

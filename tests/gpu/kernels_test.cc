@@ -25,8 +25,7 @@ class Kernels : public testing::TestWithParam<int> {
     XGEMM_SKIP_WITHOUT_DEVICE();
     device_ = runtime::device_info(runtime::current_device());
     ASSERT_NE(device_, nullptr);
-    if (device_->compute_capability < kernel().config.min_compute_capability)
-      GTEST_SKIP() << kernel().name << " is not for this GPU";
+    if (!kernel().config.runs_on(device_->compute_capability)) GTEST_SKIP() << kernel().name << " is not for this GPU";
   }
 
   const kernels::KernelInfo& kernel() const { return kernels::info(GetParam()); }

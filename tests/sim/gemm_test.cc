@@ -148,15 +148,19 @@ TEST(Cases, TellAWrongKernelFromARightOne) {
   EXPECT_FALSE(passes<Wrong::writes_below_m>());
 }
 
+// wgmma_tma is not: TMA and wgmma have no counterpart in the simulator.
 TEST(Instances, AreAllInTheSimulator) {
+  int simulated = 0;
   for (int i = 0; i < kernels::count(); ++i) {
     const kernels::KernelInfo& info = kernels::info(i);
+    if (info.family == kernels::Family::wgmma_tma) continue;
+    ++simulated;
     const SimKernel* kernel = find_kernel(info.name);
     ASSERT_NE(kernel, nullptr) << info.name << " has no row in tests/sim/families";
     EXPECT_EQ(kernel->config, info.config) << info.name;
     EXPECT_STREQ(kernel->family, kernels::name_of(info.family)) << info.name;
   }
-  EXPECT_EQ(static_cast<int>(all_kernels().size()), kernels::count());
+  EXPECT_EQ(static_cast<int>(all_kernels().size()), simulated);
 }
 
 }  // namespace

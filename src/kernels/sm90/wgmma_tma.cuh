@@ -47,6 +47,7 @@
 #include "kernels/common/sm90/wgmma.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/sm90/wgmma_tma_config.h"
+#include "kernels/sm90/wgmma_tma_params.h"
 
 namespace xgemm::kernels {
 

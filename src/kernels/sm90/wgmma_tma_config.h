@@ -1,17 +1,18 @@
-// The parameters of a wgmma_tma instance, what follows from them, and what its kernel is told about a problem.
+// The parameters of a wgmma_tma instance, and what follows from them. Host code reads it without any CUDA header.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
+#include "core/dtype.h"
 #include "kernels/common/sm90/major.h"
-#include "kernels/sm90/tensor_map.h"
 #include "layout/operand_facts.h"
 
 namespace xgemm::kernels {
 
 struct WgmmaTmaConfig {
+  static constexpr int kCtaK = 64;  // 128 bytes: the width of the swizzle
+
+  DType type = DType::f16;
   int cta_m = 128, cta_n = 256;                   // CTA tile of C
   int stages = 4;                                 // slots of the ring; a slot holds 64 elements of K of both operands
   bool transposed = false;                        // rows of D, along M of wgmma, are the columns of C
@@ -60,7 +61,7 @@ constexpr int piece(int columns) {
 // The instance as the kernel sees it: D = X Y.
 template <WgmmaTmaConfig kConfig>
 struct WgmmaTmaShape {
-  static constexpr int kTileK = 64;  // 128 bytes: the width of the swizzle
+  static constexpr int kTileK = WgmmaTmaConfig::kCtaK;
   static constexpr int kTileRows = kConfig.transposed ? kConfig.cta_n : kConfig.cta_m;
   static constexpr int kTileColumns = kConfig.transposed ? kConfig.cta_m : kConfig.cta_n;
   static constexpr int kClusterRows = kConfig.transposed ? kConfig.cluster_n : kConfig.cluster_m;
@@ -114,31 +115,6 @@ struct WgmmaTmaShape {
   static constexpr int kBoxY = box_y(kMajorY, kYColumns, kPieceY, kClusterRows);
   static_assert(kBoxX % 8 == 0 && kBoxY % 8 == 0, "parts of a tile are whole swizzle atoms");
   static_assert(kBoxX <= 256 && kBoxY <= 256, "extent of a TMA box");
-};
-
-struct WgmmaTmaParams {
-  TensorMap x;  // kBoxX
-  TensorMap y;
-  TensorMap c_old;  // where beta is not 0
-  TensorMap c;      // c_whole_m rows only
-  void* c_data;
-  std::int64_t c_ld;  // elements
-  std::int64_t c_batch;
-  int m;
-  int n;
-  int c_whole_m;  // m, less the last m % 8: TMA stores clip the contiguous axis to 16 bytes, not to elements
-  const float* alpha_device;  // read instead of alpha when it is not null
-  const float* beta_device;
-  float alpha;
-  float beta;
-  int k;
-  int x_batch_step;  // 0 where all entries of the batch are the same matrix
-  int y_batch_step;
-  unsigned tiles_rows;  // of D, in cluster tiles
-  unsigned tiles_columns;
-  unsigned batch_count;
-  unsigned raster_group;  // cluster tiles along rows, or along columns, that are walked together
-  bool raster_columns;
 };
 
 }  // namespace xgemm::kernels

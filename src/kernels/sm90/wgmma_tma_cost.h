@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/sm90/wgmma_tma_config.h"
 
@@ -32,7 +33,10 @@ struct WgmmaTmaProblem {
   int sms = 132;
 };
 
-inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
+// An instance that cannot be faster than `limit` gets some lower bound that is not below it: most instances of a list
+// are out of the question, and the powers are what takes time here.
+inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p,
+                          double limit = std::numeric_limits<double>::infinity()) {
   constexpr double kCyclesPerUs = 1755;
   constexpr double kWriteWeight = 1.447, kTensorWeight = 1.372, kSliceCycles = 163, kUnalignedCycles = 5.117,
                    kOneConsumer = 1.112;
@@ -78,6 +82,10 @@ inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
   const double l2 = 2 * all * k *
                     (static_cast<double>(c.cta_m) / c.cluster_n + static_cast<double>(c.cta_n) / c.cluster_m) /
                     kL2BytesPerUs;
+  const double launch = kLaunchUs + (c.cluster_size() > 1 ? kClusterUs : 0.0);
+  const double without_powers = launch + std::max(compute, l2);
+  if (without_powers >= limit) return without_powers;
+
   const double power = 2 * m * n * k * batch /
                        (kPowerFlopsPerUs * (c.ping_pong ? kPingPongPower : 1.0) * std::pow(area / 32768, kAreaPower));
   const double bytes = 2 * batch * (m * k + k * n + m * n * (p.reads_c ? 2 : 1));
@@ -86,9 +94,10 @@ inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
                                           in_flight / kLatencyUs});
   const double work = std::max({compute, l2, power});
   const double longest = std::max(work, memory);  // the sum of powers, without overflow
+  if (launch + longest >= limit) return launch + longest;
   const double total =
       longest * std::pow(std::pow(work / longest, kOverlap) + std::pow(memory / longest, kOverlap), 1 / kOverlap);
-  return kLaunchUs + (c.cluster_size() > 1 ? kClusterUs : 0.0) + total;
+  return launch + total;
 }
 
 }  // namespace xgemm::kernels

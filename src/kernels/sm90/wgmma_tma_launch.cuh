@@ -187,4 +187,9 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, cudaStream_t stream, const Wgm
   return cudaLaunchKernelEx(&config, wgmma_tma_entry<Kernel>, p);
 }
 
+#define XGEMM_DEFINE_WGMMA_TMA_LAUNCHER(name, ...)                                              \
+  cudaError_t launch_##name(const GemmParams& params, cudaStream_t stream) {                    \
+    return launch_wgmma_tma<gpu::ElementOf<(__VA_ARGS__).type>, (__VA_ARGS__)>(params, stream); \
+  }
+
 }  // namespace xgemm::kernels

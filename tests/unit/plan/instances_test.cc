@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "core/status.h"
 #include "tuning/host_trip.h"
 #include "tuning/table.h"
 #include "unit/plan/devices.h"
@@ -54,7 +55,8 @@ TEST(Instances, AreAllDifferent) {
   for (int i = 0; i < kernels::count(); ++i)
     for (int j = 0; j < i; ++j)
       EXPECT_FALSE(kernels::info(i).family == kernels::info(j).family &&
-                   kernels::info(i).config == kernels::info(j).config)
+                   kernels::info(i).config == kernels::info(j).config &&
+                   kernels::info(i).wgmma_tma == kernels::info(j).wgmma_tma)
           << kernels::info(i).name << " is " << kernels::info(j).name;
 }
 
@@ -96,9 +98,9 @@ TEST(Instances, CanBeLaunched) {
     EXPECT_GT(c.thread_n, 0);
     EXPECT_EQ(c.cta_m % c.thread_m, 0) << "threads share a CTA tile out evenly";
     EXPECT_EQ(c.cta_n % c.thread_n, 0);
-    EXPECT_EQ(c.threads() % 32, 0) << "whole warps";
-    EXPECT_LE(c.threads(), 1024);
-    EXPECT_GE(c.threads(), 32);
+    EXPECT_EQ(kernel.threads() % 32, 0) << "whole warps";
+    EXPECT_LE(kernel.threads(), 1024);
+    EXPECT_GE(kernel.threads(), 32);
     EXPECT_GE(c.min_compute_capability, 75);
   });
 }
@@ -118,6 +120,11 @@ TEST(Instances, VectorsAndCopiesAreWhatTheHardwareHas) {
       EXPECT_GE(c.min_compute_capability, 80) << "cp.async";
       EXPECT_GE(c.stages, 2) << "a slice in flight needs a place of its own";
     }
+    if (c.copy == Copy::bulk) {
+      EXPECT_GE(c.min_compute_capability, 90) << "TMA";
+      EXPECT_EQ(bytes, 16) << "the alignment that TMA needs";
+      EXPECT_GE(c.stages, 2);
+    }
   });
 }
 
@@ -128,8 +135,29 @@ TEST(Instances, SharedMemoryFitsEveryGpuThatTheyAreFor) {
     const TileConfig& c = kernel.config;
     const int least = c.stages * c.cta_k * (c.cta_m + c.cta_n) * size_of(c.type);
     for (const runtime::DeviceInfo& device : fake_devices())
-      if (device.compute_capability >= c.min_compute_capability) {
+      if (c.runs_on(device.compute_capability)) {
         EXPECT_LE(least, device.max_shared_bytes_per_block) << device.name;
+      }
+  });
+}
+
+// What the names of wgmma_tma instances say.
+TEST(Instances, WgmmaTmaNamesSayWhatTheyAre) {
+  for_each_instance([](const KernelInfo& kernel) {
+    if (kernel.family != Family::wgmma_tma) return;
+    const kernels::WgmmaTmaConfig& c = kernel.wgmma_tma;
+    std::string name =
+        format("wgmma_tma_%s_%dx%dx%d", name_of(kernel.config.type), c.cta_m, c.cta_n, kernel.config.cta_k);
+    if (c.ping_pong) name += "_pp";
+    if (c.transposed) name += "_t";
+    if (c.cluster_m * c.cluster_n > 1) name += format("_c%d%d", c.cluster_m, c.cluster_n);
+    if (c.cluster_k > 1) name += format("_k%d", c.cluster_k);
+    name += format("_s%d_%c%c", c.stages, c.a_contiguous == kernels::Axis::row ? 'n' : 't',
+                   c.b_contiguous == kernels::Axis::row ? 'n' : 't');
+    EXPECT_EQ(kernel.name, name);
+    for (const runtime::DeviceInfo& device : fake_devices())
+      if (kernel.config.runs_on(device.compute_capability)) {
+        EXPECT_LE(c.shared_bytes(), device.max_shared_bytes_per_block);
       }
   });
 }
@@ -160,11 +188,12 @@ TEST(TuningRows, AreSane) {
   }
 }
 
-// Without a row an instance is never chosen and its estimate is infinite: a hole in a table, not a choice.
+// Without a row an instance is never chosen and its estimate is infinite: a hole in a table, not a choice. wgmma_tma
+// needs none: its estimate is a model of its own.
 TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
   for (const runtime::DeviceInfo& device : fake_devices())
     for_each_instance([&](const KernelInfo& kernel) {
-      if (device.compute_capability < kernel.config.min_compute_capability) return;
+      if (!kernel.config.runs_on(device.compute_capability) || kernel.family == Family::wgmma_tma) return;
       const tuning::Table& table = tuning::table_for(device.compute_capability);
       EXPECT_NE(tuning::find_row(table, kernel.name), nullptr) << "in the table " << table.name;
     });
@@ -174,13 +203,13 @@ TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
 TEST(TuningRows, CtasFitAnSm) {
   for (const runtime::DeviceInfo& device : fake_devices())
     for_each_instance([&](const KernelInfo& kernel) {
-      if (device.compute_capability < kernel.config.min_compute_capability) return;
+      if (!kernel.config.runs_on(device.compute_capability)) return;
       const auto* row = tuning::find_row(tuning::table_for(device.compute_capability), kernel.name);
       if (row == nullptr ||
           device.compute_capability / 10 != tuning::table_for(device.compute_capability).min_compute_capability / 10)
         return;  // the generic rows know the order of the kernels, not a GPU
       if (device.compute_capability != tuning::table_for(device.compute_capability).min_compute_capability) return;
-      EXPECT_LE(row->ctas_per_sm * kernel.config.threads(), device.max_threads_per_sm) << device.name;
+      EXPECT_LE(row->ctas_per_sm * kernel.threads(), device.max_threads_per_sm) << device.name;
     });
 }
 

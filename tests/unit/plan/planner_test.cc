@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -71,10 +73,33 @@ bool loads_are_legal(const Strides& x, Axis axis, int vector, int size) {
   return true;
 }
 
-bool is_legal(const TileConfig& c, const Problem& p, const DeviceInfo& device) {
+// The copy engine has 32-bit coordinates with a sign, and strides of 40 bits; the kernel counts tiles, in clusters, in
+// 32 bits. 4096 elements are left for what tiles and slices exceed the matrix by.
+bool tma_reaches(const Strides& x, Axis axis) {
+  const std::int64_t lines = axis == Axis::row ? x.cols : x.rows;
+  const std::int64_t line_step = axis == Axis::row ? x.col : x.row;
+  constexpr std::int64_t kLimit = std::int64_t{1} << 40;
+  return (lines <= 1 || line_step < kLimit) && (x.batch_count <= 1 || x.batch < static_cast<std::uint64_t>(kLimit));
+}
+
+bool tma_serves(const KernelInfo& kernel, const Problem& p) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
+  const kernels::WgmmaTmaConfig& c = kernel.wgmma_tma;
+  if (std::max({p.m, p.n, p.k, p.batch_count}) > kMost) return false;
+  const auto clusters = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
+  if (clusters(p.m, c.cta_m * c.cluster_m) * clusters(p.n, c.cta_n * c.cluster_n) * p.batch_count >= __int128{1} << 31)
+    return false;
+  const Operands x = operands_of(p);
+  return tma_reaches(x.c, Axis::row) &&
+         (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
+}
+
+bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
+  const TileConfig& c = kernel.config;
   const int size = size_of(c.type);
   const Operands x = operands_of(p);
   if (c.type != p.type || device.compute_capability < c.min_compute_capability) return false;
+  if (kernel.family == Family::wgmma_tma && (device.compute_capability != 90 || !tma_serves(kernel, p))) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector, size)) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
   return loads_are_legal(x.a, c.a_contiguous, c.vector, size) && loads_are_legal(x.b, c.b_contiguous, c.vector, size);
@@ -108,7 +133,7 @@ void walk(std::uint64_t seed, int count, F&& f) {
 TEST(Planner, EveryPlanIsLegal) {
   walk(11, 20000, [](const Problem& p, const DeviceInfo& device) {
     const Plan chosen = plan_for(p, device);
-    EXPECT_TRUE(is_legal(kernels::info(chosen.kernel).config, p, device)) << to_string(chosen);
+    EXPECT_TRUE(is_legal(kernels::info(chosen.kernel), p, device)) << to_string(chosen);
     EXPECT_FALSE(chosen.forced);
   });
 }
@@ -121,7 +146,7 @@ TEST(Planner, LegalityIsExact) {
     for (int i = 0; i < kernels::count(); ++i) {
       const KernelInfo& kernel = kernels::info(i);
       const std::string reason = plan::why_not(kernel, p, facts, device);
-      EXPECT_EQ(reason.empty(), is_legal(kernel.config, p, device)) << kernel.name << ": " << reason;
+      EXPECT_EQ(reason.empty(), is_legal(kernel, p, device)) << kernel.name << ": " << reason;
     }
   });
 }
@@ -134,7 +159,7 @@ TEST(Planner, TheEstimatesAreFiniteAndTheChoiceIsTheLeast) {
     EXPECT_TRUE(chosen.tiles_m > 0 && chosen.tiles_n > 0 && chosen.ctas > 0 && chosen.waves > 0) << to_string(chosen);
     for (int i = 0; i < kernels::count(); ++i) {
       const KernelInfo& kernel = kernels::info(i);
-      if (!is_legal(kernel.config, p, device)) continue;
+      if (!is_legal(kernel, p, device)) continue;
       const Plan other = plan_for(p, device, kernel.name);
       EXPECT_EQ(other.kernel, kernel.id);
       EXPECT_LE(chosen.estimated_us, other.estimated_us) << to_string(other);
@@ -189,7 +214,7 @@ std::optional<std::string> better_than_naive(const Problem& p, const DeviceInfo&
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     const TileConfig& c = kernel.config;
-    if (kernel.family == Family::naive || !is_legal(c, p, device) || !p.reads_inputs()) continue;
+    if (kernel.family == Family::naive || !is_legal(kernel, p, device) || !p.reads_inputs()) continue;
     const double tiles = std::ceil(double(p.m) / c.cta_m) * std::ceil(double(p.n) / c.cta_n);
     const double slices = std::ceil(double(p.k) / c.cta_k);
     const double useful = double(p.m) * double(p.n) * double(p.k) / (tiles * slices * c.cta_m * c.cta_n * c.cta_k);
@@ -200,7 +225,7 @@ std::optional<std::string> better_than_naive(const Problem& p, const DeviceInfo&
 
 bool another_is_legal(const Problem& p, const DeviceInfo& device) {
   for (int i = 0; i < kernels::count(); ++i)
-    if (kernels::info(i).family != Family::naive && is_legal(kernels::info(i).config, p, device)) return true;
+    if (kernels::info(i).family != Family::naive && is_legal(kernels::info(i), p, device)) return true;
   return false;
 }
 
@@ -272,13 +297,34 @@ TEST(Planner, HugeExtentsDoNotOverflow) {
   EXPECT_GT(seen, 60);
 }
 
+// Squares and projections whose operands TMA can take, in fp16 on an H100 or H200: tensor cores, and large tiles where
+// there is work for all SMs.
+TEST(Planner, HalvesGoToTheTensorCores) {
+  const DeviceInfo& h200 = fake_devices()[6];
+  for (const char transa : {'N', 'T'})
+    for (const char transb : {'N', 'T'})
+      for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 128, 128},
+                                    {1024, 1024, 1024},
+                                    {4096, 4096, 4096},
+                                    {8192, 8192, 8192},
+                                    {4096, 16, 4096},
+                                    {14336, 512, 4096}}) {
+        const Plan chosen = plan_for(make_problem(DType::f16, transa, transb, m, n, k), h200);
+        const KernelInfo& kernel = kernels::info(chosen.kernel);
+        EXPECT_EQ(kernel.family, Family::wgmma_tma) << to_string(chosen);
+        if (m * n >= 4096 * 4096) {
+          EXPECT_GE(kernel.config.cta_m * kernel.config.cta_n, 128 * 128) << to_string(chosen);
+        }
+      }
+}
+
 TEST(Planner, MoreWorkIsNeverEstimatedFaster) {
   for (const DeviceInfo& device : fake_devices())
     for (int i = 0; i < kernels::count(); ++i) {
       const KernelInfo& kernel = kernels::info(i);
-      if (device.compute_capability < kernel.config.min_compute_capability) continue;
+      if (!kernel.config.runs_on(device.compute_capability)) continue;
       double last = 0;
-      for (std::int64_t size = 32; size <= 16384; size *= 2) {
+      for (std::int64_t size = 64; size <= 16384; size *= 2) {  // all of them with lines of 128 bytes
         const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
         const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
         const double now =
