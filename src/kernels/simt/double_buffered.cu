@@ -1,4 +1,4 @@
-// Launchers of the double_buffered instances.
+// Launchers of the double_buffered instances that go through registers.
 #include "kernels/simt/double_buffered.cuh"
 
 #include "kernels/launch_instance.cuh"
@@ -6,6 +6,7 @@
 namespace xgemm::kernels {
 
 #define XGEMM_DOUBLE_BUFFERED(name, ...) XGEMM_DEFINE_LAUNCHER(name, DoubleBuffered<__VA_ARGS__>)
+#define XGEMM_DOUBLE_BUFFERED_ASYNC(name, ...)
 #include "kernels/instances.def"
 
 }  // namespace xgemm::kernels
