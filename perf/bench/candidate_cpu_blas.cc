@@ -159,11 +159,11 @@ class CpuBlasCandidate final : public Candidate {
 };
 
 std::string describe_library(const char* name, const DynamicLibrary& library) {
-  std::string text = fmt::format("{} ({})", name, library.path());
+  std::string text = fmt::format("{} ({})", name, file_name(library.path()));
   char* (*config)() = nullptr;
   int (*threads)() = nullptr;
   if (library.load(config, "openblas_get_config") && library.load(threads, "openblas_get_num_threads"))
-    text = fmt::format("{} ({}), {} threads", config(), library.path(), threads());
+    text = fmt::format("{} ({}), {} threads", config(), file_name(library.path()), threads());
   return text;
 }
 

@@ -231,7 +231,7 @@ std::unique_ptr<Candidate> make_cublas(Device& device, const std::string& path, 
   }
   const std::string name = workspace_bytes == 0 ? "cublas" : fmt::format("cublas-ws{}", workspace_bytes >> 20);
   const std::string description = fmt::format(
-      "cuBLAS {} ({}), {}", version_text(cublas), library.path(),
+      "cuBLAS {} ({}), {}", version_text(cublas), file_name(library.path()),
       workspace_bytes == 0 ? "its default workspace" : fmt::format("{} MiB workspace", workspace_bytes >> 20));
   return std::make_unique<CublasCandidate>(name, description, cublas, handle, device, workspace);
 }

@@ -113,7 +113,7 @@ class XgemmCandidate final : public Candidate {
 
   const std::string& name() const override { return setup_.name; }
   std::string description() const override {
-    return fmt::format("libxgemm {} ({})", functions_.version_string(), setup_.file);
+    return fmt::format("libxgemm {} ({})", functions_.version_string(), file_name(setup_.file));
   }
   bool is_xgemm() const override { return setup_.ours; }
 

@@ -43,4 +43,8 @@ std::string file_of_address(const void* address) {
   return info.dli_fname;
 }
 
+std::string file_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
 }  // namespace xgemm::perf

@@ -37,4 +37,7 @@ class DynamicLibrary {
 /// The file that holds the code or data at `address`; empty if none does.
 std::string file_of_address(const void* address);
 
+/// The last part of a path: what result files say of a library, so that they hold no folders of one machine.
+std::string file_name(const std::string& path);
+
 }  // namespace xgemm::perf

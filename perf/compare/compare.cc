@@ -54,6 +54,10 @@ Interval speed(const CandidateResult& result, const CompareSettings& settings) {
   return {1 / result.time_us.median, 1 / result.time_us.high, 1 / result.time_us.low};
 }
 
+bool on_host(const Row& row) {
+  return row.shape.location.find('h') != std::string::npos;
+}
+
 Comparison compare_rows(const Row& base, const Row& now, const CompareSettings& settings) {
   Comparison comparison = start(base);
   const auto give_up = [&](Verdict verdict, std::string note) {
@@ -76,7 +80,8 @@ Comparison compare_rows(const Row& base, const Row& now, const CompareSettings& 
   comparison.before = settings.by_time ? before->time_us : before->ratio;
   comparison.after = settings.by_time ? after->time_us : after->ratio;
   if (!(comparison.before.low > 0 && comparison.after.low > 0)) return give_up(Verdict::kIncomparable, "no ratio");
-  comparison.change = change_of(speed(*before, settings), speed(*after, settings), settings.noise);
+  const double noise = on_host(base) ? std::max(settings.noise, settings.host_noise) : settings.noise;
+  comparison.change = change_of(speed(*before, settings), speed(*after, settings), noise);
   comparison.verdict = judge_change(comparison.change, settings.tolerance);
   return comparison;
 }

@@ -17,6 +17,7 @@ struct Options {
   CompareSettings settings;
   double tolerance_percent = 3;
   double noise_percent = 0.5;
+  double host_noise_percent = 25;
   bool markdown = false;
   bool all = false;
   std::string json;
@@ -32,6 +33,8 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--tolerance", options.tolerance_percent, "Percent that a shape may lose (3)")
       ->check(CLI::Range(0.0, 100.0));
   app.add_option("--noise", options.noise_percent, "Percent by which two runs of one build differ anyway (0.5)")
+      ->check(CLI::Range(0.0, 50.0));
+  app.add_option("--host-noise", options.host_noise_percent, "The same where operands are in host memory (25)")
       ->check(CLI::Range(0.0, 50.0));
   app.add_option("--candidate", options.settings.candidate, "Whose speed is judged (xgemm)");
   app.add_flag("--times", options.settings.by_time,
@@ -62,6 +65,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     options.settings.tolerance = options.tolerance_percent / 100;
     options.settings.noise = options.noise_percent / 100;
+    options.settings.host_noise = options.host_noise_percent / 100;
     return run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;

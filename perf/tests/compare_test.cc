@@ -107,6 +107,16 @@ TEST(Gate, ASlowdownIsFoundAndNamed) {
   }
 }
 
+TEST(Gate, HostOperandsHaveMoreNoise) {
+  const auto on_host = [](double speed) {
+    Results results = synthetic(4, [&](int) { return speed; });
+    for (Row& row : results.rows) row.shape.location = "hhh";
+    return results;
+  };
+  EXPECT_FALSE(compare(on_host(1.0), on_host(0.9), {}).regressed({}));
+  EXPECT_TRUE(compare(on_host(1.0), on_host(0.5), {}).regressed({}));
+}
+
 TEST(Gate, WithinTheToleranceIsAllowed) {
   const Results now = synthetic(10, [](int) { return 0.985; });
   EXPECT_FALSE(compare(flat(), now, {}).regressed({}));
