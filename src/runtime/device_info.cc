@@ -49,7 +49,7 @@ Devices find_devices() {
   if (error != cudaSuccess) {
     // The runtime reports a missing driver as one that is too old.
     devices.reason = error == cudaErrorInsufficientDriver
-                         ? std::string("no NVIDIA driver, or one too old for this build")
+                         ? std::string("no GPU: no NVIDIA driver, or one too old for this build")
                          : std::string("no GPU: ") + cudaGetErrorString(error);
     cudaGetLastError();  // the caller's own CUDA code must not find this error
     return devices;
