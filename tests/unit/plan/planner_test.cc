@@ -300,6 +300,7 @@ TEST(Planner, HugeExtentsDoNotOverflow) {
 // Squares and projections whose operands TMA can take, in fp16 on an H100 or H200: tensor cores, and large tiles where
 // there is work for all SMs.
 TEST(Planner, HalvesGoToTheTensorCores) {
+  if (!kernels::is_kernel_or_family("wgmma_tma")) GTEST_SKIP() << "this build is not for sm_90";
   const DeviceInfo& h200 = fake_devices()[6];
   for (const char transa : {'N', 'T'})
     for (const char transb : {'N', 'T'})
