@@ -13,7 +13,8 @@ template <class Kernel>
 cudaError_t launch_instance(const GemmParams& params, cudaStream_t stream) {
   constexpr int kBytes = kSharedBytes<Kernel>;
   if constexpr (kBytes > kDefaultSharedBytes) {
-    const cudaError_t error = cudaFuncSetAttribute(kernel_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+    const cudaError_t error =
+        cudaFuncSetAttribute(kernel_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
     if (error != cudaSuccess) return error;
   }
   const GridDim grid = Kernel::grid(params);
