@@ -92,12 +92,17 @@ def _ratio_axis(axis):
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
 
 
+def _place(results):
+    """Where operands of the pictures live: on the device if any do. Operands in host memory are another matter there."""
+    places = [row.shape.get("location", "ddd") for row in results.rows]
+    return "ddd" if "ddd" in places else "hhh"
+
+
 def speed_over_size(results):
     """TFLOP/s of every candidate over n = m = k, and the ratio with its interval below."""
-    # With a GPU, squares in host memory are another matter.
-    places = [row.shape.get("location", "ddd") for row in results.rows]
-    place = "ddd" if "ddd" in places else "hhh"
-    squares = [row for row in results.rows if row.is_plain_square and row.shape.get("location", "ddd") == place]
+    squares = [row for row in results.rows if row.is_plain_square and row.shape.get("location", "ddd") == _place(results)]
+    # Odd sizes are another matter, and have a set of their own: among the others the line would jump.
+    squares = [row for row in squares if row.shape["m"] % 8 == 0 or row.shape["m"] < 8] or squares
     types = [letter for letter in results.types() if any(row.type == letter for row in squares)]
     if not types:
         return None
@@ -154,6 +159,8 @@ def ratio_heat_map(results):
         cells = {}
         for row in results.rows:
             if row.type != letter or row.shape["k"] != k or not row.is_plain:
+                continue
+            if row.shape.get("location", "ddd") != _place(results):
                 continue
             if not any(row.shape["m"] == one["m"] for one in grid) or not any(row.shape["n"] == one["n"] for one in grid):
                 continue
