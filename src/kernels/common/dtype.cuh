@@ -1,8 +1,9 @@
-// Element types of kernels: float, and gpu::half, sixteen bits with exact conversions on both targets.
+// Element types of kernels: float, gpu::half (fp16) and gpu::bfloat16 (the upper half of an fp32), sixteen bits with
+// exact conversions on both targets.
 //
-// Storage is fp16, arithmetic is fp32: half has no operators on purpose, a kernel says to_float(x) where it leaves
-// storage and from_float<T>(x) where it rounds, once, to nearest even (overflow gives Inf, NaN stays NaN, subnormals
-// are exact).
+// Sixteen bits are storage, arithmetic is fp32: the types have no operators on purpose, a kernel says to_float(x) where
+// it leaves storage and from_float<T>(x) where it rounds, once, to nearest even (overflow gives Inf, NaN stays NaN,
+// subnormals are exact).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -18,7 +19,11 @@ namespace xgemm::gpu {
 struct half {
   std::uint16_t bits;
 };
+struct bfloat16 {
+  std::uint16_t bits;
+};
 static_assert(sizeof(half) == 2 && std::is_trivial_v<half>);
+static_assert(sizeof(bfloat16) == 2 && std::is_trivial_v<bfloat16>);
 
 namespace detail {
 template <DType kType>
@@ -31,9 +36,13 @@ template <>
 struct ElementOf<DType::f16> {
   using Type = half;
 };
+template <>
+struct ElementOf<DType::bf16> {
+  using Type = bfloat16;
+};
 }  // namespace detail
 
-// The C++ type of the elements: float or half.
+// The C++ type of the elements.
 template <DType kType>
 using ElementOf = typename detail::ElementOf<kType>::Type;
 
@@ -61,10 +70,23 @@ XGEMM_DEVICE half to_half(float x) {
 #endif
 }
 
+XGEMM_DEVICE float to_float(bfloat16 x) {
+  return detail::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
+
+// By integers: the conversion instruction came with sm_80, and this runs where there is none.
+XGEMM_DEVICE bfloat16 to_bfloat16(float x) {
+  const std::uint32_t bits = detail::bit_cast<std::uint32_t>(x);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return bfloat16{0x7fff};  // NaN, as the GPU's instruction has it
+  return bfloat16{static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16)};
+}
+
 template <class T>
 XGEMM_DEVICE T from_float(float x) {
   if constexpr (std::is_same_v<T, half>) {
     return to_half(x);
+  } else if constexpr (std::is_same_v<T, bfloat16>) {
+    return to_bfloat16(x);
   } else {
     static_assert(std::is_same_v<T, float>);
     return x;

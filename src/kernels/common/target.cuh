@@ -154,6 +154,11 @@ XGEMM_DEVICE To bit_cast(const From& from) {
   return to;
 }
 
+// What PTX takes as an address in shared memory.
+XGEMM_DEVICE unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
 // Between a value and the word that moves it. By 32-bit parts: a memcpy of the whole would be folded into the access
 // and split it into its elements.
 template <class T>

@@ -17,12 +17,6 @@ struct Mbarrier {
   std::uint64_t state;
 };
 
-namespace detail {
-XGEMM_DEVICE unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
-}  // namespace detail
-
 XGEMM_DEVICE void mbarrier_init(Mbarrier& barrier, int count, Loc = Loc::current()) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(detail::shared_address(&barrier)), "r"(count)
                : "memory");

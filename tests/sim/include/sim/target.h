@@ -76,6 +76,8 @@ inline void sync_warp(unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
 // ---- Warp shuffles ----
 
 namespace detail {
+using std::bit_cast;
+
 template <class T>
 T shuffle(sim::Shuffle kind, T value, int operand, unsigned mask, Loc loc) {
   static_assert(sizeof(T) == 4 && std::is_trivially_copyable_v<T>);
