@@ -4,27 +4,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#if !defined(XGEMM_SIM)
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#endif
 
 #include <cstdint>
 
+#include "kernels/sm90/tensor_box.h"
+
 namespace xgemm::kernels {
 
-using TensorMap = CUtensorMap;
+#if defined(XGEMM_SIM)
 
-// A batch of matrices of 16-bit elements, and the box that one copy moves. x is the contiguous axis.
-struct TensorBox {
-  const void* data;       // a multiple of 16 bytes
-  std::int64_t extent_x;  // elements; below 2^32, as the others
-  std::int64_t extent_y;
-  std::int64_t extent_z;  // the batch; 1 where all entries are the same matrix
-  std::int64_t stride_y;  // elements, a multiple of 8 where extent_y > 1
-  std::int64_t stride_z;  // elements, a multiple of 8 where extent_z > 1
-  int box_x;              // elements; box_x * 2 = swizzle_bytes, or 16 bytes without swizzle
-  int box_y;              // at most 256
-  int swizzle_bytes;      // 128, 64, 32 or 0
-};
+using TensorMap = TensorBox;  // the simulator's copy engine reads the plain description
+
+#else
+
+using TensorMap = CUtensorMap;
 
 // Whether the copy engine can reach the matrix; otherwise another kernel has to serve the call.
 bool tma_can_address(const void* data, std::int64_t extent_x, std::int64_t extent_y, std::int64_t extent_z,
@@ -32,5 +29,7 @@ bool tma_can_address(const void* data, std::int64_t extent_x, std::int64_t exten
 
 // The driver is looked up at run time, so that the library loads where there is none.
 cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box);
+
+#endif
 
 }  // namespace xgemm::kernels

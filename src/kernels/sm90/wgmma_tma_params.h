@@ -9,11 +9,7 @@
 
 namespace xgemm::kernels {
 
-struct WgmmaTmaParams {
-  TensorMap x;  // kBoxX
-  TensorMap y;
-  TensorMap c_old;  // where beta is not 0
-  TensorMap c;      // c_whole_m rows only
+struct WgmmaTmaScalars {
   void* c_data;
   std::int64_t c_ld;  // elements
   std::int64_t c_batch;
@@ -33,5 +29,15 @@ struct WgmmaTmaParams {
   unsigned raster_group;  // cluster tiles along rows, or along columns, that are walked together
   bool raster_columns;
 };
+
+// Map: TensorMap in the kernel, TensorBox before the maps are encoded.
+template <class Map>
+struct BasicWgmmaTmaParams : WgmmaTmaScalars {
+  Map x;  // kBoxX
+  Map y;
+  Map c_old;  // where beta is not 0
+  Map c;      // c_whole_m rows only
+};
+using WgmmaTmaParams = BasicWgmmaTmaParams<TensorMap>;
 
 }  // namespace xgemm::kernels
