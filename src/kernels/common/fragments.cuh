@@ -9,10 +9,19 @@
 
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/target.cuh"
+#if defined(XGEMM_SIM)
+#include "sim/fragments.h"
+#endif
 
 namespace xgemm::gpu {
 
 // Two fp32 values rounded to nearest even, `low` in the lower half.
+#if defined(XGEMM_SIM)
+template <class Element>
+XGEMM_DEVICE std::uint32_t pack_pair(float low, float high) {
+  return from_float<Element>(low).bits | static_cast<std::uint32_t>(from_float<Element>(high).bits) << 16;
+}
+#else
 template <class Element>
 XGEMM_DEVICE std::uint32_t pack_pair(float low, float high);
 template <>
@@ -27,6 +36,7 @@ XGEMM_DEVICE std::uint32_t pack_pair<bfloat16>(float low, float high) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
   return pair;
 }
+#endif
 template <class Element>
 XGEMM_DEVICE float unpack_low(std::uint32_t pair) {
   if constexpr (std::is_same_v<Element, bfloat16>) {
@@ -46,6 +56,16 @@ XGEMM_DEVICE float unpack_high(std::uint32_t pair) {
 
 // ldmatrix: lane 8 i + r gives the address of row r (16 bytes) of matrix i; lane l gets elements 2 (l % 4) and
 // 2 (l % 4) + 1 of row l / 4 of each matrix, the fragments of mma and wgmma. Transposed: address r is column r.
+#if defined(XGEMM_SIM)
+template <bool kTranspose>
+XGEMM_DEVICE void load_matrices(std::uint32_t (&m)[4], const void* row, Loc loc = Loc::current()) {
+  sim::load_matrices(4, kTranspose, m, row, loc);
+}
+template <bool kTranspose>
+XGEMM_DEVICE void load_matrices(std::uint32_t (&m)[2], const void* row, Loc loc = Loc::current()) {
+  sim::load_matrices(2, kTranspose, m, row, loc);
+}
+#else
 template <bool kTranspose>
 XGEMM_DEVICE void load_matrices(std::uint32_t (&m)[4], const void* row, Loc = Loc::current()) {
   const unsigned address = detail::shared_address(row);
@@ -76,5 +96,6 @@ XGEMM_DEVICE void load_matrices(std::uint32_t (&m)[2], const void* row, Loc = Lo
                  : "memory");
   }
 }
+#endif
 
 }  // namespace xgemm::gpu

@@ -11,6 +11,7 @@ namespace {
 // Lanes on their way to one operation. Disjoint parts of a warp may be at different ones.
 struct Meeting {
   std::string_view name;
+  Event first;  // who came first, from where
   std::uint32_t mask = 0;
   std::uint32_t arrived = 0;
   LanePayloads payloads{};
@@ -35,14 +36,16 @@ struct BallotPayload {
   std::uint32_t result;
 };
 
-}  // namespace
+int lanes_of_warp(const Thread& thread) {
+  return std::min<int>(kWarpSize, static_cast<int>(thread.cta->threads.size()) - thread.warp() * kWarpSize);
+}
 
-void warp_meet(const char* name, std::uint32_t mask, void* payload, void (*act)(LanePayloads&), bool orders_memory,
-               Loc loc) {
+void meet(const char* name, bool aligned, std::uint32_t mask, void* payload, void (*act)(LanePayloads&),
+          bool orders_memory, Loc loc) {
   Thread& thread = current();
   Cta& cta = *thread.cta;
   const std::uint32_t me = 1u << thread.lane();
-  const int lanes = std::min<int>(kWarpSize, static_cast<int>(cta.threads.size()) - thread.warp() * kWarpSize);
+  const int lanes = lanes_of_warp(thread);
   if (lanes < kWarpSize) mask &= (1u << lanes) - 1;
   if ((mask & me) == 0) {
     fail(Fault::warp_divergence, loc,
@@ -52,17 +55,22 @@ void warp_meet(const char* name, std::uint32_t mask, void* payload, void (*act)(
   auto& open = cta.warps[static_cast<std::size_t>(thread.warp())].state<Meetings>().open;
   auto meeting = open.begin();
   for (; meeting != open.end(); ++meeting) {
-    if (meeting->name == name && meeting->mask == mask && (meeting->arrived & me) == 0) break;
+    if (meeting->name == name && meeting->mask == mask && (meeting->arrived & me) == 0 &&
+        (!aligned || meeting->first.site == site_of(loc))) {
+      break;
+    }
     if ((meeting->mask & me) != 0 && (meeting->arrived & me) == 0) {
-      fail(Fault::warp_divergence, loc,
-           std::string(name) + ", while other lanes of the warp wait in " + std::string(meeting->name) +
-               " for this one");
+      fail(
+          Fault::warp_divergence, loc,
+          std::string(name) + ", while other lanes of the warp wait in " + std::string(meeting->name) + " for this one",
+          &meeting->first);
     }
   }
   if (meeting == open.end()) {
     open.emplace_back();
     meeting = std::prev(open.end());
     meeting->name = name;
+    meeting->first = {thread.clock.now(), static_cast<std::uint16_t>(thread.clock.thread()), site_of(loc)};
     meeting->mask = mask;
   }
   const auto lane = static_cast<std::size_t>(thread.lane());
@@ -86,6 +94,22 @@ void warp_meet(const char* name, std::uint32_t mask, void* payload, void (*act)(
     if (other != &thread) other->machine->wake(*other);
   }
   thread.machine->yield();
+}
+
+}  // namespace
+
+void warp_meet(const char* name, std::uint32_t mask, void* payload, void (*act)(LanePayloads&), bool orders_memory,
+               Loc loc) {
+  meet(name, false, mask, payload, act, orders_memory, loc);
+}
+
+bool warp_execute(const char* name, void* payload, void (*act)(LanePayloads&), Loc loc) {
+  if (const int lanes = lanes_of_warp(current()); lanes != kWarpSize) {
+    fail(Fault::warp_divergence, loc, std::string(name) + " in a warp of " + std::to_string(lanes) + " lanes");
+    return false;
+  }
+  meet(name, true, 0xffffffffu, payload, act, false, loc);
+  return true;
 }
 
 std::uint32_t shuffle(Shuffle kind, std::uint32_t value, int operand, std::uint32_t mask, Loc loc) {

@@ -20,6 +20,10 @@ using LanePayloads = std::array<void*, kWarpSize>;
 void warp_meet(const char* name, std::uint32_t mask, void* payload, void (*act)(LanePayloads&), bool orders_memory,
                Loc loc);
 
+// The same for an instruction that PTX calls .aligned: all 32 lanes execute it, and all at the same place of the
+// program. It orders no memory. False, after a report, where that cannot be.
+bool warp_execute(const char* name, void* payload, void (*act)(LanePayloads&), Loc loc);
+
 inline void sync_warp(std::uint32_t mask, Loc loc) {
   warp_meet("__syncwarp", mask, nullptr, nullptr, true, loc);
 }

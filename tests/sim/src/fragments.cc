@@ -1,0 +1,95 @@
+// ldmatrix and stmatrix. SPDX-License-Identifier: BSD-3-Clause
+#include "sim/fragments.h"
+
+#include <cstring>
+
+#include "sim/warp.h"
+
+namespace xgemm::sim {
+namespace {
+
+constexpr int kRows = 8;  // of a matrix, and elements of a row
+constexpr int kRowBytes = 16;
+
+struct Payload {
+  int count;
+  std::uint16_t row[kRows];     // what the address points to, of the lanes that give one
+  std::uint32_t fragment[4]{};  // of each matrix
+};
+
+// Where element e (0 or 1) of a lane's fragment lies in its matrix.
+struct Place {
+  int row, col;
+};
+Place place_of(int lane, int e, bool transpose) {
+  const int along = 2 * (lane % 4) + e, across = lane / 4;
+  return transpose ? Place{along, across} : Place{across, along};
+}
+
+// Calls f(element of a row in memory, register of a fragment, its half) for all elements that the warp moves.
+template <class F>
+void for_each_element(LanePayloads& lanes, bool transpose, F f) {
+  const auto payload = [&](int lane) -> Payload& {
+    return *static_cast<Payload*>(lanes[static_cast<std::size_t>(lane)]);
+  };
+  for (int matrix = 0; matrix < payload(0).count; ++matrix)
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      for (int e = 0; e < 2; ++e) {
+        const Place place = place_of(lane, e, transpose);
+        f(payload(kRows * matrix + place.row).row[place.col], payload(lane).fragment[matrix], e);
+      }
+}
+
+template <bool kTranspose>
+void rows_to_fragments(LanePayloads& lanes) {
+  for_each_element(lanes, kTranspose, [](std::uint16_t element, std::uint32_t& fragment, int half) {
+    fragment |= static_cast<std::uint32_t>(element) << (16 * half);
+  });
+}
+
+template <bool kTranspose>
+void fragments_to_rows(LanePayloads& lanes) {
+  for_each_element(lanes, kTranspose, [](std::uint16_t& element, std::uint32_t fragment, int half) {
+    element = static_cast<std::uint16_t>(fragment >> (16 * half));
+  });
+}
+
+// An instruction is known by its name: lanes in different forms of it diverge.
+const char* load_name(int count, bool transpose) {
+  if (transpose) return count == 4 ? "ldmatrix.x4.trans" : count == 2 ? "ldmatrix.x2.trans" : "ldmatrix.x1.trans";
+  return count == 4 ? "ldmatrix.x4" : count == 2 ? "ldmatrix.x2" : "ldmatrix.x1";
+}
+const char* store_name(int count, bool transpose) {
+  if (transpose) return count == 4 ? "stmatrix.x4.trans" : count == 2 ? "stmatrix.x2.trans" : "stmatrix.x1.trans";
+  return count == 4 ? "stmatrix.x4" : count == 2 ? "stmatrix.x2" : "stmatrix.x1";
+}
+
+bool gives_address(int count) {
+  return current().lane() < kRows * count;
+}
+
+}  // namespace
+
+void load_matrices(int count, bool transpose, std::uint32_t* m, const void* row, Loc loc) {
+  Payload payload{.count = count, .row = {}};
+  if (gives_address(count)) read_shared<kRowBytes>(row, payload.row, loc);
+  // What a faulty call leaves behind is poison.
+  std::memset(m, kPoison, static_cast<std::size_t>(count) * sizeof *m);
+  if (!warp_execute(load_name(count, transpose), &payload,
+                    transpose ? rows_to_fragments<true> : rows_to_fragments<false>, loc)) {
+    return;
+  }
+  std::memcpy(m, payload.fragment, static_cast<std::size_t>(count) * sizeof *m);
+}
+
+void store_matrices(int count, bool transpose, void* row, const std::uint32_t* m, Loc loc) {
+  Payload payload{.count = count, .row = {}};
+  std::memcpy(payload.fragment, m, static_cast<std::size_t>(count) * sizeof *m);
+  if (!warp_execute(store_name(count, transpose), &payload,
+                    transpose ? fragments_to_rows<true> : fragments_to_rows<false>, loc)) {
+    return;
+  }
+  if (gives_address(count)) write_shared<kRowBytes>(row, payload.row, loc);
+}
+
+}  // namespace xgemm::sim
