@@ -3,19 +3,13 @@
 
 #include <cstring>
 
-#include "sim/warp.h"
-
 namespace xgemm::sim {
 namespace {
 
-constexpr int kRows = 8;  // of a matrix, and elements of a row
-constexpr int kRowBytes = 16;
+using detail::kMatrixRows;
+using detail::MatricesPayload;
 
-struct Payload {
-  int count;
-  std::uint16_t row[kRows];     // what the address points to, of the lanes that give one
-  std::uint32_t fragment[4]{};  // of each matrix
-};
+constexpr int kRowBytes = kMatrixRows * 2;
 
 // Where element e (0 or 1) of a lane's fragment lies in its matrix.
 struct Place {
@@ -29,16 +23,34 @@ Place place_of(int lane, int e, bool transpose) {
 // Calls f(element of a row in memory, register of a fragment, its half) for all elements that the warp moves.
 template <class F>
 void for_each_element(LanePayloads& lanes, bool transpose, F f) {
-  const auto payload = [&](int lane) -> Payload& {
-    return *static_cast<Payload*>(lanes[static_cast<std::size_t>(lane)]);
+  const auto payload = [&](int lane) -> MatricesPayload& {
+    return *static_cast<MatricesPayload*>(lanes[static_cast<std::size_t>(lane)]);
   };
   for (int matrix = 0; matrix < payload(0).count; ++matrix)
     for (int lane = 0; lane < kWarpSize; ++lane)
       for (int e = 0; e < 2; ++e) {
         const Place place = place_of(lane, e, transpose);
-        f(payload(kRows * matrix + place.row).row[place.col], payload(lane).fragment[matrix], e);
+        f(payload(kMatrixRows * matrix + place.row).row[place.col], payload(lane).fragment[matrix], e);
       }
 }
+
+// An instruction is known by its name: lanes in different forms of it diverge.
+const char* load_name(int count, bool transpose) {
+  if (transpose) return count == 4 ? "ldmatrix.x4.trans" : count == 2 ? "ldmatrix.x2.trans" : "ldmatrix.x1.trans";
+  return count == 4 ? "ldmatrix.x4" : count == 2 ? "ldmatrix.x2" : "ldmatrix.x1";
+}
+const char* store_name(int count, bool transpose) {
+  if (transpose) return count == 4 ? "stmatrix.x4.trans" : count == 2 ? "stmatrix.x2.trans" : "stmatrix.x1.trans";
+  return count == 4 ? "stmatrix.x4" : count == 2 ? "stmatrix.x2" : "stmatrix.x1";
+}
+
+bool gives_address(int count) {
+  return current().lane() < kMatrixRows * count;
+}
+
+}  // namespace
+
+namespace detail {
 
 template <bool kTranspose>
 void rows_to_fragments(LanePayloads& lanes) {
@@ -54,39 +66,30 @@ void fragments_to_rows(LanePayloads& lanes) {
   });
 }
 
-// An instruction is known by its name: lanes in different forms of it diverge.
-const char* load_name(int count, bool transpose) {
-  if (transpose) return count == 4 ? "ldmatrix.x4.trans" : count == 2 ? "ldmatrix.x2.trans" : "ldmatrix.x1.trans";
-  return count == 4 ? "ldmatrix.x4" : count == 2 ? "ldmatrix.x2" : "ldmatrix.x1";
-}
-const char* store_name(int count, bool transpose) {
-  if (transpose) return count == 4 ? "stmatrix.x4.trans" : count == 2 ? "stmatrix.x2.trans" : "stmatrix.x1.trans";
-  return count == 4 ? "stmatrix.x4" : count == 2 ? "stmatrix.x2" : "stmatrix.x1";
-}
+template void rows_to_fragments<false>(LanePayloads&);
+template void rows_to_fragments<true>(LanePayloads&);
+template void fragments_to_rows<false>(LanePayloads&);
+template void fragments_to_rows<true>(LanePayloads&);
 
-bool gives_address(int count) {
-  return current().lane() < kRows * count;
-}
-
-}  // namespace
+}  // namespace detail
 
 void load_matrices(int count, bool transpose, std::uint32_t* m, const void* row, Loc loc) {
-  Payload payload{.count = count, .row = {}};
+  MatricesPayload payload{.count = count, .row = {}, .fragment = {}};
   if (gives_address(count)) read_shared<kRowBytes>(row, payload.row, loc);
   // What a faulty call leaves behind is poison.
   std::memset(m, kPoison, static_cast<std::size_t>(count) * sizeof *m);
   if (!warp_execute(load_name(count, transpose), &payload,
-                    transpose ? rows_to_fragments<true> : rows_to_fragments<false>, loc)) {
+                    transpose ? detail::rows_to_fragments<true> : detail::rows_to_fragments<false>, loc)) {
     return;
   }
   std::memcpy(m, payload.fragment, static_cast<std::size_t>(count) * sizeof *m);
 }
 
 void store_matrices(int count, bool transpose, void* row, const std::uint32_t* m, Loc loc) {
-  Payload payload{.count = count, .row = {}};
+  MatricesPayload payload{.count = count, .row = {}, .fragment = {}};
   std::memcpy(payload.fragment, m, static_cast<std::size_t>(count) * sizeof *m);
   if (!warp_execute(store_name(count, transpose), &payload,
-                    transpose ? fragments_to_rows<true> : fragments_to_rows<false>, loc)) {
+                    transpose ? detail::fragments_to_rows<true> : detail::fragments_to_rows<false>, loc)) {
     return;
   }
   if (gives_address(count)) write_shared<kRowBytes>(row, payload.row, loc);

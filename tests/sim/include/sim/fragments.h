@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "sim/machine.h"
+#include "sim/warp.h"
 
 namespace xgemm::sim {
 
@@ -19,4 +20,21 @@ namespace xgemm::sim {
 void load_matrices(int count, bool transpose, std::uint32_t* m, const void* row, Loc loc);
 void store_matrices(int count, bool transpose, void* row, const std::uint32_t* m, Loc loc);
 
+// For instructions that contain one of these.
+namespace detail {
+
+inline constexpr int kMatrixRows = 8;  // and elements of a row
+
+// One lane's part.
+struct MatricesPayload {
+  int count;
+  std::uint16_t row[kMatrixRows];  // of the address that the lane gives
+  std::uint32_t fragment[4];       // of each matrix
+};
+template <bool kTranspose>
+void rows_to_fragments(LanePayloads& lanes);
+template <bool kTranspose>
+void fragments_to_rows(LanePayloads& lanes);
+
+}  // namespace detail
 }  // namespace xgemm::sim
