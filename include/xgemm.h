@@ -42,6 +42,10 @@ extern "C" {
 /* The bits of an IEEE 754 binary16 number. A pointer to CUDA's __half or to _Float16 may be cast to it. */
 typedef uint16_t xgemm_half;
 
+/* The bits of a bfloat16 number: the upper half of a float. A pointer to CUDA's __nv_bfloat16 or to std::bfloat16_t may
+ * be cast to it. */
+typedef uint16_t xgemm_bfloat16;
+
 /* Runtime failures. An illegal argument is the negative of its number instead (enum xgemm_argument). */
 enum xgemm_status {
   XGEMM_SUCCESS = 0,
@@ -88,7 +92,8 @@ enum xgemm_argument {
 /* Element type of A, B and C. Sums are always kept in fp32, and a result is rounded to the element type once. */
 enum xgemm_type {
   XGEMM_F32 = 0, /* float */
-  XGEMM_F16 = 1  /* xgemm_half */
+  XGEMM_F16 = 1, /* xgemm_half */
+  XGEMM_BF16 = 2 /* xgemm_bfloat16 */
 };
 
 enum xgemm_layout { XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 };
@@ -106,7 +111,7 @@ enum xgemm_scalar_location {
 
 typedef struct xgemm_context xgemm_context;
 
-/* ---- The two calls most programs need ---------------------------------------------------------------------------- */
+/* ---- The calls most programs need -------------------------------------------------------------------------------- */
 
 /* transa, transb: 'N' or 'n': as stored; 'T', 't', 'C' or 'c': transposed (the data are real).
  * A is lda x k (N) or lda x m (T); B is ldb x n (N) or ldb x k (T); C is ldc x n. They run on the calling thread's
@@ -117,6 +122,10 @@ XGEMM_API int xsgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, 
 /* The same for fp16 matrices: products and sums in fp32, each element of C rounded once. */
 XGEMM_API int xhgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const xgemm_half* a,
                      int64_t lda, const xgemm_half* b, int64_t ldb, float beta, xgemm_half* c, int64_t ldc);
+
+/* And for bf16 matrices, likewise. */
+XGEMM_API int xbgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const xgemm_bfloat16* a,
+                     int64_t lda, const xgemm_bfloat16* b, int64_t ldb, float beta, xgemm_bfloat16* c, int64_t ldc);
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------------- */
 

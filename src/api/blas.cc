@@ -14,7 +14,7 @@
 #include "api/check.h"
 #include "api/entry.h"
 #include "core/environment.h"
-#include "host/half_convert.h"
+#include "host/conversion.h"
 #include "xgemm_blas.h"
 
 extern "C" {

@@ -16,7 +16,7 @@
 
 #include "api/blas.h"
 #include "core/status.h"
-#include "host/half_convert.h"
+#include "host/conversion.h"
 #include "xgemm_blas.h"
 
 extern "C" {

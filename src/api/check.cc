@@ -2,7 +2,9 @@
 #include "api/check.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "core/canonicalize.h"
 #include "core/dtype.h"
 
 namespace xgemm::api {
@@ -158,8 +160,10 @@ int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, 
 }
 
 Status check(const xgemm_args& args, bool scalars_on_device) {
-  if (args.type != XGEMM_F32 && args.type != XGEMM_F16)
-    return illegal(XGEMM_ARG_TYPE, format("type = %d, but one of XGEMM_F32 = 0, XGEMM_F16 = 1 is required", args.type));
+  const std::optional<DType> type = dtype_of(args.type);
+  if (!type)
+    return illegal(XGEMM_ARG_TYPE,
+                   format("type = %d, but one of XGEMM_F32 = 0, XGEMM_F16 = 1, XGEMM_BF16 = 2 is required", args.type));
   if (args.layout != XGEMM_COL_MAJOR && args.layout != XGEMM_ROW_MAJOR)
     return illegal(XGEMM_ARG_LAYOUT,
                    format("layout = %d, but one of XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 is required", args.layout));
@@ -171,7 +175,7 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   if (number != 0) return illegal_blas_argument(number, args, matrices);
 
   XGEMM_RETURN_IF_FAILED(check_batch(args));
-  const int size = args.type == XGEMM_F32 ? size_of(DType::f32) : size_of(DType::f16);
+  const int size = size_of(*type);
   const std::int64_t batch = args.batch_count;
   XGEMM_RETURN_IF_FAILED(check_extent("a", XGEMM_ARG_LDA, matrices.a, args.lda, args.stride_a, batch, size));
   XGEMM_RETURN_IF_FAILED(check_extent("b", XGEMM_ARG_LDB, matrices.b, args.ldb, args.stride_b, batch, size));

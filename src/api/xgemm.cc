@@ -93,6 +93,11 @@ int xhgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alph
   return simple_gemm(XGEMM_F16, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+int xbgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const xgemm_bfloat16* a, int64_t lda,
+           const xgemm_bfloat16* b, int64_t ldb, float beta, xgemm_bfloat16* c, int64_t ldc) {
+  return simple_gemm(XGEMM_BF16, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
 int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args) {
   return guarded([&]() -> Status {
     xgemm_args known;

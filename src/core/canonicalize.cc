@@ -17,9 +17,22 @@ Scalar to_scalar(const float* pointer, bool on_device, float when_null) {
 
 }  // namespace
 
+std::optional<DType> dtype_of(std::int32_t type) {
+  switch (type) {
+    case XGEMM_F32:
+      return DType::f32;
+    case XGEMM_F16:
+      return DType::f16;
+    case XGEMM_BF16:
+      return DType::bf16;
+    default:
+      return std::nullopt;
+  }
+}
+
 Problem canonicalize(const xgemm_args& args, bool scalars_on_device) {
   Problem p;
-  p.type = args.type == XGEMM_F32 ? DType::f32 : DType::f16;
+  p.type = *dtype_of(args.type);
   p.m = args.m;
   p.n = args.n;
   p.k = args.k;

@@ -1,8 +1,9 @@
-// Products on the CPU: what BLAS promises, kept here whatever library is below, and fp16 through fp32 blocks.
+// Products on the CPU: what BLAS promises, kept here whatever library is below, and fp16 and bf16 through fp32
+// blocks.
 //
-// alpha = 0 or k = 0 only scales C and calls no library. fp16 works in blocks that are converted to fp32: the sums of
-// one block of C stay in fp32 across all of k; alpha, beta and the one rounding come at the end. Scratch memory for it:
-// 8 MiB at most, whatever the size of the product.
+// alpha = 0 or k = 0 only scales C and calls no library. 16-bit types work in blocks that are converted to fp32: the
+// sums of one block of C stay in fp32 across all of k; alpha, beta and the one rounding come at the end. Scratch memory
+// for it: 8 MiB at most, whatever the size of the product.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/cpu_engine.h"
@@ -14,8 +15,8 @@
 
 #include "host/aligned_buffer.h"
 #include "host/builtin_gemm.h"
+#include "host/conversion.h"
 #include "host/cpu_blas.h"
-#include "host/half_convert.h"
 
 namespace xgemm::host {
 namespace {
@@ -23,8 +24,8 @@ namespace {
 using std::int64_t;
 using std::uint16_t;
 
-// Blocks of C and of the inner dimension in fp16 products. Converting a block costs little beside multiplying it: each
-// element of A takes part in 1024 multiplications, and so does each of B.
+// Blocks of C and of the inner dimension in products of 16-bit types. Converting a block costs little beside
+// multiplying it: each element of A takes part in 1024 multiplications, and so does each of B.
 constexpr int64_t kBlockRows = 1024;
 constexpr int64_t kBlockColumns = 1024;
 constexpr int64_t kBlockInner = 512;
@@ -75,7 +76,7 @@ bool all_finite(const Sgemm& p) {
 // C := 0.
 template <class T>
 void clear(int64_t m, int64_t n, T* c, int64_t ldc) {
-  for (int64_t j = 0; j < n; ++j, c += ldc) std::fill_n(c, m, T{});  // the bits of +0 in either type
+  for (int64_t j = 0; j < n; ++j, c += ldc) std::fill_n(c, m, T{});  // the bits of +0 in every type
 }
 
 // One fp32 product; k > 0.
@@ -103,26 +104,28 @@ void scale_batch(const Problem& p, Multiply&& multiply) {
 }
 
 // A rows x columns block in fp32, columns next to each other.
-void convert_block(const uint16_t* from, int64_t ld, int64_t rows, int64_t columns, float* to) {
-  if (ld == rows) return half_to_float(from, to, rows * columns);
-  for (int64_t j = 0; j < columns; ++j) half_to_float(from + j * ld, to + j * rows, rows);
+void widen_block(const Conversion& convert, const uint16_t* from, int64_t ld, int64_t rows, int64_t columns,
+                 float* to) {
+  if (ld == rows) return convert.widen(from, to, rows * columns);
+  for (int64_t j = 0; j < columns; ++j) convert.widen(from + j * ld, to + j * rows, rows);
 }
 
-// C := half(alpha * sums + beta * C): the one rounding. Overwrites sums.
-void store_block(float* sums, int64_t rows, int64_t columns, float alpha, float beta, uint16_t* c, int64_t ldc) {
+// C := alpha * sums + beta * C, rounded once. Overwrites sums.
+void store_block(const Conversion& convert, float* sums, int64_t rows, int64_t columns, float alpha, float beta,
+                 uint16_t* c, int64_t ldc) {
   float old[kBlockRows];
   for (int64_t j = 0; j < columns; ++j, sums += rows, c += ldc) {
     if (beta == 0.0f) {
       for (int64_t i = 0; i < rows; ++i) sums[i] = alpha * sums[i];
     } else {
-      half_to_float(c, old, rows);
+      convert.widen(c, old, rows);
       for (int64_t i = 0; i < rows; ++i) sums[i] = alpha * sums[i] + beta * old[i];
     }
-    float_to_half(sums, c, rows);
+    convert.narrow(sums, c, rows);
   }
 }
 
-// Scratch memory for the fp32 blocks of one fp16 product.
+// Scratch memory for the fp32 blocks of one product.
 struct Blocks {
   int64_t rows, columns, inner;
   AlignedBuffer memory;
@@ -140,7 +143,8 @@ struct Blocks {
   float* sums() const { return b() + b_floats(); }
 };
 
-Status gemm_f16(const Problem& p, const uint16_t* a, const uint16_t* b, uint16_t* c, const Blocks& blocks) {
+Status gemm_16bit(const Problem& p, const uint16_t* a, const uint16_t* b, uint16_t* c, const Blocks& blocks) {
+  const Conversion& convert = conversion(p.type);
   const bool a_plain = p.a.op == Op::none, b_plain = p.b.op == Op::none;
   for (int64_t j0 = 0; j0 < p.n; j0 += blocks.columns) {
     const int64_t columns = std::min(blocks.columns, p.n - j0);
@@ -150,18 +154,18 @@ Status gemm_f16(const Problem& p, const uint16_t* a, const uint16_t* b, uint16_t
         const int64_t inner = std::min(blocks.inner, p.k - l0);
         // Converted as they are stored; the product transposes.
         if (a_plain)
-          convert_block(a + i0 + l0 * p.a.ld, p.a.ld, rows, inner, blocks.a());
+          widen_block(convert, a + i0 + l0 * p.a.ld, p.a.ld, rows, inner, blocks.a());
         else
-          convert_block(a + l0 + i0 * p.a.ld, p.a.ld, inner, rows, blocks.a());
+          widen_block(convert, a + l0 + i0 * p.a.ld, p.a.ld, inner, rows, blocks.a());
         if (b_plain)
-          convert_block(b + l0 + j0 * p.b.ld, p.b.ld, inner, columns, blocks.b());
+          widen_block(convert, b + l0 + j0 * p.b.ld, p.b.ld, inner, columns, blocks.b());
         else
-          convert_block(b + j0 + l0 * p.b.ld, p.b.ld, columns, inner, blocks.b());
+          widen_block(convert, b + j0 + l0 * p.b.ld, p.b.ld, columns, inner, blocks.b());
         XGEMM_RETURN_IF_FAILED(
             sgemm({p.a.op, p.b.op, rows, columns, inner, 1.0f, blocks.a(), a_plain ? rows : inner, blocks.b(),
                    b_plain ? inner : columns, l0 == 0 ? 0.0f : 1.0f, blocks.sums(), rows}));
       }
-      store_block(blocks.sums(), rows, columns, p.alpha.value, p.beta.value, c + i0 + j0 * p.c.ld, p.c.ld);
+      store_block(convert, blocks.sums(), rows, columns, p.alpha.value, p.beta.value, c + i0 + j0 * p.c.ld, p.c.ld);
     }
   }
   return kOk;
@@ -177,7 +181,7 @@ Status multiply_f32(const Problem& p) {
   return kOk;
 }
 
-Status multiply_f16(const Problem& p) {
+Status multiply_16bit(const Problem& p) {
   const auto* a = static_cast<const uint16_t*>(p.a.data);
   const auto* b = static_cast<const uint16_t*>(p.b.data);
   auto* c = static_cast<uint16_t*>(p.c.data);
@@ -185,7 +189,7 @@ Status multiply_f16(const Problem& p) {
   if (!blocks.memory.ok()) return fail_without_memory();
   for (int64_t i = 0; i < p.batch_count; ++i)
     XGEMM_RETURN_IF_FAILED(
-        gemm_f16(p, a + i * p.a.batch_stride, b + i * p.b.batch_stride, c + i * p.c.batch_stride, blocks));
+        gemm_16bit(p, a + i * p.a.batch_stride, b + i * p.b.batch_stride, c + i * p.c.batch_stride, blocks));
   return kOk;
 }
 
@@ -193,13 +197,18 @@ Status multiply_f16(const Problem& p) {
 
 Status cpu_gemm(const Problem& p) {
   if (p.does_nothing()) return kOk;
+  if (p.reads_inputs()) return p.type == DType::f32 ? multiply_f32(p) : multiply_16bit(p);
   const float beta = p.beta.value;
-  if (p.type == DType::f32) {
-    if (p.reads_inputs()) return multiply_f32(p);
-    scale_batch<float>(p, [=](float& x) { x *= beta; });
-  } else {
-    if (p.reads_inputs()) return multiply_f16(p);
-    scale_batch<uint16_t>(p, [=](uint16_t& x) { x = float_to_half(beta * half_to_float(x)); });
+  switch (p.type) {
+    case DType::f32:
+      scale_batch<float>(p, [=](float& x) { x *= beta; });
+      break;
+    case DType::f16:
+      scale_batch<uint16_t>(p, [=](uint16_t& x) { x = float_to_half(beta * half_to_float(x)); });
+      break;
+    case DType::bf16:
+      scale_batch<uint16_t>(p, [=](uint16_t& x) { x = float_to_bfloat16(beta * bfloat16_to_float(x)); });
+      break;
   }
   return kOk;
 }

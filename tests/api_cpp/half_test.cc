@@ -1,7 +1,7 @@
 // xgemm::half against the tests' own arithmetic on doubles.
 //
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/half.h"
+#include "support/element.h"
 
 #include <gtest/gtest.h>
 

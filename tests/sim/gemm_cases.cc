@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "support/half.h"
+#include "support/element.h"
 #include "support/matrix.h"
 #include "support/oracle.h"
 
@@ -98,20 +98,6 @@ class Operand {
   std::vector<T> storage_;
   std::size_t offset_ = 0;
 };
-
-// Half an ulp of the element type at x, beyond what fp32 sums leave.
-double rounding(double x, float) {
-  return std::fabs(x) * 0x1p-24;
-}
-double rounding(double x, test::Half) {
-  return std::max(std::fabs(x) * 0x1p-11, 0x1p-25);
-}
-double largest(float) {
-  return 3.4028234663852886e38;
-}
-double largest(test::Half) {
-  return 65504.0;
-}
 
 template <class T>
 class Problem {
@@ -208,13 +194,13 @@ class Problem {
           const auto index = static_cast<std::size_t>((b * case_.n + j) * case_.m + i);
           const double expected = value_[index];
           const double actual = to_double(c_.at(i, j, b));
-          const double bound = slope * magnitude_[index] + rounding(expected, T{});
+          const double bound = slope * magnitude_[index] + test::half_ulp<T>(expected);
           bool good = false;
           if (std::isnan(expected)) {
             good = std::isnan(actual);
           } else if (std::isinf(expected)) {
             good = actual == expected;
-          } else if (std::fabs(expected) + bound > largest(T{}) && std::isinf(actual)) {
+          } else if (std::fabs(expected) + bound > test::ElementTraits<T>::kMax && std::isinf(actual)) {
             good = std::signbit(actual) == std::signbit(expected);
           } else {
             good = std::fabs(actual - expected) <= bound;
@@ -274,6 +260,19 @@ void vary(GemmCase& c, std::size_t n) {
   c.seed = n + 1;
 }
 
+// visit(T{}), T being the element type.
+template <class Visit>
+auto with_element(DType type, Visit&& visit) {
+  switch (type) {
+    case DType::f16:
+      return visit(test::Half{});
+    case DType::bf16:
+      return visit(test::Bfloat16{});
+    default:
+      return visit(float{});
+  }
+}
+
 }  // namespace
 
 std::string to_string(const GemmCase& c) {
@@ -286,12 +285,12 @@ std::string to_string(const GemmCase& c) {
 }
 
 std::string run_case(const SimKernel& kernel, const GemmCase& c) {
-  return kernel.config.type == DType::f32 ? run_both<float>(kernel, c) : run_both<test::Half>(kernel, c);
+  return with_element(kernel.config.type, [&](auto element) { return run_both<decltype(element)>(kernel, c); });
 }
 
 std::string run_case(const SimKernel& kernel, const GemmCase& c, const Options& options, Counters* counters) {
-  return kernel.config.type == DType::f32 ? run_once<float>(kernel, c, options, counters)
-                                          : run_once<test::Half>(kernel, c, options, counters);
+  return with_element(kernel.config.type,
+                      [&](auto element) { return run_once<decltype(element)>(kernel, c, options, counters); });
 }
 
 std::vector<std::string> flags_of(const kernels::TileConfig& config) {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "support/half.h"
+#include "support/element.h"
 #include "support/matrix.h"
 
 namespace xgemm {

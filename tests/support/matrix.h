@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "half.h"
+#include "element.h"
 
 namespace xgemm::test {
 
@@ -56,6 +56,10 @@ struct GuardValue<float> {
 template <>
 struct GuardValue<Half> {
   static Half value() { return 0x7ea5; }
+};
+template <>
+struct GuardValue<Bfloat16> {
+  static Bfloat16 value() { return {0x7fe5}; }
 };
 
 template <class T>

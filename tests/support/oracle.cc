@@ -21,7 +21,7 @@ double bound_of(const Product<T>& product, const Expected& expected) {
   const double k = product.alpha == 0 ? 0.0 : static_cast<double>(product.k);
   // Results in the subnormal range lose an absolute amount with each operation instead of a relative one.
   double bound = kConstant * 0x1p-24 * (k + 2) * expected.magnitude + (k + 2) * 0x1p-149;
-  if (std::is_same_v<T, Half>) bound += std::max(0x1p-11 * (std::fabs(expected.value) + bound), 0x1p-25);
+  if (!std::is_same_v<T, float>) bound += half_ulp<T>(std::fabs(expected.value) + bound);
   return bound;
 }
 
@@ -30,9 +30,9 @@ template <class T>
 bool acceptable(double actual, const Expected& expected, double bound) {
   if (std::isnan(expected.value)) return std::isnan(actual);
   if (std::isinf(expected.value)) return actual == expected.value;
-  const double largest = std::is_same_v<T, Half> ? kHalfMax : std::numeric_limits<float>::max();
   if (std::isinf(actual))  // an overflow, which is right where some value within the bound is beyond the range
-    return std::signbit(actual) == std::signbit(expected.value) && std::fabs(expected.value) + bound > largest;
+    return std::signbit(actual) == std::signbit(expected.value) &&
+           std::fabs(expected.value) + bound > ElementTraits<T>::kMax;
   return std::fabs(actual - expected.value) <= bound;
 }
 
@@ -130,9 +130,12 @@ Verdict Case<T>::check() const {
 
 template struct Case<float>;
 template struct Case<Half>;
+template struct Case<Bfloat16>;
 template Expected expected_element<float>(const Product<float>&, std::int64_t, std::int64_t);
 template Expected expected_element<Half>(const Product<Half>&, std::int64_t, std::int64_t);
+template Expected expected_element<Bfloat16>(const Product<Bfloat16>&, std::int64_t, std::int64_t);
 template Verdict check_result<float>(const Product<float>&, const float*, std::int64_t);
 template Verdict check_result<Half>(const Product<Half>&, const Half*, std::int64_t);
+template Verdict check_result<Bfloat16>(const Product<Bfloat16>&, const Bfloat16*, std::int64_t);
 
 }  // namespace xgemm::test

@@ -2,8 +2,8 @@
 //
 //     |err| <= kConstant * u * (k + 2) * (|alpha| |A| |B| + |beta| |C|)        u = 2^-24
 //
-// and for fp16, whose result is the fp32 sum rounded once, half an ulp of fp16 more. Where the reference holds a NaN or
-// an infinity, the result has to hold it too. Comparisons are written so that a NaN fails.
+// and for fp16 and bf16, whose result is the fp32 sum rounded once, half an ulp of theirs more. Where the reference
+// holds a NaN or an infinity, the result has to hold it too. Comparisons are written so that a NaN fails.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -35,10 +35,15 @@ namespace {
 
 using namespace xgemm;
 using std::int64_t;
+using test::Bfloat16;
 using test::Half;
 
 template <class T>
-constexpr DType kType = std::is_same_v<T, float> ? DType::f32 : DType::f16;
+constexpr DType kType = DType::f32;
+template <>
+constexpr DType kType<Half> = DType::f16;
+template <>
+constexpr DType kType<Bfloat16> = DType::bf16;
 
 template <class T>
 Problem problem_of(test::Case<T>& c) {
@@ -56,7 +61,7 @@ Problem problem_of(test::Case<T>& c) {
 
 template <class T>
 class CpuEngine : public testing::Test {};
-using Types = testing::Types<float, Half>;
+using Types = testing::Types<float, Half, Bfloat16>;
 TYPED_TEST_SUITE(CpuEngine, Types);
 
 TYPED_TEST(CpuEngine, AllFlagsScalarsAndEdges) {
@@ -233,6 +238,56 @@ TEST(CpuEngineFp16, RangeOfFp32Between) {
   problem.alpha.value = -0x1p-42f;  // 180000 * 2^-42 = 1.37 * 2^-25: to the smallest half
   ASSERT_TRUE(host::cpu_gemm(problem).ok());
   EXPECT_EQ(c(0, 0), 0x8001);
+}
+
+TEST(CpuEngineBf16, SumsAreRoundedOnce) {
+  // 1 + 1024 * 2^-11 across several blocks of k, each term a small part of an ulp of bf16, 2^-7.
+  const int64_t k = 1 + 1024;
+  test::Matrix<Bfloat16> a(1, k), b(k, 1), c(1, 1);
+  a.fill(test::from_double<Bfloat16>(0x1p-5));
+  b.fill(test::from_double<Bfloat16>(0x1p-6));
+  a(0, 0) = b(0, 0) = test::from_double<Bfloat16>(1.0);
+  c.fill(test::from_double<Bfloat16>(1.0));
+  Problem problem;
+  problem.type = DType::bf16;
+  problem.m = problem.n = 1, problem.k = k;
+  problem.alpha.value = 1, problem.beta.value = 0x1p-9f;
+  problem.a = {a.data(), Op::none, 1, 0};
+  problem.b = {b.data(), Op::none, k, 0};
+  problem.c = {c.data(), 1, 0};
+  ASSERT_TRUE(host::cpu_gemm(problem).ok());
+  EXPECT_EQ(c(0, 0), test::from_double<Bfloat16>(1.0 + 1024 * 0x1p-11 + 0x1p-9));
+  // 1 + 2^-8 is a tie and goes to the even 1; the last bit of the fp32 sum decides against it.
+  problem.k = 2;
+  problem.beta.value = 0;
+  a(0, 1) = test::from_double<Bfloat16>(0x1p-4), b(1, 0) = test::from_double<Bfloat16>(0x1p-4);
+  ASSERT_TRUE(host::cpu_gemm(problem).ok());
+  EXPECT_EQ(c(0, 0), test::from_double<Bfloat16>(1.0));
+  a(0, 1) = test::from_double<Bfloat16>(0x1.02p-4);
+  ASSERT_TRUE(host::cpu_gemm(problem).ok());
+  EXPECT_EQ(c(0, 0), test::from_double<Bfloat16>(0x1.02p0));
+}
+
+TEST(CpuEngineBf16, HasTheRangeOfFp32) {
+  test::Matrix<Bfloat16> a(1, 1), b(1, 1), c(1, 1);
+  Problem problem;
+  problem.type = DType::bf16;
+  problem.m = problem.n = problem.k = 1;
+  problem.a = {a.data(), Op::none, 1, 0};
+  problem.b = {b.data(), Op::none, 1, 0};
+  problem.c = {c.data(), 1, 0};
+  const auto product = [&](double x, double y, float alpha) {
+    a.fill(test::from_double<Bfloat16>(x));
+    b.fill(test::from_double<Bfloat16>(y));
+    problem.alpha.value = alpha;
+    EXPECT_TRUE(host::cpu_gemm(problem).ok());
+    return c(0, 0);
+  };
+  EXPECT_EQ(product(0x1p100, 0x1p27, 1.0f), test::from_double<Bfloat16>(0x1p127));
+  EXPECT_EQ(product(0x1.fep127, 1, 1.0f), test::from_double<Bfloat16>(0x1.fep127));
+  EXPECT_EQ(product(0x1.fep127, 1, 0x1.01p0f), test::kBfloat16Infinity);  // rounded up past the largest number
+  EXPECT_EQ(product(0x1p-100, 0x1p-33, 1.0f).bits, 1);                    // the smallest one
+  EXPECT_EQ(product(0x1p-100, -0x1p-33, 0.5f).bits, 0x8000);              // a tie: to the even 0
 }
 
 TEST(CpuEngineFp16, OutOfMemoryIsAStatusAndLeavesC) {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "../../support/half.h"
+#include "../../support/element.h"
 #include "../../support/matrix.h"
 #include "fake_cuda_runtime.h"
 #include "runtime/device_gemm.h"
