@@ -15,6 +15,7 @@
 
 #include "kernels/simt/naive.cuh"
 #include "kernels/simt/smem_tiled.cuh"
+#include "schedules.h"
 #include "sim/launch.h"
 
 namespace xgemm::sim {
@@ -26,23 +27,6 @@ using kernels::Int;
 using kernels::MatrixView;
 using kernels::shared_view;
 using kernels::TileConfig;
-
-// Sets a variable to the number of the next line, where a test expects a report.
-#define NEXT_LINE(variable) (variable) = __LINE__ + 1
-
-Options options_of(Order order, std::uint64_t seed = 1) {
-  Options options;
-  options.order = order;
-  options.seed = seed;
-  options.preempt_every = 3;
-  return options;
-}
-
-const std::vector<Options>& schedules() {
-  static const std::vector<Options> all = {options_of(Order::forward), options_of(Order::reverse),
-                                           options_of(Order::random, 1), options_of(Order::random, 2)};
-  return all;
-}
 
 // A kernel of `threads` threads in `blocks` CTAs with 4 KiB of shared memory and one vector x in global memory.
 class SimulatorTest : public testing::Test {
@@ -62,22 +46,12 @@ class SimulatorTest : public testing::Test {
     return launch_body(shape, memory, options, [&](unsigned char* shared) { body(reinterpret_cast<float*>(shared)); });
   }
 
-  // Under every schedule: a report of this kind at this line (0: any). Of a race, which party comes second and is
-  // reported depends on the schedule; the other is named with it.
+  // Under every schedule: a report of this kind at this line (0: any).
   template <class Body>
   void expect_fault(Fault fault, const int& line, int threads, Body body, int blocks = 1) {
     for (const Options& options : schedules()) {
       const Result result = launch(options, threads, blocks, body);
-      const Report* report = result.find(fault);
-      ASSERT_NE(report, nullptr) << "no " << to_string(fault) << " among:\n" << result.summary();
-      EXPECT_STREQ(report->where.file(), __FILE__);
-      if (line != 0) {
-        const bool race = fault == Fault::shared_race || fault == Fault::global_race;
-        EXPECT_TRUE(static_cast<int>(report->line()) == line ||
-                    (race && static_cast<int>(report->other.line()) == line))
-            << "expected line " << line << ": " << to_string(*report);
-      }
-      EXPECT_FALSE(to_string(*report).empty());
+      sim::expect_fault(result, fault, __FILE__, line);
     }
   }
 
