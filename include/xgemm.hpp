@@ -50,8 +50,13 @@
 #if defined(__cpp_lib_mdspan)
 #include <mdspan>
 #endif
+#if defined(__STDCPP_BFLOAT16_T__)
+#include <stdfloat>
+#endif
 
-struct __half;  // CUDA's; only its name is needed here
+// CUDA's; only their names are needed here.
+struct __half;
+struct __nv_bfloat16;
 
 namespace xgemm {
 
@@ -141,6 +146,38 @@ class half {
 };
 static_assert(sizeof(half) == sizeof(xgemm_half) && std::is_trivially_copyable_v<half>);
 
+// The same for bfloat16, the upper half of a float: xgemm_bfloat16, CUDA's __nv_bfloat16 and std::bfloat16_t.
+class bfloat16 {
+ public:
+  bfloat16() = default;
+  bfloat16(float value) noexcept : bits_(round(value)) {}
+
+  operator float() const noexcept {
+    const std::uint32_t x = static_cast<std::uint32_t>(bits_) << 16;
+    float value;
+    std::memcpy(&value, &x, sizeof value);
+    return value;
+  }
+
+  static bfloat16 from_bits(xgemm_bfloat16 bits) noexcept {
+    bfloat16 result;
+    result.bits_ = bits;
+    return result;
+  }
+  xgemm_bfloat16 bits() const noexcept { return bits_; }
+
+ private:
+  static xgemm_bfloat16 round(float value) noexcept {
+    std::uint32_t x;
+    std::memcpy(&x, &value, sizeof x);
+    const bool is_nan = (x & 0x7fffffffu) > 0x7f800000u;  // stays quiet, keeps what fits of its payload
+    return static_cast<xgemm_bfloat16>(is_nan ? x >> 16 | 0x40u : (x + 0x7fffu + (x >> 16 & 1u)) >> 16);
+  }
+
+  xgemm_bfloat16 bits_;
+};
+static_assert(sizeof(bfloat16) == sizeof(xgemm_bfloat16) && std::is_trivially_copyable_v<bfloat16>);
+
 // The types that matrices may have. To use another type with one of these representations, specialise it:
 //     template <> struct xgemm::element<my_half> : std::integral_constant<xgemm_type, XGEMM_F16> {};
 template <class T>
@@ -154,6 +191,14 @@ struct element<::__half> : std::integral_constant<xgemm_type, XGEMM_F16> {};
 #if defined(__STDCPP_FLOAT16_T__) || defined(__FLT16_MANT_DIG__)
 template <>
 struct element<_Float16> : std::integral_constant<xgemm_type, XGEMM_F16> {};  // also std::float16_t
+#endif
+template <>
+struct element<bfloat16> : std::integral_constant<xgemm_type, XGEMM_BF16> {};
+template <>
+struct element<::__nv_bfloat16> : std::integral_constant<xgemm_type, XGEMM_BF16> {};
+#if defined(__STDCPP_BFLOAT16_T__)
+template <>
+struct element<std::bfloat16_t> : std::integral_constant<xgemm_type, XGEMM_BF16> {};
 #endif
 
 namespace detail {
@@ -577,15 +622,17 @@ using value_of = typename view_of<M>::value_type;
 }  // namespace detail
 
 // C := alpha A B + beta C. A, B, C: MatrixView, std::mdspan of rank 2, or any type with an as_matrix_view() overload,
-// all of one element type: float, or fp16 as xgemm::half, __half, _Float16 or std::float16_t, with sums in fp32. ctx:
-// NULL is the calling thread's default context. Its scalars must be on the host, as they are by default.
+// all of one element type, with sums in fp32: float; fp16 as xgemm::half, __half, _Float16 or std::float16_t; bf16 as
+// xgemm::bfloat16, __nv_bfloat16 or std::bfloat16_t. ctx: NULL is the calling thread's default context. Its scalars
+// must be on the host, as they are by default.
 template <class A, class B, class C, class T = detail::value_of<C>,
           class = std::void_t<detail::view_of<A>, detail::view_of<B>>>
 void gemm(float alpha, const A& a, const B& b, float beta, const C& c, xgemm_context* ctx = nullptr) {
   constexpr bool served = detail::is_element<T>::value;
   constexpr bool alike = std::is_same_v<T, detail::value_of<A>> && std::is_same_v<T, detail::value_of<B>>;
   constexpr bool writable = !std::is_const_v<typename detail::view_of<C>::element_type>;
-  static_assert(served, "the elements must be float or a 16-bit floating-point type; view raw bits as xgemm::half");
+  static_assert(served,
+                "the elements must be float or a 16-bit floating-point type; view raw bits as xgemm::half or bfloat16");
   static_assert(alike, "A, B and C must have the same element type");
   static_assert(writable, "C is written, but its elements are const");
   if constexpr (served && alike && writable)

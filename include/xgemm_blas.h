@@ -5,7 +5,8 @@
  *
  * Checks, their order and their numbers are those of the reference BLAS. Errors go to the program's xerbla_ or
  * cblas_xerbla (or to those of the BLAS that it is linked with); where there is none, one line on stderr says what was
- * wrong and the call returns. fp16 numbers are passed as their bits, as MKL does.
+ * wrong and the call returns. fp16 and bf16 numbers are passed as their bits: hgemm is MKL's and Arm PL's, bgemm OpenBLAS's
+ * and Arm PL's (bf16 A, B and C; sbgemm, cblas_gemm_bf16bf16f32 and the like, whose C is fp32, are not here).
  *
  * C99. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -41,6 +42,13 @@ XGEMM_API void cblas_hgemm(int layout, int transa, int transb, int m, int n, int
                            int ldc);
 #endif
 
+/* bf16 matrices, likewise. OpenBLAS's cblas.h defines OPENBLAS_CONST. */
+#if !defined(OPENBLAS_CONST)
+XGEMM_API void cblas_bgemm(int layout, int transa, int transb, int m, int n, int k, xgemm_bfloat16 alpha,
+                           const xgemm_bfloat16* a, int lda, const xgemm_bfloat16* b, int ldb, xgemm_bfloat16 beta,
+                           xgemm_bfloat16* c, int ldc);
+#endif
+
 /* The Fortran interface. The hidden lengths of transa and transb are not read: pass them or leave them out. */
 #if !defined(XGEMM_NO_FORTRAN_NAMES) /* define it where another header declares these */
 XGEMM_API void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
@@ -52,6 +60,9 @@ XGEMM_API void sgemm_64_(const char* transa, const char* transb, const int64_t* 
 XGEMM_API void hgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                       const xgemm_half* alpha, const xgemm_half* a, const int* lda, const xgemm_half* b, const int* ldb,
                       const xgemm_half* beta, xgemm_half* c, const int* ldc);
+XGEMM_API void bgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                      const xgemm_bfloat16* alpha, const xgemm_bfloat16* a, const int* lda, const xgemm_bfloat16* b,
+                      const int* ldb, const xgemm_bfloat16* beta, xgemm_bfloat16* c, const int* ldc);
 #endif
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// sgemm_, sgemm_64_, hgemm_: the Fortran interface of BLAS, and what it shares with CBLAS.
+// sgemm_, sgemm_64_, hgemm_, bgemm_: the Fortran interface of BLAS, and what it shares with CBLAS.
 //
 // The hidden arguments at the end (the lengths of transa and transb) are not declared: callers that pass them do no
 // harm. xerbla_ is a weak reference: the program's own, or that of the BLAS that it is linked with, and null where
@@ -14,7 +14,6 @@
 #include "api/check.h"
 #include "api/entry.h"
 #include "core/environment.h"
-#include "host/conversion.h"
 #include "xgemm_blas.h"
 
 extern "C" {
@@ -101,20 +100,12 @@ struct Fortran64 {
   }
 };
 
-float to_float(float value) {
-  return value;
-}
-float to_float(xgemm_half value) {
-  return host::half_to_float(value);
-}
-
-// T: float or xgemm_half. name: as BLAS gives it to xerbla_, six characters.
-template <class Fortran, class T>
+// name: as BLAS gives it to xerbla_, six characters.
+template <class Fortran, xgemm_type kType, class T = typename BlasElement<kType>::Type>
 void fortran_gemm(const char* symbol, const char* name, const char* transa, const char* transb,
                   const typename Fortran::Int* m, const typename Fortran::Int* n, const typename Fortran::Int* k,
                   const T* alpha, const T* a, const typename Fortran::Int* lda, const T* b,
                   const typename Fortran::Int* ldb, const T* beta, T* c, const typename Fortran::Int* ldc) {
-  constexpr xgemm_type kType = sizeof(T) == sizeof(float) ? XGEMM_F32 : XGEMM_F16;
   int number = 0;
   // A, B and C may be null where they take no part, which the checks of the call know.
   for (const auto& [argument, pointer] : std::initializer_list<std::pair<int, const void*>>{{XGEMM_ARG_TRANSA, transa},
@@ -130,7 +121,8 @@ void fortran_gemm(const char* symbol, const char* name, const char* transa, cons
     if (number == 0 && pointer == nullptr) number = illegal_blas_argument(argument, "a null pointer");
 
   if (number == 0) {
-    const float alpha_value = to_float(*alpha), beta_value = to_float(*beta);
+    using Element = BlasElement<kType>;
+    const float alpha_value = Element::to_float(*alpha), beta_value = Element::to_float(*beta);
     number = run_blas_call(symbol, {sizeof(xgemm_args),
                                     kType,
                                     XGEMM_COL_MAJOR,
@@ -169,19 +161,26 @@ extern "C" {
 void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const float* alpha,
             const float* a, const int* lda, const float* b, const int* ldb, const float* beta, float* c,
             const int* ldc) {
-  fortran_gemm<Fortran32>("sgemm_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  fortran_gemm<Fortran32, XGEMM_F32>("sgemm_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 void sgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
                const float* alpha, const float* a, const int64_t* lda, const float* b, const int64_t* ldb,
                const float* beta, float* c, const int64_t* ldc) {
-  fortran_gemm<Fortran64>("sgemm_64_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  fortran_gemm<Fortran64, XGEMM_F32>("sgemm_64_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                     ldc);
 }
 
 void hgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const xgemm_half* alpha,
             const xgemm_half* a, const int* lda, const xgemm_half* b, const int* ldb, const xgemm_half* beta,
             xgemm_half* c, const int* ldc) {
-  fortran_gemm<Fortran32>("hgemm_", "HGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  fortran_gemm<Fortran32, XGEMM_F16>("hgemm_", "HGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+void bgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+            const xgemm_bfloat16* alpha, const xgemm_bfloat16* a, const int* lda, const xgemm_bfloat16* b,
+            const int* ldb, const xgemm_bfloat16* beta, xgemm_bfloat16* c, const int* ldc) {
+  fortran_gemm<Fortran32, XGEMM_BF16>("bgemm_", "BGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 }  // extern "C"

@@ -8,9 +8,30 @@
 
 #include <cstdint>
 
+#include "host/conversion.h"
 #include "xgemm.h"
 
 namespace xgemm::api {
+
+// The C type of elements and scalars in a BLAS name's interface. fp16 and bf16 are both uint16_t there, so that it does
+// not tell them apart: templates go by the xgemm_type.
+template <xgemm_type kType>
+struct BlasElement;
+template <>
+struct BlasElement<XGEMM_F32> {
+  using Type = float;
+  static float to_float(Type value) { return value; }
+};
+template <>
+struct BlasElement<XGEMM_F16> {
+  using Type = xgemm_half;
+  static float to_float(Type value) { return host::half_to_float(value); }
+};
+template <>
+struct BlasElement<XGEMM_BF16> {
+  using Type = xgemm_bfloat16;
+  static float to_float(Type value) { return host::bfloat16_to_float(value); }
+};
 
 // Checks and runs. 0, or the number of the first illegal argument in the reference BLAS's order, with a message that
 // names it as this thread's last error. A failure at run time, for which BLAS has no way back to the caller, is

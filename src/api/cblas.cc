@@ -1,4 +1,4 @@
-// cblas_sgemm, cblas_sgemm_64, cblas_hgemm.
+// cblas_sgemm, cblas_sgemm_64, cblas_hgemm, cblas_bgemm.
 //
 // How the reference reports errors, which its handlers rely on: a row-major call is the column-major call with A and B,
 // m and n swapped, and cblas_xerbla is given the number that the argument has there; the handler itself swaps the
@@ -16,7 +16,6 @@
 
 #include "api/blas.h"
 #include "core/status.h"
-#include "host/conversion.h"
 #include "xgemm_blas.h"
 
 extern "C" {
@@ -116,11 +115,9 @@ char flag_of(int transpose) {
   }
 }
 
-// T: float or xgemm_half.
-template <class T>
-void cblas_gemm(const Routine& routine, int layout, int transa, int transb, int64_t m, int64_t n, int64_t k,
-                float alpha, const T* a, int64_t lda, const T* b, int64_t ldb, float beta, T* c, int64_t ldc) {
-  constexpr xgemm_type kType = sizeof(T) == sizeof(float) ? XGEMM_F32 : XGEMM_F16;
+template <xgemm_type kType, class T = typename BlasElement<kType>::Type>
+void cblas_gemm(const Routine& routine, int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, T alpha,
+                const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
   const bool row_major = layout == CblasRowMajor;
   const auto reject = [&](int number, const char* message, const char* form, int value) {
     illegal_blas_argument(number, message);
@@ -135,6 +132,8 @@ void cblas_gemm(const Routine& routine, int layout, int transa, int transb, int6
     return reject(kTransB, "transb is none of CblasNoTrans, CblasTrans, CblasConjTrans",
                   "transb = %d is none of 111, 112, 113\n", transb);
 
+  using Element = BlasElement<kType>;
+  const float alpha_value = Element::to_float(alpha), beta_value = Element::to_float(beta);
   const int number = run_blas_call(routine.symbol, {sizeof(xgemm_args),
                                                     kType,
                                                     row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR,
@@ -143,12 +142,12 @@ void cblas_gemm(const Routine& routine, int layout, int transa, int transb, int6
                                                     m,
                                                     n,
                                                     k,
-                                                    &alpha,
+                                                    &alpha_value,
                                                     a,
                                                     lda,
                                                     b,
                                                     ldb,
-                                                    &beta,
+                                                    &beta_value,
                                                     c,
                                                     ldc,
                                                     1,
@@ -167,20 +166,26 @@ extern "C" {
 
 void cblas_sgemm(int layout, int transa, int transb, int m, int n, int k, float alpha, const float* a, int lda,
                  const float* b, int ldb, float beta, float* c, int ldc) {
-  cblas_gemm({"cblas_sgemm", "cblas_sgemm", "SGEMM ", false}, layout, transa, transb, m, n, k, alpha, a, lda, b, ldb,
-             beta, c, ldc);
+  cblas_gemm<XGEMM_F32>({"cblas_sgemm", "cblas_sgemm", "SGEMM ", false}, layout, transa, transb, m, n, k, alpha, a, lda,
+                        b, ldb, beta, c, ldc);
 }
 
 void cblas_sgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
                     int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
-  cblas_gemm({"cblas_sgemm_64", "cblas_sgemm", "SGEMM ", true}, layout, transa, transb, m, n, k, alpha, a, lda, b, ldb,
-             beta, c, ldc);
+  cblas_gemm<XGEMM_F32>({"cblas_sgemm_64", "cblas_sgemm", "SGEMM ", true}, layout, transa, transb, m, n, k, alpha, a,
+                        lda, b, ldb, beta, c, ldc);
 }
 
 void cblas_hgemm(int layout, int transa, int transb, int m, int n, int k, xgemm_half alpha, const xgemm_half* a,
                  int lda, const xgemm_half* b, int ldb, xgemm_half beta, xgemm_half* c, int ldc) {
-  cblas_gemm({"cblas_hgemm", "cblas_hgemm", "HGEMM ", false}, layout, transa, transb, m, n, k,
-             xgemm::host::half_to_float(alpha), a, lda, b, ldb, xgemm::host::half_to_float(beta), c, ldc);
+  cblas_gemm<XGEMM_F16>({"cblas_hgemm", "cblas_hgemm", "HGEMM ", false}, layout, transa, transb, m, n, k, alpha, a, lda,
+                        b, ldb, beta, c, ldc);
+}
+
+void cblas_bgemm(int layout, int transa, int transb, int m, int n, int k, xgemm_bfloat16 alpha, const xgemm_bfloat16* a,
+                 int lda, const xgemm_bfloat16* b, int ldb, xgemm_bfloat16 beta, xgemm_bfloat16* c, int ldc) {
+  cblas_gemm<XGEMM_BF16>({"cblas_bgemm", "cblas_bgemm", "BGEMM ", false}, layout, transa, transb, m, n, k, alpha, a,
+                         lda, b, ldb, beta, c, ldc);
 }
 
 }  // extern "C"

@@ -104,7 +104,7 @@ TEST(Arguments, EachBadOneIsNamedAndNothingIsWritten) {
   EXPECT_FALSE(operands.c.same_bits(before));
 }
 
-// The same through xsgemm and xhgemm, as far as they have the arguments.
+// The same through xsgemm, xhgemm and xbgemm, as far as they have the arguments.
 template <class T>
 void simple_calls() {
   Matrix<T> a(4, 6, 7), b(6, 5, 7), c(4, 5, 7);
@@ -132,6 +132,9 @@ TEST(Arguments, SimpleCallsF32) {
 }
 TEST(Arguments, SimpleCallsF16) {
   simple_calls<Half>();
+}
+TEST(Arguments, SimpleCallsBf16) {
+  simple_calls<Bfloat16>();
 }
 
 // ---- The struct's size --------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Calling both element types through the C ABI in templates, and memory that faults when it should not be touched.
+// Calling all element types through the C ABI in templates, and memory that faults when it should not be touched.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -25,8 +25,12 @@ template <>
 struct TypeOf<Half> {
   static constexpr xgemm_type value = XGEMM_F16;
 };
+template <>
+struct TypeOf<Bfloat16> {
+  static constexpr xgemm_type value = XGEMM_BF16;
+};
 
-// xsgemm or xhgemm.
+// xsgemm, xhgemm or xbgemm.
 inline int simple_gemm(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
                        const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
                        std::int64_t ldc) {
@@ -36,6 +40,12 @@ inline int simple_gemm(char transa, char transb, std::int64_t m, std::int64_t n,
                        const Half* a, std::int64_t lda, const Half* b, std::int64_t ldb, float beta, Half* c,
                        std::int64_t ldc) {
   return xhgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+inline int simple_gemm(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
+                       const Bfloat16* a, std::int64_t lda, const Bfloat16* b, std::int64_t ldb, float beta,
+                       Bfloat16* c, std::int64_t ldc) {
+  return xbgemm(transa, transb, m, n, k, alpha, reinterpret_cast<const xgemm_bfloat16*>(a), lda,
+                reinterpret_cast<const xgemm_bfloat16*>(b), ldb, beta, reinterpret_cast<xgemm_bfloat16*>(c), ldc);
 }
 
 template <class T>

@@ -36,6 +36,9 @@ TEST(Gemm, AllFlagsF32) {
 TEST(Gemm, AllFlagsF16) {
   all_flags<Half>();
 }
+TEST(Gemm, AllFlagsBf16) {
+  all_flags<Bfloat16>();
+}
 
 template <class T>
 void edge_sizes() {
@@ -59,6 +62,9 @@ TEST(Gemm, EdgeSizesF32) {
 TEST(Gemm, EdgeSizesF16) {
   edge_sizes<Half>();
 }
+TEST(Gemm, EdgeSizesBf16) {
+  edge_sizes<Bfloat16>();
+}
 
 template <class T>
 void scalars() {
@@ -78,6 +84,9 @@ TEST(Gemm, ScalarsF32) {
 TEST(Gemm, ScalarsF16) {
   scalars<Half>();
 }
+TEST(Gemm, ScalarsBf16) {
+  scalars<Bfloat16>();
+}
 
 // Larger than any block of an engine, so that sums are carried from block to block.
 TEST(Gemm, SeveralBlocksF32) {
@@ -88,6 +97,12 @@ TEST(Gemm, SeveralBlocksF16) {
   Case<Half> tall('N', 'T', 1100, 33, 600, 1.0f, 0.5f);
   expect_right(tall);
   Case<Half> wide('T', 'N', 40, 1060, 520, 0.5f, 0.0f);
+  expect_right(wide);
+}
+TEST(Gemm, SeveralBlocksBf16) {
+  Case<Bfloat16> tall('N', 'T', 1100, 33, 600, 1.0f, 0.5f);
+  expect_right(tall);
+  Case<Bfloat16> wide('T', 'N', 40, 1060, 520, 0.5f, 0.0f);
   expect_right(wide);
 }
 
@@ -113,6 +128,35 @@ TEST(Gemm, HalfSumsAreKeptInSinglePrecision) {
   c2.fill(from_double<Half>(2048.0));
   ASSERT_EQ(xhgemm('N', 'N', 1, 1, 1, 1.0f, one.data(), 1, a.data(), 1, 1.0f, c2.data(), 1), 0);
   EXPECT_EQ(to_double(c2(0, 0)), 2050.0);
+}
+TEST(Gemm, Bfloat16SumsAreKeptInSinglePrecision) {
+  const std::int64_t k = 4096;
+  Matrix<Bfloat16> a(1, k), b(k, 1), c(1, 1);
+  a.fill(from_double<Bfloat16>(1.0));
+  b.fill(from_double<Bfloat16>(1.0));
+  // 4096 ones: a bf16 sum would stop at 256.
+  const Product<Bfloat16> ones = {'N', 'N', 1, 1, k, 1.0f, 0.0f, a.data(), 1, b.data(), k, nullptr, 1};
+  const auto multiply = [](const Product<Bfloat16>& p, Matrix<Bfloat16>& result) {
+    return simple_gemm(p.transa, p.transb, p.m, p.n, p.k, p.alpha, p.a, p.lda, p.b, p.ldb, p.beta, result.data(),
+                       p.ldc);
+  };
+  ASSERT_EQ(multiply(ones, c), 0);
+  EXPECT_EQ(to_double(c(0, 0)), 4096.0);
+  // fp16 could not hold 2^40: bf16 has the range of fp32.
+  b.fill(from_double<Bfloat16>(0x1p28));
+  ASSERT_EQ(multiply(ones, c), 0);
+  EXPECT_EQ(to_double(c(0, 0)), 0x1p40);
+  // beta * C is added before the rounding: 256 + 1 * 1 is a tie in bf16, 256 + 1.5 is not.
+  Matrix<Bfloat16> one(1, 1), c2(1, 1);
+  one.fill(from_double<Bfloat16>(1.5));
+  c2.fill(from_double<Bfloat16>(256.0));
+  const Product<Bfloat16> last = {'N', 'N', 1, 1, 1, 1.0f, 1.0f, one.data(), 1, a.data(), 1, nullptr, 1};
+  ASSERT_EQ(multiply(last, c2), 0);
+  EXPECT_EQ(to_double(c2(0, 0)), 258.0);
+  c2.fill(from_double<Bfloat16>(256.0));
+  one.fill(from_double<Bfloat16>(1.0));
+  ASSERT_EQ(multiply(last, c2), 0);
+  EXPECT_EQ(to_double(c2(0, 0)), 256.0);
 }
 
 // ---- Row major ----------------------------------------------------------------------------------------------------
@@ -161,6 +205,9 @@ TEST(Gemm, RowMajorF32) {
 }
 TEST(Gemm, RowMajorF16) {
   row_major<Half>();
+}
+TEST(Gemm, RowMajorBf16) {
+  row_major<Bfloat16>();
 }
 
 // ---- Batches ------------------------------------------------------------------------------------------------------
@@ -212,6 +259,9 @@ TEST(Gemm, BatchesF32) {
 }
 TEST(Gemm, BatchesF16) {
   batches<Half>();
+}
+TEST(Gemm, BatchesBf16) {
+  batches<Bfloat16>();
 }
 
 TEST(Gemm, RowMajorBatch) {
@@ -290,6 +340,9 @@ TEST(Fuzz, ProductsF32) {
 }
 TEST(Fuzz, ProductsF16) {
   fuzz<Half>(102, 4000);
+}
+TEST(Fuzz, ProductsBf16) {
+  fuzz<Bfloat16>(103, 4000);
 }
 
 }  // namespace

@@ -67,6 +67,8 @@ TEST(Explain, SpeaksOfTheCallAsTheLibrarySeesIt) {
   EXPECT_EQ(at["batch"], "2");
   EXPECT_EQ(at["stride_c"], "300");
   EXPECT_EQ(at["alpha"], "2");
+  Case<Bfloat16> y('N', 'N', 5, 6, 7, 2.0f, 0.0f);
+  EXPECT_EQ(key_values(explain(args_of(y.product, y.c.data())))["type"], "b");
 }
 
 TEST(Explain, FitsAnyBuffer) {

@@ -17,11 +17,11 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 template <class T>
 class Semantics : public testing::Test {};
-using Types = testing::Types<float, Half>;
+using Types = testing::Types<float, Half, Bfloat16>;
 struct TypeNames {
   template <class T>
   static std::string GetName(int) {
-    return sizeof(T) == 4 ? "f32" : "f16";
+    return ElementTraits<T>::kName;
   }
 };
 TYPED_TEST_SUITE(Semantics, Types, TypeNames);

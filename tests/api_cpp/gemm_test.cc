@@ -18,6 +18,7 @@
 
 namespace {
 
+using xgemm::bfloat16;
 using xgemm::col_major;
 using xgemm::half;
 using xgemm::MatrixView;
@@ -91,6 +92,10 @@ double rounding_of<float>(double) {
 template <>
 double rounding_of<half>(double value) {
   return std::max(std::fabs(value) * 0x1p-11, 0x1p-25) * 1.001;
+}
+template <>
+double rounding_of<bfloat16>(double value) {
+  return std::max(std::fabs(value) * 0x1p-8, 0x1p-134) * 1.001;
 }
 
 // "" or the first element of `after` that is not alpha A B + beta C.
@@ -200,7 +205,7 @@ void check_random_product(Random& random, std::int64_t most, Path path) {
 
 template <class T>
 class GemmTest : public testing::Test {};
-using ElementTypes = testing::Types<float, half>;
+using ElementTypes = testing::Types<float, half, bfloat16>;
 TYPED_TEST_SUITE(GemmTest, ElementTypes);
 
 TYPED_TEST(GemmTest, RandomViews) {
@@ -353,6 +358,15 @@ TEST(Gemm, TakesForeignTypes) {
   EXPECT_EQ(static_cast<float>(half::from_bits(c[0].bits)), 5);
   EXPECT_EQ(static_cast<float>(half::from_bits(c[1].bits)), 4);
 }
+
+#if defined(__STDCPP_BFLOAT16_T__)
+TEST(Gemm, TakesStdBfloat16) {
+  std::vector<std::bfloat16_t> a(4), c(4);
+  for (int i = 0; i < 4; ++i) a[static_cast<std::size_t>(i)] = static_cast<std::bfloat16_t>(static_cast<float>(i));
+  xgemm::gemm(1, row_major(a.data(), 2, 2), row_major(a.data(), 2, 2), 0, row_major(c.data(), 2, 2));
+  EXPECT_EQ(static_cast<float>(c[3]), 11);
+}
+#endif
 
 #if defined(__FLT16_MANT_DIG__)
 TEST(Gemm, TakesFloat16) {

@@ -13,6 +13,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "support/oracle.h"
@@ -52,6 +53,7 @@ __attribute__((visibility("default"))) void cblas_xerbla(int number, const char*
 namespace {
 
 using namespace xgemm;
+using test::Bfloat16;
 using test::Half;
 
 // ---- Every symbol behind one interface, with the sizes of the widest
@@ -77,35 +79,49 @@ struct Symbol {
   const char* symbol;
   const char* name;  // what the handler is told
   Style style;
-  bool half;
+  xgemm_type type;
   void (*run)(const Call&);
 };
+
+// An element in the type that the symbol's declaration has: bf16 numbers are passed as their bits.
+template <class T>
+T passed(T value) {
+  return value;
+}
+std::uint16_t passed(Bfloat16 value) {
+  return value.bits;
+}
 
 template <class Int, class T, auto function>
 void run_fortran(const Call& call) {
   const char transa = static_cast<char>(call.transa), transb = static_cast<char>(call.transb);
   const Int m = static_cast<Int>(call.m), n = static_cast<Int>(call.n), k = static_cast<Int>(call.k);
   const Int lda = static_cast<Int>(call.lda), ldb = static_cast<Int>(call.ldb), ldc = static_cast<Int>(call.ldc);
-  const T alpha = test::from_double<T>(call.alpha), beta = test::from_double<T>(call.beta);
-  function(&transa, &transb, &m, &n, &k, &alpha, static_cast<const T*>(call.a), &lda, static_cast<const T*>(call.b),
-           &ldb, &beta, static_cast<T*>(call.c), &ldc);
+  const auto alpha = passed(test::from_double<T>(call.alpha)), beta = passed(test::from_double<T>(call.beta));
+  using P = std::remove_const_t<decltype(alpha)>;
+  function(&transa, &transb, &m, &n, &k, &alpha, static_cast<const P*>(call.a), &lda, static_cast<const P*>(call.b),
+           &ldb, &beta, static_cast<P*>(call.c), &ldc);
 }
 
 template <class Int, class T, auto function>
 void run_cblas(const Call& call) {
+  const auto alpha = passed(test::from_double<T>(call.alpha)), beta = passed(test::from_double<T>(call.beta));
+  using P = std::remove_const_t<decltype(alpha)>;
   function(call.layout, call.transa, call.transb, static_cast<Int>(call.m), static_cast<Int>(call.n),
-           static_cast<Int>(call.k), test::from_double<T>(call.alpha), static_cast<const T*>(call.a),
-           static_cast<Int>(call.lda), static_cast<const T*>(call.b), static_cast<Int>(call.ldb),
-           test::from_double<T>(call.beta), static_cast<T*>(call.c), static_cast<Int>(call.ldc));
+           static_cast<Int>(call.k), alpha, static_cast<const P*>(call.a), static_cast<Int>(call.lda),
+           static_cast<const P*>(call.b), static_cast<Int>(call.ldb), beta, static_cast<P*>(call.c),
+           static_cast<Int>(call.ldc));
 }
 
 const Symbol kSymbols[] = {
-    {"sgemm_", "SGEMM ", Style::fortran, false, run_fortran<int, float, sgemm_>},
-    {"sgemm_64_", "SGEMM ", Style::fortran, false, run_fortran<std::int64_t, float, sgemm_64_>},
-    {"hgemm_", "HGEMM ", Style::fortran, true, run_fortran<int, Half, hgemm_>},
-    {"cblas_sgemm", "cblas_sgemm", Style::cblas, false, run_cblas<int, float, cblas_sgemm>},
-    {"cblas_sgemm_64", "cblas_sgemm", Style::cblas, false, run_cblas<std::int64_t, float, cblas_sgemm_64>},
-    {"cblas_hgemm", "cblas_hgemm", Style::cblas, true, run_cblas<int, Half, cblas_hgemm>},
+    {"sgemm_", "SGEMM ", Style::fortran, XGEMM_F32, run_fortran<int, float, sgemm_>},
+    {"sgemm_64_", "SGEMM ", Style::fortran, XGEMM_F32, run_fortran<std::int64_t, float, sgemm_64_>},
+    {"hgemm_", "HGEMM ", Style::fortran, XGEMM_F16, run_fortran<int, Half, hgemm_>},
+    {"bgemm_", "BGEMM ", Style::fortran, XGEMM_BF16, run_fortran<int, Bfloat16, bgemm_>},
+    {"cblas_sgemm", "cblas_sgemm", Style::cblas, XGEMM_F32, run_cblas<int, float, cblas_sgemm>},
+    {"cblas_sgemm_64", "cblas_sgemm", Style::cblas, XGEMM_F32, run_cblas<std::int64_t, float, cblas_sgemm_64>},
+    {"cblas_hgemm", "cblas_hgemm", Style::cblas, XGEMM_F16, run_cblas<int, Half, cblas_hgemm>},
+    {"cblas_bgemm", "cblas_bgemm", Style::cblas, XGEMM_BF16, run_cblas<int, Bfloat16, cblas_bgemm>},
 };
 
 class BlasSymbol : public testing::TestWithParam<Symbol> {
@@ -154,6 +170,18 @@ void check_product(const Symbol& symbol, bool row_major, char transa, char trans
   ASSERT_TRUE(verdict.ok) << symbol.symbol << (row_major ? " row-major: " : ": ") << verdict.message;
 }
 
+template <class... Arguments>
+void check_product_of_its_type(const Symbol& symbol, Arguments... arguments) {
+  switch (symbol.type) {
+    case XGEMM_F32:
+      return check_product<float>(symbol, arguments...);
+    case XGEMM_F16:
+      return check_product<Half>(symbol, arguments...);
+    case XGEMM_BF16:
+      return check_product<Bfloat16>(symbol, arguments...);
+  }
+}
+
 TEST_P(BlasSymbol, ProductsWithAllFlagsLayoutsAndScalars) {
   const Symbol& symbol = GetParam();
   for (const bool row_major : {false, true}) {
@@ -163,13 +191,10 @@ TEST_P(BlasSymbol, ProductsWithAllFlagsLayoutsAndScalars) {
         for (const int m : {0, 1, 7, 31})
           for (const int n : {0, 1, 8, 33})
             for (const int k : {0, 1, 16, 65})
-              // Scalars that fp16 holds exactly.
+              // Scalars that fp16 and bf16 hold exactly.
               for (const float alpha : {0.0f, 1.0f, -0.75f})
                 for (const float beta : {0.0f, 1.0f, 1.25f}) {
-                  if (symbol.half)
-                    check_product<Half>(symbol, row_major, transa, transb, m, n, k, alpha, beta, (m + n + k) % 4);
-                  else
-                    check_product<float>(symbol, row_major, transa, transb, m, n, k, alpha, beta, (m + n + k) % 4);
+                  check_product_of_its_type(symbol, row_major, transa, transb, m, n, k, alpha, beta, (m + n + k) % 4);
                   if (HasFatalFailure()) return;
                 }
   }
@@ -179,10 +204,7 @@ TEST_P(BlasSymbol, LargerProducts) {
   const Symbol& symbol = GetParam();
   const bool row_major = symbol.style == Style::cblas;
   for (const auto& [m, n, k] : {std::array{200, 130, 700}, {1, 1100, 40}, {1100, 1, 40}, {3, 5, 5000}}) {
-    if (symbol.half)
-      check_product<Half>(symbol, row_major, 'N', 'T', m, n, k, 1.0f, 0.5f, 3);
-    else
-      check_product<float>(symbol, row_major, 'N', 'T', m, n, k, 1.0f, 0.5f, 3);
+    check_product_of_its_type(symbol, row_major, 'N', 'T', m, n, k, 1.0f, 0.5f, 3);
   }
 }
 

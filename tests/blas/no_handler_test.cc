@@ -55,6 +55,10 @@ TEST(NoHandler, IllegalArgumentsAreOneLineEach) {
        "cblas_sgemm_64:", "argument 11 ", "ldb = 1"},
       {[&] { cblas_hgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, 2, 1, 1, h, &h, 2, &h, 1, 0, hc, 1); },
        "cblas_hgemm:", "argument 14 ", "ldc = 1"},
+      {[&] { bgemm_("N", "T", &one, &two, &one, &h, &h, &one, &h, &one, &h, hc, &one); }, "bgemm_:", "argument 10 ",
+       "ldb = 1"},
+      {[&] { cblas_bgemm(CblasColMajor, CblasNoTrans, 9, 1, 1, 1, h, &h, 1, &h, 1, 0, hc, 1); },
+       "cblas_bgemm:", "argument 3 ", "transb"},
   };
   for (const Case& each : cases) {
     testing::internal::CaptureStderr();

@@ -44,7 +44,8 @@ class Exports(unittest.TestCase):
             self.assertRegex(node, r"^XGEMM_\d+$", f"{name} has no version")
 
     def test_blas_names(self):
-        names = {"sgemm_", "cblas_sgemm", "hgemm_", "cblas_hgemm", "sgemm_64_", "cblas_sgemm_64", "xsgemm", "xhgemm"}
+        names = {"sgemm_", "cblas_sgemm", "hgemm_", "cblas_hgemm", "bgemm_", "cblas_bgemm", "sgemm_64_",
+                 "cblas_sgemm_64", "xsgemm", "xhgemm", "xbgemm"}
         self.assertLessEqual(names, declared())
 
     def test_undefined(self):
