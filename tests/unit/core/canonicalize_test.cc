@@ -41,7 +41,7 @@ void expect_same(const Problem& x, const Problem& y) {
 
 xgemm_args random_args(Random& random) {
   xgemm_args args = legal_args(random.integer(0, 100), random.integer(0, 100), random.integer(0, 100));
-  args.type = pick(random, {XGEMM_F32, XGEMM_F16});
+  args.type = pick(random, {XGEMM_F32, XGEMM_F16, XGEMM_BF16});
   args.layout = pick(random, {XGEMM_COL_MAJOR, XGEMM_ROW_MAJOR});
   args.transa = pick(random, {'N', 'n', 'T', 't', 'C', 'c'});
   args.transb = pick(random, {'N', 'n', 'T', 't', 'C', 'c'});
@@ -72,7 +72,7 @@ xgemm_args swapped(const xgemm_args& x) {
 // The arguments that say again what a problem says.
 xgemm_args args_of(const Problem& p) {
   xgemm_args args = XGEMM_ARGS_INIT;
-  args.type = p.type == DType::f32 ? XGEMM_F32 : XGEMM_F16;
+  args.type = p.type == DType::f32 ? XGEMM_F32 : p.type == DType::f16 ? XGEMM_F16 : XGEMM_BF16;
   args.transa = static_cast<char>(p.a.op), args.transb = static_cast<char>(p.b.op);
   args.m = p.m, args.n = p.n, args.k = p.k;
   args.alpha = &p.alpha.value, args.beta = &p.beta.value;
@@ -81,6 +81,18 @@ xgemm_args args_of(const Problem& p) {
   args.c = p.c.data, args.ldc = p.c.ld, args.stride_c = p.c.batch_stride;
   args.batch_count = p.batch_count;
   return args;
+}
+
+TEST(Canonicalize, EveryTypeHasItsNumber) {
+  EXPECT_EQ(dtype_of(XGEMM_F32), DType::f32);
+  EXPECT_EQ(dtype_of(XGEMM_F16), DType::f16);
+  EXPECT_EQ(dtype_of(XGEMM_BF16), DType::bf16);
+  for (const std::int32_t other : {-1, 3, 255, 256, INT32_MAX, INT32_MIN}) EXPECT_EQ(dtype_of(other), std::nullopt);
+  for (const xgemm_type type : {XGEMM_F32, XGEMM_F16, XGEMM_BF16}) {
+    xgemm_args args = legal_args(5, 7, 9);
+    args.type = type;
+    EXPECT_EQ(canonicalize(args, false).type, dtype_of(type));
+  }
 }
 
 TEST(Canonicalize, ColumnMajorIsTakenAsItIs) {

@@ -36,7 +36,9 @@ struct BadArgument {
 // In the order of the checks.
 std::vector<BadArgument> bad_arguments() {
   return {
-      {XGEMM_ARG_TYPE, [](xgemm_args& x) { x.type = 2; }, {"type = 2", "XGEMM_F32 = 0", "XGEMM_F16 = 1"}},
+      {XGEMM_ARG_TYPE,
+       [](xgemm_args& x) { x.type = 3; },
+       {"type = 3", "XGEMM_F32 = 0", "XGEMM_F16 = 1", "XGEMM_BF16 = 2"}},
       {XGEMM_ARG_LAYOUT, [](xgemm_args& x) { x.layout = -1; }, {"layout = -1", "XGEMM_COL_MAJOR = 0"}},
       {XGEMM_ARG_TRANSA, [](xgemm_args& x) { x.transa = 'X'; }, {"transa = 'X'", "N, T, C"}},
       {XGEMM_ARG_TRANSB, [](xgemm_args& x) { x.transb = '\0'; }, {"transb = '\\x00'", "N, T, C"}},
@@ -173,7 +175,7 @@ TEST(Check, RowMajorLeadingDimensionsSpanRows) {
 
 // One matrix of `lines` lines at the limit, the others tiny: the limit itself is legal, one element more is not.
 TEST(Check, LeadingDimensionTimesLinesStaysBelow63Bits) {
-  for (const xgemm_type type : {XGEMM_F32, XGEMM_F16}) {
+  for (const xgemm_type type : {XGEMM_F32, XGEMM_F16, XGEMM_BF16}) {
     const std::int64_t limit = kMax / (type == XGEMM_F32 ? 4 : 2);
     for (const std::int64_t lines : {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{1} << 31}) {
       for (const bool over : {false, true}) {

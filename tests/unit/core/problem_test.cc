@@ -32,7 +32,7 @@ Problem random_problem(Random& random) {
     } while (value != value);  // the payload of a NaN is not printed
     return Scalar{value, nullptr};
   };
-  p.type = pick(random, {DType::f32, DType::f16});
+  p.type = pick(random, {DType::f32, DType::f16, DType::bf16});
   p.m = extent(), p.n = extent(), p.k = extent();
   p.batch_count = extent();
   p.alpha = scalar(), p.beta = scalar();
@@ -53,7 +53,7 @@ TEST(Problem, PrintsInAFormThatReadsBackExactly) {
       EXPECT_TRUE(at.count(key)) << key << " is missing: " << text;
       return std::strtoll(at[key].c_str(), nullptr, 10);
     };
-    ASSERT_EQ(at["type"], p.type == DType::f32 ? "s" : "h");
+    ASSERT_EQ(at["type"], std::string(1, letter_of(p.type)));
     ASSERT_EQ(at["layout"], "col");
     ASSERT_EQ(at["transa"], std::string(1, static_cast<char>(p.a.op)));
     ASSERT_EQ(at["transb"], std::string(1, static_cast<char>(p.b.op)));

@@ -74,7 +74,7 @@ TEST(Instances, FamiliesAreListedOnceEach) {
 // What serves whatever no other instance does: in each type, on every GPU that the library knows, naive takes any
 // strides one element at a time.
 TEST(Instances, NaiveServesEverything) {
-  for (const DType type : {DType::f32, DType::f16}) {
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     bool found = false;
     for_each_instance([&](const KernelInfo& kernel) {
       const TileConfig& c = kernel.config;
@@ -236,7 +236,7 @@ TEST(TuningRows, TablesByArchitecture) {
 }
 
 TEST(TuningRows, HostTripsHaveARowForEveryGpu) {
-  for (const DType type : {DType::f32, DType::f16})
+  for (const DType type : {DType::f32, DType::f16, DType::bf16})
     for (const int cc : {50, 75, 80, 86, 90, 100, 120}) {
       const tuning::HostTripRow& row = tuning::host_trip_row(type, cc);
       EXPECT_EQ(row.type, type);

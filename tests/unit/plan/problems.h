@@ -52,7 +52,7 @@ inline Problem make_problem(DType type, char transa, char transb, std::int64_t m
 // Whether the API would let it through: its matrices reach below 2^63 bytes.
 inline bool passes_checks(const Problem& p) {
   xgemm_args args = XGEMM_ARGS_INIT;
-  args.type = p.type == DType::f32 ? XGEMM_F32 : XGEMM_F16;
+  args.type = p.type == DType::f32 ? XGEMM_F32 : p.type == DType::f16 ? XGEMM_F16 : XGEMM_BF16;
   args.transa = static_cast<char>(p.a.op), args.transb = static_cast<char>(p.b.op);
   args.m = p.m, args.n = p.n, args.k = p.k;
   args.a = p.a.data, args.lda = p.a.ld, args.stride_a = p.a.batch_stride;

@@ -126,7 +126,7 @@ TEST(Route, TheTripIsRepaidFromSomeSizeOn) {
   const auto host = runtime::PointerLocation{Location::host, -1};
   const Placement placement = {host, host, host, {}, {}};
   for (const DeviceInfo& device : fake_devices())
-    for (const DType type : {DType::f32, DType::f16}) {
+    for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
       bool staged = false;
       for (std::int64_t size = 16; size <= 65536; size *= 2) {
         const Route route = plan::choose_route(make_problem(type, 'N', 'N', size, size, size), placement, &device);

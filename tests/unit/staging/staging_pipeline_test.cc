@@ -18,6 +18,7 @@
 namespace xgemm {
 namespace {
 
+using test::Bfloat16;
 using test::Half;
 using test::Matrix;
 
@@ -45,7 +46,14 @@ void multiply(const Problem& p) {
 }
 
 void multiply(const Problem& p) {
-  p.type == DType::f32 ? multiply<float>(p) : multiply<Half>(p);
+  switch (p.type) {
+    case DType::f32:
+      return multiply<float>(p);
+    case DType::f16:
+      return multiply<Half>(p);
+    case DType::bf16:
+      return multiply<Bfloat16>(p);
+  }
 }
 
 int launches = 0;
@@ -210,11 +218,18 @@ void check_typed(const CallSetup& s, int seeds = 3) {
 }
 
 void check(const CallSetup& s, int seeds = 3) {
-  s.type == DType::f32 ? check_typed<float>(s, seeds) : check_typed<Half>(s, seeds);
+  switch (s.type) {
+    case DType::f32:
+      return check_typed<float>(s, seeds);
+    case DType::f16:
+      return check_typed<Half>(s, seeds);
+    case DType::bf16:
+      return check_typed<Bfloat16>(s, seeds);
+  }
 }
 
 TEST(StagingPipeline, EveryFlagPlaceAndType) {
-  for (DType type : {DType::f32, DType::f16})
+  for (DType type : {DType::f32, DType::f16, DType::bf16})
     for (Op op_a : {Op::none, Op::transpose})
       for (Op op_b : {Op::none, Op::transpose})
         for (float beta : {0.0f, 2.0f})
@@ -289,11 +304,11 @@ TEST(StagingPipeline, ThinMatricesAndNoInputs) {
   for (std::int64_t pad : {0, 1})
     for (auto [m, n, k] :
          {std::array<std::int64_t, 3>{1, 1, 1}, {1, 5000, 3}, {5000, 1, 3}, {1, 1, 200000}, {2, 3, 50000}})
-      for (DType type : {DType::f32, DType::f16})
+      for (DType type : {DType::f32, DType::f16, DType::bf16})
         check({.type = type,
                .m = m,
                .n = n,
-               .k = std::min<std::int64_t>(k, type == DType::f16 ? 200 : k),
+               .k = std::min<std::int64_t>(k, type == DType::f32 ? k : 200),
                .beta = 1,
                .pad = pad},
               1);
