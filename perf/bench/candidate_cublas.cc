@@ -1,6 +1,6 @@
 // cuBLAS as a candidate, opened at run time. Its prototypes are written down here from its public documentation, so
-// that building needs none of its headers. fp32 runs cublasSgemm in the default math mode, fp16 cublasGemmEx with fp32
-// sums. SPDX-License-Identifier: BSD-3-Clause
+// that building needs none of its headers. fp32 runs cublasSgemm in the default math mode, fp16 and bf16 cublasGemmEx
+// with fp32 sums. SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace xgemm::perf {
 namespace {
 
 using Handle = struct cublasContext*;
-constexpr int kNone = 0, kTranspose = 1;  // cublasOperation_t
-constexpr int kReal16 = 2;                // cudaDataType: CUDA_R_16F
-constexpr int kComputeFloat = 68;         // cublasComputeType_t: CUBLAS_COMPUTE_32F
-constexpr int kDefaultAlgorithm = -1;     // cublasGemmAlgo_t: CUBLAS_GEMM_DEFAULT
-constexpr int kDefaultMath = 0;           // cublasMath_t: no TF32
+constexpr int kNone = 0, kTranspose = 1;   // cublasOperation_t
+constexpr int kReal16 = 2, kBrain16 = 14;  // cudaDataType: CUDA_R_16F, CUDA_R_16BF
+constexpr int kComputeFloat = 68;          // cublasComputeType_t: CUBLAS_COMPUTE_32F
+constexpr int kDefaultAlgorithm = -1;      // cublasGemmAlgo_t: CUBLAS_GEMM_DEFAULT
+constexpr int kDefaultMath = 0;            // cublasMath_t: no TF32
 
 struct Cublas {
   int (*create)(Handle*) = nullptr;
@@ -97,7 +97,7 @@ class CublasCandidate final : public Candidate {
 
   std::string run(const Case& one, const OperandSet& operands) override {
     const OperandSet on_device = stage(one, operands);
-    const int status = one.type == 'h' ? run_half(one, on_device) : run_float(one, on_device);
+    const int status = one.type == 's' ? run_float(one, on_device) : run_16bit(one, on_device);
     if (status != 0) return status_text(cublas_, status);
     if (one.location[2] == 'h') device_.copy(operands.c, on_device.c, bytes(one, one.c_span()));
     // Like libxgemm, hand back finished results as soon as one operand is host memory.
@@ -158,17 +158,17 @@ class CublasCandidate final : public Candidate {
                                  call.stride_b, &one.beta, c, as_int(call.ldc), call.stride_c, as_int(one.batch));
   }
 
-  int run_half(const Case& one, const OperandSet& operands) const {
+  int run_16bit(const Case& one, const OperandSet& operands) const {
+    const int type = one.type == 'h' ? kReal16 : kBrain16;
     const ColumnMajorCall call = column_major(one, operands);
     if (one.batch == 1)
       return cublas_.gemm_ex(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
-                             as_int(call.k), &one.alpha, call.a, kReal16, as_int(call.lda), call.b, kReal16,
-                             as_int(call.ldb), &one.beta, call.c, kReal16, as_int(call.ldc), kComputeFloat,
-                             kDefaultAlgorithm);
-    return cublas_.gemm_batched_ex(
-        handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n), as_int(call.k), &one.alpha,
-        call.a, kReal16, as_int(call.lda), call.stride_a, call.b, kReal16, as_int(call.ldb), call.stride_b, &one.beta,
-        call.c, kReal16, as_int(call.ldc), call.stride_c, as_int(one.batch), kComputeFloat, kDefaultAlgorithm);
+                             as_int(call.k), &one.alpha, call.a, type, as_int(call.lda), call.b, type, as_int(call.ldb),
+                             &one.beta, call.c, type, as_int(call.ldc), kComputeFloat, kDefaultAlgorithm);
+    return cublas_.gemm_batched_ex(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
+                                   as_int(call.k), &one.alpha, call.a, type, as_int(call.lda), call.stride_a, call.b,
+                                   type, as_int(call.ldb), call.stride_b, &one.beta, call.c, type, as_int(call.ldc),
+                                   call.stride_c, as_int(one.batch), kComputeFloat, kDefaultAlgorithm);
   }
 
   static int flag(char trans) { return trans == 'N' ? kNone : kTranspose; }

@@ -56,7 +56,7 @@ std::string load(const DynamicLibrary& library, Interface& functions) {
 
 xgemm_args arguments(const Case& one, const OperandSet& operands) {
   xgemm_args args = XGEMM_ARGS_INIT;
-  args.type = one.type == 'h' ? XGEMM_F16 : XGEMM_F32;
+  args.type = one.type == 'h' ? XGEMM_F16 : one.type == 'b' ? XGEMM_BF16 : XGEMM_F32;
   args.layout = one.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
   args.transa = one.transa;
   args.transb = one.transb;
@@ -261,7 +261,7 @@ std::vector<std::string> kernel_instances() {
 
 std::string family_of(const std::string& instance) {
   // Families are words; what follows is a type or starts with a digit.
-  static const std::regex kInstancePart("_(f16|f32|[0-9]).*$");
+  static const std::regex kInstancePart("_(b?f[0-9]|[0-9]).*$");
   return std::regex_replace(instance, kInstancePart, "");
 }
 
@@ -280,14 +280,6 @@ std::vector<std::string> kernel_families() {
   std::stable_sort(families.begin(), families.end(),
                    [&](const std::string& x, const std::string& y) { return rung(x) < rung(y); });
   return families;
-}
-
-ColumnMajorCall column_major(const Case& one, const OperandSet& operands) {
-  if (!one.row_major)
-    return {one.transa,   one.transb, one.m,   one.n,        one.k,      operands.a, one.lda,
-            one.stride_a, operands.b, one.ldb, one.stride_b, operands.c, one.ldc,    one.stride_c};
-  return {one.transb,   one.transa, one.n,   one.m,        one.k,      operands.b, one.ldb,
-          one.stride_b, operands.a, one.lda, one.stride_a, operands.c, one.ldc,    one.stride_c};
 }
 
 }  // namespace xgemm::perf

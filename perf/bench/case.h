@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <string>
 
+#include "bench/element.h"
+
 namespace xgemm::perf {
 
 struct Case {
   std::string set;    // the list it comes from ("squares"); geometric means are taken per set
   std::string label;  // what it is in its application ("gate_up"); may be empty
-  char type = 's';    // s: fp32, h: fp16 data with fp32 sums
+  char type = 's';    // s: fp32; h: fp16, b: bf16, both with fp32 sums
   bool row_major = false;
   char transa = 'N';  // N or T
   char transb = 'N';
@@ -30,7 +32,7 @@ struct Case {
   double flops() const;
   /// Bytes that the product has to move at least: A and B once, C once, or twice when it is read.
   double bytes() const;
-  std::int64_t element_size() const { return type == 'h' ? 2 : 4; }
+  std::int64_t element_size() const { return element_of(type).size; }
 
   /// Rows and columns of A, B and C as they lie in memory, the contiguous axis first.
   struct Extent {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <numbers>
 
-#include "bench/half.h"
+#include "bench/element.h"
 #include "bench/input_error.h"
 
 namespace xgemm::perf {
@@ -68,20 +68,17 @@ std::vector<float> make_values(DataKind kind, std::uint64_t seed, std::size_t co
   return values;
 }
 
-std::vector<float> rounded_to_half(std::vector<float> values) {
-  for (float& value : values) value = half_to_float(float_to_half(value));
-  return values;
-}
-
-std::vector<std::uint8_t> stored_bytes(const std::vector<float>& values, bool as_half) {
-  std::vector<std::uint8_t> bytes(values.size() * (as_half ? 2 : 4));
-  if (!as_half) {
+/// Rounds values to the type, and returns them as they are stored.
+std::vector<std::uint8_t> round_and_store(const Element& element, std::vector<float>& values) {
+  std::vector<std::uint8_t> bytes(values.size() * static_cast<std::size_t>(element.size));
+  if (element.narrow == nullptr) {
     std::memcpy(bytes.data(), values.data(), bytes.size());
     return bytes;
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t half = float_to_half(values[i]);
-    std::memcpy(bytes.data() + 2 * i, &half, 2);
+    const std::uint16_t bits = element.narrow(values[i]);
+    values[i] = element.widen(bits);
+    std::memcpy(bytes.data() + 2 * i, &bits, 2);
   }
   return bytes;
 }
@@ -129,17 +126,18 @@ struct Operands::Layout {
 };
 
 Operands::Operands(Device& device, DataKind kind, std::uint64_t seed, std::size_t block_elements) : device_(device) {
-  values_[0] = make_values(kind, seed, block_elements);
-  output_values_[0] = make_values(kind, seed + 1, block_elements);
-  bytes_[0] = stored_bytes(values_[0], false);
-  output_bytes_[0] = stored_bytes(output_values_[0], false);
+  const Element& fp32 = element_of('s');
+  Values& values = values_[fp32.letter];
+  values.inputs.rounded = make_values(kind, seed, block_elements);
+  values.outputs.rounded = make_values(kind, seed + 1, block_elements);
+  for (Block* block : {&values.inputs, &values.outputs}) block->stored = round_and_store(fp32, block->rounded);
 }
 
-void Operands::make_half_values() {
-  values_[1] = rounded_to_half(values_[0]);
-  output_values_[1] = rounded_to_half(output_values_[0]);
-  bytes_[1] = stored_bytes(values_[1], true);
-  output_bytes_[1] = stored_bytes(output_values_[1], true);
+void Operands::make_values_of(const Element& element) {
+  if (values_.contains(element.letter)) return;
+  Values values = values_.at('s');
+  for (Block* block : {&values.inputs, &values.outputs}) block->stored = round_and_store(element, block->rounded);
+  values_.emplace(element.letter, std::move(values));
 }
 
 Operands::~Operands() {
@@ -213,7 +211,7 @@ void Operands::tile(Arena& arena, const std::vector<std::uint8_t>& block, std::s
 std::string Operands::prepare(const Case& one) {
   case_ = one;
   sets_.clear();
-  if (one.type == 'h' && values_[1].empty()) make_half_values();
+  make_values_of(element_of(one.type));
   const Layout layout = layout_of(one);
   const std::int64_t wanted = wanted_sets(layout);
   const std::int64_t sets = std::min(wanted, affordable_sets(layout));
@@ -226,7 +224,7 @@ std::string Operands::prepare(const Case& one) {
     Arena& arena = inputs_[kind];
     const auto bytes = static_cast<std::size_t>(pitch * sets);
     if (!reserve(arena, kind, bytes)) return fmt::format("no {:.1f} GB of memory in one piece", bytes * 1e-9);
-    if (arena.type != one.type || arena.filled < bytes) tile(arena, bytes_[type_index()], bytes);
+    if (arena.type != one.type || arena.filled < bytes) tile(arena, values().inputs.stored, bytes);
     arena.type = one.type;
   }
   for (const auto& [kind, pitch] : layout.output_pitch) {
@@ -249,18 +247,18 @@ std::string Operands::prepare(const Case& one) {
 }
 
 void Operands::reset_outputs() {
-  tile(outputs_[case_.location[2]], output_bytes_[type_index()], output_bytes_used_);
+  tile(outputs_[case_.location[2]], values().outputs.stored, output_bytes_used_);
 }
 
 void Operands::prepare_check() {
   Arena& arena = outputs_[case_.location[2]];
   const std::size_t end = c_first_ * static_cast<std::size_t>(case_.element_size()) +
                           static_cast<std::size_t>(case_.c_span() * case_.element_size());
-  // All bits set are a NaN in fp32 and in fp16.
+  // All bits set are a NaN in every type.
   if (case_.beta == 0)
     device_.fill(arena.memory, 0xff, end);
   else
-    tile(arena, output_bytes_[type_index()], std::max(end, output_bytes_used_));
+    tile(arena, values().outputs.stored, std::max(end, output_bytes_used_));
 }
 
 std::vector<std::uint8_t> Operands::fetch_output() const {

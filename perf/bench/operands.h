@@ -73,9 +73,9 @@ class Operands {
   /// Bytes of C of set 0, gaps between columns included.
   std::vector<std::uint8_t> fetch_output() const;
   /// What C of set 0 held before the checked call; only with beta != 0.
-  OperandValues a() const { return {values_[type_index()], a_first_}; }
-  OperandValues b() const { return {values_[type_index()], b_first_}; }
-  OperandValues c() const { return {output_values_[type_index()], c_first_}; }
+  OperandValues a() const { return {values().inputs.rounded, a_first_}; }
+  OperandValues b() const { return {values().inputs.rounded, b_first_}; }
+  OperandValues c() const { return {values().outputs.rounded, c_first_}; }
 
  private:
   struct Arena {
@@ -84,21 +84,26 @@ class Operands {
     std::size_t filled = 0;  // bytes that hold values of `type`
     char type = 0;
   };
+  /// A block of values in one type.
+  struct Block {
+    std::vector<float> rounded;
+    std::vector<std::uint8_t> stored;
+  };
+  struct Values {
+    Block inputs, outputs;
+  };
   struct Layout;  // offsets of a case's first set, bytes from a set to the next
 
-  std::size_t type_index() const { return case_.type == 'h' ? 1 : 0; }
   Layout layout_of(const Case& one) const;
   std::int64_t wanted_sets(const Layout& layout) const;
   std::int64_t affordable_sets(const Layout& layout) const;
-  void make_half_values();
+  void make_values_of(const Element& element);
+  const Values& values() const { return values_.at(case_.type); }
   bool reserve(Arena& arena, char kind, std::size_t bytes);
   void tile(Arena& arena, const std::vector<std::uint8_t>& block, std::size_t bytes);
 
   Device& device_;
-  std::array<std::vector<float>, 2> values_;  // fp32, and rounded to fp16
-  std::array<std::vector<float>, 2> output_values_;
-  std::array<std::vector<std::uint8_t>, 2> bytes_;  // the same as they are stored
-  std::array<std::vector<std::uint8_t>, 2> output_bytes_;
+  std::map<char, Values> values_;  // by type: fp32 from the start, the others rounded from it when they are asked for
   std::map<char, Arena> inputs_;
   std::map<char, Arena> outputs_;
   Case case_;

@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "bench/half.h"
+#include "bench/element.h"
 
 namespace xgemm::perf {
 namespace {
@@ -17,11 +17,8 @@ namespace {
 constexpr double kAllElementsWork = 1 << 24;  // multiplications up to which every element is checked
 constexpr double kSampleWork = 1 << 26;
 constexpr std::int64_t kSampleSide = 64;
-constexpr std::int64_t kChunk = 512;  // of k, so that packed rows and columns stay in the cache
-constexpr double kFloatUnit = 0x1p-24;
-constexpr double kHalfUnit = 0x1p-11;
-constexpr double kHalfTiny = 0x1p-25;  // half of the distance of two subnormals
-constexpr double kHalfOverflow = 65520;
+constexpr std::int64_t kChunk = 512;       // of k, so that packed rows and columns stay in the cache
+constexpr double kFloatUnit = 0x1p-24;     // of the sums
 constexpr std::int64_t kUnwrittenRun = 8;  // so many unchanged neighbours are no coincidence of rounding
 
 std::vector<std::int64_t> sample(std::int64_t extent, std::int64_t count, std::uint32_t seed) {
@@ -108,10 +105,10 @@ std::int64_t c_index(const Case& one, std::int64_t batch, std::int64_t row, std:
 }
 
 double element(const Case& one, const std::vector<std::uint8_t>& output, std::int64_t index) {
-  if (one.type == 'h') {
-    std::uint16_t half = 0;
-    std::memcpy(&half, output.data() + 2 * index, sizeof(half));
-    return half_to_float(half);
+  if (const auto widen = element_of(one.type).widen; widen != nullptr) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, output.data() + 2 * index, sizeof(bits));
+    return widen(bits);
   }
   float value = 0;
   std::memcpy(&value, output.data() + 4 * index, sizeof(value));
@@ -133,7 +130,7 @@ bool unchanged(const Case& one, const OperandValues& initial_c, const std::vecto
 /// anything.
 bool product_shows(const Case& one, const Reference& reference, const OperandValues& initial_c) {
   if (one.beta == 0) return true;
-  const double unit = one.type == 'h' ? kHalfUnit : kFloatUnit;
+  const double unit = element_of(one.type).unit;
   std::size_t at = 0;
   std::size_t hidden = 0;
   for (const std::int64_t batch : reference.batches)
@@ -148,12 +145,13 @@ bool product_shows(const Case& one, const Reference& reference, const OperandVal
 /// Whether one of `count` elements from `index` on is NaN; on bits, which compilers turn into vector code.
 bool any_nan(const Case& one, const std::vector<std::uint8_t>& output, std::int64_t index, std::int64_t count) {
   unsigned found = 0;
-  if (one.type == 'h') {
+  const std::uint32_t infinity = element_of(one.type).infinity_bits;
+  if (one.element_size() == 2) {
     const auto* const values = reinterpret_cast<const std::uint16_t*>(output.data()) + index;
-    for (std::int64_t i = 0; i < count; ++i) found |= (values[i] & 0x7fffu) > 0x7c00u;
+    for (std::int64_t i = 0; i < count; ++i) found |= (values[i] & 0x7fffu) > infinity;
   } else {
     const auto* const values = reinterpret_cast<const std::uint32_t*>(output.data()) + index;
-    for (std::int64_t i = 0; i < count; ++i) found |= (values[i] & 0x7fffffffu) > 0x7f800000u;
+    for (std::int64_t i = 0; i < count; ++i) found |= (values[i] & 0x7fffffffu) > infinity;
   }
   return found != 0;
 }
@@ -193,13 +191,15 @@ struct ElementError {
 
 ElementError element_error(const Case& one, double got, double expected, double magnitude) {
   const double bound = 2 * kFloatUnit * (static_cast<double>(one.k) + 2) * magnitude;
-  if (one.type == 'h' && std::abs(expected) + bound >= kHalfOverflow) {
+  const Element& type = element_of(one.type);
+  if (std::abs(expected) + bound >= type.overflow) {
     // Infinity is a right answer here; so is the largest number if the sum could have stayed below the threshold.
-    const bool right = std::isinf(got) ? (got > 0) == (expected > 0) : std::abs(expected) - bound < kHalfOverflow;
+    const bool right = std::isinf(got) ? (got > 0) == (expected > 0) : std::abs(expected) - bound < type.overflow;
     return {right ? 0 : std::nan(""), 0};
   }
   const double difference = std::abs(got - expected);
-  const double rounding = one.type == 'h' ? kHalfUnit * (std::abs(expected) + bound) + kHalfTiny : 0;
+  // The bound covers what fp32 sums round.
+  const double rounding = one.type == 's' ? 0 : type.unit * (std::abs(expected) + bound) + type.tiny;
   if (difference <= rounding) return {0, difference};
   const double beyond = difference - rounding;
   return {beyond == 0 ? 0 : beyond / bound, difference};

@@ -11,6 +11,7 @@
 #include <map>
 #include <sstream>
 
+#include "bench/element.h"
 #include "bench/input_error.h"
 
 namespace xgemm::perf {
@@ -94,7 +95,7 @@ std::int64_t leading_dimension(const Fields& fields, const char* key, std::int64
 Case case_of(const Fields& fields) {
   Case one;
   one.set = "replay";
-  one.type = letter(fields, "type", "sh");
+  one.type = letter(fields, "type", element_letters());
   if (const auto found = fields.find("layout"); found != fields.end()) {
     if (found->second != "col" && found->second != "row")
       throw InputError(fmt::format("field 'layout': '{}' is neither col nor row", found->second));

@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/element.h"
 #include "bench/input_error.h"
 
 namespace xgemm::perf {
@@ -302,7 +303,7 @@ std::vector<char> parse_types(std::string_view text) {
   std::vector<char> types;
   for (const char letter : text) {
     if (letter == ',') continue;
-    if (letter != 's' && letter != 'h') throw InputError(fmt::format("'{}' is neither s nor h", text));
+    if (find_element(letter) == nullptr) throw InputError(fmt::format("'{}' is not one of s, h, b", text));
     if (std::find(types.begin(), types.end(), letter) == types.end()) types.push_back(letter);
   }
   if (types.empty()) throw InputError("names no type");

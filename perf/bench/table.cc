@@ -203,7 +203,7 @@ std::string table_summary(const Results& results, const TableStyle& style) {
                         style.reference);
     for (const Group& group : groups) {
       const Interval mean = geometric_mean(group.ratios);
-      text += paint(fmt::format("  {:16} {} {:7.3f}  [{:.3f}, {:.3f}]", group.set, group.type == 'h' ? "fp16" : "fp32",
+      text += paint(fmt::format("  {:16} {} {:7.3f}  [{:.3f}, {:.3f}]", group.set, element_of(group.type).name,
                                 mean.median, mean.low, mean.high),
                     colour_of(mean), style);
       text +=

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "bench/element.h"
 #include "compare/compare.h"
 
 namespace xgemm::perf {
@@ -14,7 +15,8 @@ namespace {
 constexpr std::size_t kMostListed = 10;
 
 const char* type_name(char type) {
-  return type == 'h' ? "fp16" : type == 's' ? "fp32" : "";
+  const Element* const element = find_element(type);
+  return element == nullptr ? "" : element->name;
 }
 
 std::string percent(double change) {

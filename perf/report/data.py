@@ -4,7 +4,8 @@ import json
 import math
 from dataclasses import dataclass, field
 
-TYPE_NAMES = {"s": "fp32", "h": "fp16"}
+TYPE_NAMES = {"s": "fp32", "h": "fp16", "b": "bf16"}
+TYPE_BYTES = {"s": 4, "h": 2, "b": 2}
 
 
 class InputError(Exception):
@@ -74,7 +75,7 @@ class Row:
         a = m * k * (1 if self.shape.get("stride_a") == 0 else batch)
         b = k * n * (1 if self.shape.get("stride_b") == 0 else batch)
         c = m * n * batch * (1 if self.shape.get("beta", 0) == 0 else 2)
-        return float(a + b + c) * (2 if self.type == "h" else 4)
+        return float(a + b + c) * TYPE_BYTES[self.type]
 
     @property
     def is_plain(self):
@@ -108,7 +109,7 @@ class Results:
     rows: list = field(default_factory=list)
 
     def types(self):
-        return [letter for letter in "sh" if any(row.type == letter for row in self.rows)]
+        return [letter for letter in TYPE_NAMES if any(row.type == letter for row in self.rows)]
 
     def primary(self):
         """The candidate that the report is about: xgemm, or the first one."""

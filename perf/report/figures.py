@@ -227,7 +227,7 @@ def roofline(results):
 
 def _draw_roof(axis, ceilings, letter, intensities, fastest):
     bandwidth = ceilings.get("copy_gbs") or 0
-    peak = ceilings.get("fp16_tensor_tflops") if letter == "h" else ceilings.get("fp32_tflops")
+    peak = ceilings.get("fp32_tflops" if letter == "s" else "fp16_tensor_tflops")  # bf16 runs at the rate of fp16
     peak = peak or ceilings.get("fp32_tflops") or 0
     if not bandwidth or not peak:
         axis.text(0.03, 0.97, "ceilings were not measured (--ceilings)", transform=axis.transAxes, va="top", color=GREY,
@@ -249,7 +249,7 @@ def ladder(results):
         groups.setdefault(row.type, {})[row.shape["m"]] = row
     if len(names) < 2 or not groups:
         return None
-    panels = [(letter, size) for letter in "sh" if letter in groups for size in sorted(groups[letter])]
+    panels = [(letter, size) for letter in TYPE_NAMES if letter in groups for size in sorted(groups[letter])]
     columns = min(2, len(panels))
     lines = (len(panels) + columns - 1) // columns
     figure, axes = plt.subplots(lines, columns, figsize=(5.6 * columns, 0.6 + 0.36 * len(names) * lines + 0.5 * lines),

@@ -191,7 +191,7 @@ Case read_shape(const Reader& reader) {
   Case one;
   one.set = reader.text("set", "");
   one.label = reader.text("label", "");
-  one.type = reader.one_of("type", {"s", "h"})[0];
+  one.type = reader.one_of("type", {"s", "h", "b"})[0];
   one.row_major = reader.one_of("layout", {"col", "row"}) == "row";
   one.transa = reader.one_of("transa", {"N", "T"})[0];
   one.transb = reader.one_of("transb", {"N", "T"})[0];

@@ -42,12 +42,12 @@ class BenchTest(unittest.TestCase):
 
     def test_every_output_form(self):
         files = {form: self.path / f"out.{form}" for form in ("json", "csv", "junit")}
-        done = bench("--shapes", "16:32:16", "--type", "s,h", "--trans", "NN,TN", "--beta", "0,1", "--pad", "1", *FAST,
+        done = bench("--shapes", "16:32:16", "--type", "s,h,b", "--trans", "NN,TN", "--beta", "0,1", "--pad", "1", *FAST,
                      *[word for form, file in files.items() for word in (f"--{form}", file)])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         data = json.loads(files["json"].read_text())
         self.assertTrue(data["complete"])
-        self.assertEqual(len(data["rows"]), 16)
+        self.assertEqual(len(data["rows"]), 24)
         for row in data["rows"]:
             ours = row["candidates"][0]
             self.assertEqual((ours["name"], ours["status"]), ("xgemm", "ok"))
@@ -114,7 +114,7 @@ class BenchTest(unittest.TestCase):
         empty.write_text("nothing\n")
         for arguments, message in (
             (["--no-such-flag"], "--no-such-flag"),
-            (["--type", "d"], "--type: 'd' is neither s nor h"),
+            (["--type", "d"], "--type: 'd' is not one of s, h, b"),
             (["--trans", "XY"], "--trans: 'XY'"),
             (["--shapes", "no-such-set"], "'no-such-set' is no file, range or set"),
             (["--shapes", shapes], "bad.txt:2: field 'k': 'six' is not a whole number"),

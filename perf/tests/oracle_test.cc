@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "bench/half.h"
+#include "bench/element.h"
 #include "bench/operands.h"
 #include "bench/shapes.h"
 
@@ -54,16 +54,63 @@ TEST(Half, RoundsToNearestEven) {
   EXPECT_EQ(float_to_half(1e-30f), 0);
 }
 
+TEST(Bfloat16, EveryValueSurvivesTheRoundTrip) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto given = static_cast<std::uint16_t>(bits);
+    const float value = bfloat16_to_float(given);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(bfloat16_to_float(float_to_bfloat16(value)))) << bits;
+      continue;
+    }
+    ASSERT_EQ(float_to_bfloat16(value), given) << bits;
+  }
+}
+
+TEST(Bfloat16, RoundsToNearestEven) {
+  for (std::uint32_t bits = 0; bits < 0x7f7f; ++bits) {
+    const float low = bfloat16_to_float(static_cast<std::uint16_t>(bits));
+    const float high = bfloat16_to_float(static_cast<std::uint16_t>(bits + 1));
+    const float middle = low + 0.5f * (high - low);
+    const auto even = static_cast<std::uint16_t>(bits % 2 == 0 ? bits : bits + 1);
+    ASSERT_EQ(float_to_bfloat16(middle), even) << bits;
+    ASSERT_EQ(float_to_bfloat16(std::nextafter(middle, 0.0f)), bits) << bits;
+    ASSERT_EQ(float_to_bfloat16(-std::nextafter(middle, 0x1.fffffep127f)), (bits + 1) | 0x8000u) << bits;
+  }
+  EXPECT_EQ(float_to_bfloat16(0x1.ffp127f), 0x7f80);  // half an ulp past the largest one: to infinity
+  EXPECT_EQ(float_to_bfloat16(std::nextafter(0x1.ffp127f, 0.0f)), 0x7f7f);
+  EXPECT_EQ(float_to_bfloat16(1e-45f), 0);
+}
+
+TEST(Elements, TheTableHoldsTogether) {
+  EXPECT_EQ(element_letters(), "shb");
+  EXPECT_EQ(find_element('d'), nullptr);
+  for (const Element& element : kElements) {
+    EXPECT_EQ(element_of(element.letter).name, std::string(element.name));
+    if (element.widen == nullptr) continue;
+    EXPECT_EQ(element.size, 2);
+    const auto one = element.narrow(1.0f);
+    EXPECT_EQ(2 * element.unit, element.widen(static_cast<std::uint16_t>(one + 1)) - 1.0);
+    EXPECT_EQ(2 * element.tiny, element.widen(1));
+    const auto infinity = static_cast<std::uint16_t>(element.infinity_bits);
+    EXPECT_TRUE(std::isinf(element.widen(infinity)) &&
+                std::isnan(element.widen(static_cast<std::uint16_t>(infinity + 1))));
+    const float overflow = static_cast<float>(element.overflow);
+    EXPECT_EQ(element.narrow(overflow), infinity);
+    EXPECT_EQ(element.narrow(std::nextafter(overflow, 0.0f)), infinity - 1);
+  }
+}
+
 float stored(const Case& one, const void* memory, std::int64_t index) {
-  if (one.type == 'h') return half_to_float(static_cast<const std::uint16_t*>(memory)[index]);
+  if (const auto widen = element_of(one.type).widen; widen != nullptr)
+    return widen(static_cast<const std::uint16_t*>(memory)[index]);
   return static_cast<const float*>(memory)[index];
 }
 
 TEST(Operands, MemoryHoldsWhatTheOracleThinks) {
   const auto device = make_host_device();
   Operands operands(*device, DataKind::kNormal, 3, kBlock);
-  for (const char* line :
-       {"33 17 50", "33 17 50 type=h offset=3 pad=2 trans=TT", "900 800 1100 batch=2", "5 6 7 type=h"}) {
+  for (const char* line : {"33 17 50", "33 17 50 type=h offset=3 pad=2 trans=TT", "900 800 1100 batch=2",
+                           "5 6 7 type=h", "5 6 7 type=b offset=1"}) {
     const Case one = make_case(line);
     ASSERT_EQ(operands.prepare(one), "");
     for (const std::int64_t index : {std::int64_t{0}, std::int64_t{11}, one.a_span() - 1})
@@ -111,6 +158,15 @@ TEST(Operands, DataKinds) {
   EXPECT_EQ(zeros.a()[123], 0);
 }
 
+void store(const Case& one, float value, std::uint8_t* memory) {
+  if (const auto narrow = element_of(one.type).narrow; narrow != nullptr) {
+    const std::uint16_t bits = narrow(value);
+    std::memcpy(memory, &bits, 2);
+  } else {
+    std::memcpy(memory, &value, 4);
+  }
+}
+
 /// Multiplies in double precision, straight from the definition, and stores the rounded result.
 std::vector<std::uint8_t> multiply(const Case& one, const Operands& operands) {
   std::vector<std::uint8_t> bytes = operands.fetch_output();
@@ -127,11 +183,7 @@ std::vector<std::uint8_t> multiply(const Case& one, const Operands& operands) {
         const std::int64_t at = batch * one.stride_c + index(i, j, one.ldc, false);
         const double initial = one.beta == 0 ? 0 : one.beta * operands.c()[at];
         const auto value = static_cast<float>(one.alpha * sum + initial);
-        const std::uint16_t half = float_to_half(value);
-        if (one.type == 'h')
-          std::memcpy(bytes.data() + 2 * at, &half, 2);
-        else
-          std::memcpy(bytes.data() + 4 * at, &value, 4);
+        store(one, value, bytes.data() + one.element_size() * at);
       }
   return bytes;
 }
@@ -145,13 +197,7 @@ struct Judged {
     output = multiply(one, operands);
   }
   Accuracy judge() const { return xgemm::perf::judge(one, reference, operands.c(), output); }
-  void set(std::int64_t index, float value) {
-    const std::uint16_t half = float_to_half(value);
-    if (one.type == 'h')
-      std::memcpy(output.data() + 2 * index, &half, 2);
-    else
-      std::memcpy(output.data() + 4 * index, &value, 4);
-  }
+  void set(std::int64_t index, float value) { store(one, value, output.data() + one.element_size() * index); }
 
   std::unique_ptr<Device> device;
   Operands operands;
@@ -164,20 +210,22 @@ TEST(Oracle, RightResultsPassInEveryForm) {
   for (const char* line : {"33 17 50", "33 17 50 trans=TN", "33 17 50 trans=NT pad=3", "33 17 50 trans=TT layout=row",
                            "33 17 50 layout=row pad=1", "33 17 50 type=h", "33 17 50 type=h trans=TT beta=1",
                            "40 9 30 alpha=-0.7 beta=0.3 batch=4 layout=row trans=NT", "300 310 320",
-                           "300 310 320 type=h beta=-0.5 pad=5", "1 1 1", "1 1 20000", "500 1 700 trans=TN beta=1"}) {
+                           "300 310 320 type=h beta=-0.5 pad=5", "33 17 50 type=b", "33 17 50 type=b trans=TT beta=1",
+                           "300 310 320 type=b beta=-0.5 pad=5", "1 1 1", "1 1 20000", "500 1 700 trans=TN beta=1"}) {
     const Judged judged(line);
     const Accuracy accuracy = judged.judge();
     EXPECT_TRUE(accuracy.pass) << line << ": " << accuracy.problem;
     EXPECT_TRUE(accuracy.complete) << line;
     EXPECT_LE(accuracy.bound_share, 1) << line;
-    EXPECT_LT(accuracy.normwise, judged.one.type == 'h' ? 4e-4 : 1e-7) << line;
+    EXPECT_LT(accuracy.normwise, judged.one.type == 's' ? 1e-7 : element_of(judged.one.type).unit) << line;
     EXPECT_GT(accuracy.samples, 0);
   }
 }
 
 TEST(Oracle, DegenerateDataPasses) {
   for (const DataKind kind : {DataKind::kZeros, DataKind::kOnes, DataKind::kIntegers, DataKind::kPositive})
-    for (const char* line : {"64 64 64", "64 64 64 beta=1", "64 64 64 type=h beta=1", "64 64 64 beta=1 alpha=1e-30"}) {
+    for (const char* line : {"64 64 64", "64 64 64 beta=1", "64 64 64 type=h beta=1", "64 64 64 type=b beta=1",
+                             "64 64 64 beta=1 alpha=1e-30"}) {
       const Accuracy accuracy = Judged(line, kind).judge();
       EXPECT_TRUE(accuracy.pass) << line << " data " << describe(kind) << ": " << accuracy.problem;
     }
@@ -229,17 +277,21 @@ TEST(Oracle, ErrorsBeyondTheBoundFail) {
   EXPECT_THAT(wrong.problem, HasSubstr("float64 says"));
 }
 
-TEST(Oracle, HalfIsAllowedOneRoundingOnly) {
-  Judged judged("64 64 64 type=h");
-  const float right = static_cast<float>(judged.reference.value[0]);
-  const std::uint16_t rounded = float_to_half(right);
-  judged.set(0, half_to_float(static_cast<std::uint16_t>(rounded + 2)));
-  EXPECT_FALSE(judged.judge().pass);
+TEST(Oracle, SixteenBitsAreAllowedOneRoundingOnly) {
+  for (const char* line : {"64 64 64 type=h", "64 64 64 type=b"}) {
+    Judged judged(line);
+    const Element& type = element_of(judged.one.type);
+    const std::uint16_t rounded = type.narrow(static_cast<float>(judged.reference.value[0]));
+    judged.set(0, type.widen(static_cast<std::uint16_t>(rounded + 2)));
+    EXPECT_FALSE(judged.judge().pass) << line;
+  }
 }
 
-TEST(Oracle, HalfOverflowIsInfinity) {
-  Judged judged("16 16 20000 type=h alpha=60000");
-  EXPECT_TRUE(judged.judge().pass) << judged.judge().problem;
+TEST(Oracle, OverflowIsInfinity) {
+  for (const char* line : {"16 16 20000 type=h alpha=60000", "16 16 20000 type=b alpha=3e37"}) {
+    Judged judged(line);
+    EXPECT_TRUE(judged.judge().pass) << line << ": " << judged.judge().problem;
+  }
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST(ShapeFile, ErrorsNameLineAndField) {
   EXPECT_THAT(error("1 2 3 beta=one\n"), HasSubstr("shapes.txt:1: field 'beta': 'one' is not a number"));
   EXPECT_THAT(error("1 2 3 beta=nan\n"), HasSubstr("field 'beta'"));
   EXPECT_THAT(error("1 2 3 trans=NX\n"), HasSubstr("field 'trans': 'NX' is not NN, NT, TN or TT"));
-  EXPECT_THAT(error("1 2 3 type=d\n"), HasSubstr("field 'type': 'd' is neither s nor h"));
+  EXPECT_THAT(error("1 2 3 type=d\n"), HasSubstr("field 'type': 'd' is not one of s, h, b"));
   EXPECT_THAT(error("1 2 3 location=gpu\n"), HasSubstr("field 'location': 'gpu'"));
   EXPECT_THAT(error("1 2 3 layout=diag\n"), HasSubstr("field 'layout': 'diag' is neither"));
   EXPECT_THAT(error("10 2 3 lda=9\n"), HasSubstr("field 'lda': 9 is less than 10"));
@@ -175,17 +175,18 @@ TEST(Replay, CountsCallsAndSkipsTheRest) {
       std::string("hello\n") + kLine + kLine + "xgemm: XGEMM_MATH=fast is not one of: strict; it is ignored\n" +
       "xgemm: call=gemm type=h layout=row transa=c transb=n m=5 n=6 k=7 alpha=2.5 lda=5 ldb=6 beta=1 "
       "ldc=6 batch=1 location=ddd future=1\n" +
+      "xgemm: call=gemm type=b layout=col transa=n transb=t m=5 n=6 k=7\n"
       "xgemm: call=gemm type=s transa=N transb=N m=0 n=6 k=7\n" +
       "xgemm: call=gemm type=s transa=N transb=N m=abc n=6 k=7\n" +
       "xgemm: call=gemm type=s transa=N transb=N m=3 n=6 k=";
   const Replay replay = parse_replay(text, "log");
-  EXPECT_THAT(ids(replay.cases), ElementsAre("s NT 128x64x32 at=hhh", "h TN 5x6x7 row alpha=2.5 beta=1"));
+  EXPECT_THAT(ids(replay.cases), ElementsAre("s NT 128x64x32 at=hhh", "h TN 5x6x7 row alpha=2.5 beta=1", "b NT 5x6x7"));
   EXPECT_EQ(replay.cases[0].calls, 2);
-  EXPECT_EQ(replay.calls, 4);
+  EXPECT_EQ(replay.calls, 5);
   EXPECT_EQ(replay.empty_calls, 1);
   EXPECT_EQ(replay.other_lines, 2);
-  EXPECT_THAT(replay.problems, ElementsAre("log:7: field 'm': 'abc' is not a usable number",
-                                           "log:8: field 'k': '' is not a usable number"));
+  EXPECT_THAT(replay.problems, ElementsAre("log:8: field 'm': 'abc' is not a usable number",
+                                           "log:9: field 'k': '' is not a usable number"));
 }
 
 TEST(Replay, BatchesKeepTheirStrides) {
@@ -210,7 +211,7 @@ TEST(Replay, UnreadableOrEmptyFilesAreErrors) {
 TEST(Fuzz, MutatedShapeFilesAndLogsNeverCrash) {
   std::mt19937 random(7);
   const std::string shapes =
-      "64 32 16 type=sh trans=NT,TN beta=1 pad=0,2 lda=70 batch=2\n128:512:x2 = = location=hhh\n";
+      "64 32 16 type=shb trans=NT,TN beta=1 pad=0,2 lda=70 batch=2\n128:512:x2 = = location=hhh\n";
   const std::string logs = std::string(kLine) + "noise\n" + kLine;
   for (int trial = 0; trial < 3000; ++trial) {
     std::string text = trial % 2 == 0 ? shapes : logs;

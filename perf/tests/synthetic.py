@@ -38,9 +38,9 @@ def row(one, candidates):
 def model(one):
     """Speed of cuBLAS as a roof with a launch cost: enough for figures to look like figures."""
     flops = 2.0 * one["m"] * one["n"] * one["k"]
-    size = 2 if one["type"] == "h" else 4
+    size = 4 if one["type"] == "s" else 2
     moved = size * (one["m"] * one["k"] + one["k"] * one["n"] + one["m"] * one["n"])
-    peak = 760e12 if one["type"] == "h" else 52e12
+    peak = 52e12 if one["type"] == "s" else 760e12
     return flops / (flops / peak + moved / 4e12 + 2e-6) * 1e-12
 
 
