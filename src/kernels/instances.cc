@@ -45,6 +45,10 @@ const char* name_of(Family family) {
       return "thread_tiled";
     case Family::double_buffered:
       return "double_buffered";
+    case Family::wmma_padded:
+      return "wmma_padded";
+    case Family::mma_swizzled:
+      return "mma_swizzled";
     case Family::wgmma_tma:
       return "wgmma_tma";
   }

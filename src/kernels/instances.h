@@ -17,7 +17,7 @@ enum class KernelId : int {
 };
 
 // Kernel families, in the order of the ladder.
-enum class Family : int { naive, smem_tiled, thread_tiled, double_buffered, wgmma_tma };
+enum class Family : int { naive, smem_tiled, thread_tiled, double_buffered, wmma_padded, mma_swizzled, wgmma_tma };
 
 const char* name_of(Family family);
 

@@ -59,8 +59,8 @@ int divisibility_along(const StridedOperand& x, layout::Axis axis) {
   return layout::detail::power_of_two_divisor(steps);
 }
 
-bool aligned(const StridedOperand& x, layout::Axis axis, const TileConfig& config) {
-  return divisibility_along(x, axis) >= config.vector * size_of(config.type);
+bool aligned(const StridedOperand& x, layout::Axis axis, int vector) {
+  return divisibility_along(x, axis) >= vector * x.element_bytes;
 }
 
 // The copy engine's coordinates are signed 32-bit, also those of the last tile's end and of slices in flight beyond k.
@@ -100,22 +100,22 @@ Obstacle obstacle(const KernelInfo& kernel, const Problem& p, const ProblemFacts
   const TileConfig& c = kernel.config;
   if (c.type != p.type) return Obstacle::type;
   if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
-  if (!aligned(facts.c, Axis::row, c)) return Obstacle::alignment_c;
+  if (!aligned(facts.c, Axis::row, c.vector_c())) return Obstacle::alignment_c;
   if (p.reads_inputs()) {
     if (!c.any_strides) {
       if (!walks(facts.a, c.a_contiguous)) return Obstacle::axis_a;
       if (!walks(facts.b, c.b_contiguous)) return Obstacle::axis_b;
     }
-    if (!aligned(facts.a, c.a_contiguous, c)) return Obstacle::alignment_a;
-    if (!aligned(facts.b, c.b_contiguous, c)) return Obstacle::alignment_b;
+    if (!aligned(facts.a, c.a_contiguous, c.vector)) return Obstacle::alignment_a;
+    if (!aligned(facts.b, c.b_contiguous, c.vector)) return Obstacle::alignment_b;
   }
   return kernel.family == Family::wgmma_tma ? tma_obstacle(kernel, p, facts) : Obstacle::none;
 }
 
-std::string alignment_text(const char* name, const TileConfig& c, const StridedOperand& x, layout::Axis axis) {
+std::string alignment_text(const char* name, int vector, const StridedOperand& x, layout::Axis axis) {
   return format(
       "it needs the pointer, leading dimension and batch stride of %s to be multiples of %d bytes, and they are of %d",
-      name, c.vector * size_of(c.type), divisibility_along(x, axis));
+      name, vector * x.element_bytes, divisibility_along(x, axis));
 }
 
 std::string reach_text(const char* name) {
@@ -240,11 +240,11 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
     case Obstacle::axis_b:
       return format("it is for transb = %s", c.b_contiguous == Axis::row ? "N" : "T");
     case Obstacle::alignment_a:
-      return alignment_text("A", c, facts.a, c.a_contiguous);
+      return alignment_text("A", c.vector, facts.a, c.a_contiguous);
     case Obstacle::alignment_b:
-      return alignment_text("B", c, facts.b, c.b_contiguous);
+      return alignment_text("B", c.vector, facts.b, c.b_contiguous);
     case Obstacle::alignment_c:
-      return alignment_text("C", c, facts.c, Axis::row);
+      return alignment_text("C", c.vector_c(), facts.c, Axis::row);
     case Obstacle::extents:
       return "it needs m, n, k, the batch and the number of tiles to be below 2^31";
     case Obstacle::reach_a:

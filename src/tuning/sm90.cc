@@ -24,6 +24,20 @@ constexpr KernelRow kRows[] = {
     {"double_buffered_f16_128x64x16_s4_v8", 240, 135, 3, 5.0, "scaled from f32"},
     {"double_buffered_f16_64x64x16_s2_v1", 150, 85, 4, 4.0, "scaled from f32"},
     {"double_buffered_f16_64x64x16_s3_v8", 180, 95, 4, 4.0, "scaled from f32"},
+    {"wmma_padded_f16_128x256x32_p0", 1900, 1900, 1, 6.0, "placed by reasoning, not measured"},
+    {"wmma_padded_f16_128x256x32_p8", 2500, 2500, 1, 6.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_f16_128x256x32_s4_v8", 3800, 3800, 1, 6.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_f16_128x128x32_s4_v8", 3600, 2400, 2, 5.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_f16_64x64x64_s4_v8", 2400, 1000, 3, 4.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_f16_128x256x32_s3_v1", 2600, 2600, 1, 6.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_f16_128x128x32_s3_v1", 2200, 1800, 2, 5.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_f16_64x64x32_s3_v1", 1500, 700, 3, 4.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_bf16_128x256x32_s4_v8", 3800, 3800, 1, 6.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_bf16_128x128x32_s4_v8", 3600, 2400, 2, 5.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_bf16_64x64x64_s4_v8", 2400, 1000, 3, 4.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_bf16_128x256x32_s3_v1", 2600, 2600, 1, 6.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_bf16_128x128x32_s3_v1", 2200, 1800, 2, 5.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_bf16_64x64x32_s3_v1", 1500, 700, 3, 4.0, "placed by reasoning, not measured"},
 };
 
 }  // namespace

@@ -120,6 +120,13 @@ XGEMM_DEVICE float multiply(float a, float b) {
   return __fmul_rn(a, b);
 }
 
+// The value, as something the compiler knows nothing about: what follows from it is computed where it is needed, not
+// kept in registers across a mainloop that needs them.
+XGEMM_DEVICE int opaque(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 // ---- Typed memory. T is trivially copyable, 1, 2, 4, 8 or 16 bytes, and naturally aligned. ----
 
 namespace detail {

@@ -133,6 +133,10 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
     for (const auto& [at, operand] : kCases) {
       Plan chosen;
       const Problem p = make_problem(kernel.config.type, transa, transb, 64, 64, 64, at);
+      if (operand[1] == 'C' && kernel.config.any_c) {
+        EXPECT_TRUE(force(p, h200(), kernel.name, &chosen).ok()) << last_error();
+        continue;
+      }
       EXPECT_EQ(force(p, h200(), kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE) << kernel.name;
       const std::string message = last_error();
       EXPECT_NE(message.find(operand), std::string::npos) << message;

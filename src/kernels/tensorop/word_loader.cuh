@@ -1,0 +1,164 @@
+// WordLoader: slices of a 16-bit operand whose lines start anywhere (an odd leading dimension, a pointer to an odd
+// element), through registers.
+//
+// Global memory is read by aligned 32-bit words, two elements each, a warp along a line. Where lines start at an odd
+// element, words straddle the pairs of shared memory and are stored as two halves, without conflict. An even distance
+// lies between the lines of a warp, so they start alike, and the way of storing is chosen once for a tile.
+//
+// A tile's line then begins and ends within words:
+//   along K          the next slice begins with the word that this one ends in. It brings the last element, and stores
+//                    it in the tile of the slice before: slices are deposited two ahead of their use, and one beyond
+//                    the last.
+//                        |(-1) 0|1 2|3 4| ... |run-3 run-2|
+//   along M or N     the first element is fetched for itself.
+//                        |0|1 2|3 4| ... |run-1 (run)|
+//
+// Nothing outside the operand is read: words that reach beyond its edges are read by element.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/kernel.cuh"
+
+namespace xgemm::kernels {
+
+template <class View, class Tile, int kThreads>
+class WordLoader {
+  using Element = typename Tile::Element;
+  using Storage = typename Tile::Storage;
+  using Word = gpu::Vector<Element, 2>;
+  using Permutation = typename Tile::Swizzle::Type;
+
+  static constexpr bool kAlongK = Tile::kAlongK;
+  static constexpr int kWarps = kThreads / gpu::kWarpSize;
+  static constexpr int kWords = Tile::kRun / 2;                                         // of a line
+  static constexpr int kLaneWords = kWords < gpu::kWarpSize ? kWords : gpu::kWarpSize;  // of a line, read at once
+  static constexpr int kLinesAtOnce = gpu::kWarpSize / kLaneWords;                      // by a warp
+  static constexpr int kLinesPerWarp = Tile::kLines / kWarps;
+  static constexpr int kGroups = kLinesPerWarp / kLinesAtOnce;
+  static constexpr int kPanels = kWords / kLaneWords;
+  static_assert(kWarps % 2 == 0 && Tile::kK % 2 == 0, "the lines of a warp, and slices, lie an even distance apart");
+  static_assert(kWarps * kLinesPerWarp == Tile::kLines && kGroups * kLinesAtOnce == kLinesPerWarp);
+  static_assert(kLinesPerWarp <= gpu::kWarpSize, "first elements are fetched by a lane per line");
+  static_assert(kLinesAtOnce == 1 || (kLinesAtOnce == 2 && kWarps <= 8), "see line()");
+
+ public:
+  // Slices of the rows from mn on.
+  XGEMM_DEVICE WordLoader(const View& operand, std::int64_t mn) : operand_(operand), mn_(mn) {
+    const auto line_start = reinterpret_cast<std::uintptr_t>(kAlongK ? operand.address(mn + line(0, 0), 0)
+                                                                     : operand.address(mn, std::int64_t{line(0, 0)}));
+    odd_ = static_cast<int>(line_start >> 1 & 1);
+  }
+
+  // Starts the loads of the slice at k0.
+  XGEMM_DEVICE void fetch(std::int64_t k0, Loc loc = Loc::current()) {
+    // Words are numbered from the block's first element; of a first slice along K the element before is none.
+    const int back = kAlongK && odd_ != 0 ? 1 : 0;
+    const int missing = back != 0 && k0 == 0 ? 1 : 0;
+    const auto block = operand_.template block<Tile::kMn + (kAlongK ? 0 : 1), Tile::kK>(mn_, k0 - back + missing);
+    const int lines = kAlongK ? block.rows() : block.cols(), run = kAlongK ? block.cols() : block.rows();
+    const int element = 2 * lane_word() + (kAlongK ? -missing : odd_);
+    const int needed = kAlongK ? Tile::kRun + missing : Tile::kRun + odd_;
+    if (lines == Tile::kLines && run >= needed) {
+      for_each_word([&](int i, int line_step, int panel_step) {
+        word_[i] = load<2>(block, line(0, lane_half()) + line_step, element + panel_step, loc);
+      });
+    } else {
+      for_each_word([&](int i, int line_step, int panel_step) {
+        const int l = line(0, lane_half()) + line_step, e = element + panel_step;
+        word_[i] = Word{};
+        if (l < lines && e >= 0 && e + 1 < run) {
+          word_[i] = load<2>(block, l, e, loc);
+        } else if (l < lines && e >= 0 && e < run) {
+          word_[i][0] = load<1>(block, l, e, loc)[0];
+        } else if (l < lines && e == -1 && run > 0) {
+          word_[i][1] = load<1>(block, l, 0, loc)[0];
+        } else {
+          gpu::skip_load<Space::global>(loc);
+        }
+      });
+    }
+    if constexpr (!kAlongK) {
+      first_ = Element{};
+      if (odd_ != 0 && owns_line() && own_line() < lines && run > 0) first_ = load<1>(block, own_line(), 0, loc)[0];
+    }
+  }
+
+  // The other half of fetch(). `before`: where the slice before this one went, null for the first.
+  XGEMM_DEVICE void deposit(Storage& tile, Storage* before, Loc loc = Loc::current()) const {
+    const int base = line(0, lane_half()) * Tile::kRun + 2 * lane_word();
+    if (odd_ == 0) {
+      for_each_offset(base, [&](int i, int offset) {
+        gpu::write<Space::shared>(reinterpret_cast<Word*>(tile.data + offset), word_[i], loc);
+      });
+    } else if constexpr (kAlongK) {
+      // The first word's low half belongs to the slice before.
+      const bool carries = lane_word() == 0;
+      Element* const low = carries ? before->data : tile.data;
+      if (!carries || before != nullptr) {
+        for_each_offset(carries ? base + Tile::kRun - 1 : base - 1,
+                        [&](int i, int offset) { gpu::write<Space::shared>(low + offset, word_[i][0], loc); });
+      }
+      for_each_offset(base,
+                      [&](int i, int offset) { gpu::write<Space::shared>(tile.data + offset, word_[i][1], loc); });
+    } else {
+      for_each_offset(base + 1,
+                      [&](int i, int offset) { gpu::write<Space::shared>(tile.data + offset, word_[i][0], loc); });
+      // The last word reaches into the next tile.
+      for_each_offset(base + 2, [&](int i, int offset) {
+        if (i % kPanels < kPanels - 1 || lane_word() < kLaneWords - 1)
+          gpu::write<Space::shared>(tile.data + offset, word_[i][1], loc);
+      });
+      if (owns_line()) gpu::write<Space::shared>(tile.data + Permutation::apply(own_line() * Tile::kRun), first_, loc);
+    }
+  }
+
+ private:
+  XGEMM_DEVICE static int lane_word() { return gpu::lane_index() % kLaneWords; }
+  XGEMM_DEVICE static int lane_half() { return gpu::lane_index() / kLaneWords; }
+
+  // Lines of a warp, by groups that are accessed at once. Two lines that share an access lie eight apart: the
+  // permutation puts those into opposite halves of the banks.
+  XGEMM_DEVICE static int line(int group, int half) {
+    const int q = group * kWarps + gpu::warp_index();
+    return kLinesAtOnce == 1 ? q : q % 8 + 8 * half + q / 8 * 16;
+  }
+  XGEMM_DEVICE static constexpr int line_step(int group) {
+    const int q = group * kWarps;
+    return kLinesAtOnce == 1 ? q : q % 8 + q / 8 * 16;
+  }
+  XGEMM_DEVICE static bool owns_line() { return gpu::lane_index() < kLinesPerWarp; }
+  XGEMM_DEVICE static int own_line() {
+    return line(gpu::lane_index() / kLinesAtOnce, gpu::lane_index() % kLinesAtOnce);
+  }
+
+  // f(number, lines and elements from the thread's first word)
+  template <class F>
+  XGEMM_DEVICE static void for_each_word(const F& f) {
+    XGEMM_UNROLL
+    for (int i = 0; i < kGroups * kPanels; ++i) f(i, line_step(i / kPanels), 2 * kLaneWords * (i % kPanels));
+  }
+  // f(number, permuted offset in the tile), from that of the thread's first word.
+  template <class F>
+  XGEMM_DEVICE static void for_each_offset(int base, const F& f) {
+    const int origin = Permutation::apply(base);
+    for_each_word([&](int i, int line_step, int panel_step) {
+      f(i, Tile::Swizzle::advance(origin, line_step * Tile::kRun + panel_step));
+    });
+  }
+
+  template <int kWidth, class Block>
+  XGEMM_DEVICE static auto load(const Block& block, int line, int element, Loc loc) {
+    return block.template load<kWidth>(kAlongK ? line : element, kAlongK ? element : line, loc);
+  }
+
+  View operand_;
+  std::int64_t mn_;
+  int odd_;
+  Word word_[kGroups * kPanels];
+  Element first_ = {};
+};
+
+}  // namespace xgemm::kernels
