@@ -101,14 +101,17 @@ void Counting::add_warp(std::span<std::vector<AccessRecord>*> lanes) {
   for (const auto& [place, executions] : places) {
     for (const Request& request : executions.requests) {
       if (request.bytes == 0) continue;  // skipped by all
-      const Cost cost = is_shared(place.second) ? shared_cost(request.lanes, request.bytes)
-                                                : global_cost(request.lanes, request.bytes);
-      LineCounters& line = by_site_[{place.first, place.second, request.bytes}];
-      line.requests += 1;
-      line.units += cost.units;
-      line.ideal += cost.ideal;
+      add_request(place.first, place.second, request.lanes, request.bytes);
     }
   }
+}
+
+void Counting::add_request(Site site, Traffic traffic, std::span<const LaneAccess> lanes, int bytes) {
+  const Cost cost = is_shared(traffic) ? shared_cost(lanes, bytes) : global_cost(lanes, bytes);
+  LineCounters& line = by_site_[{site, traffic, bytes}];
+  line.requests += 1;
+  line.units += cost.units;
+  line.ideal += cost.ideal;
 }
 
 Counters Counting::result() const {

@@ -66,7 +66,12 @@ Result Machine::run() {
     refuse("a grid has fewer than 2^31 CTAs in x and 2^16 in y and z");
   }
   const std::int64_t total = shape_.grid[0] * shape_.grid[1] * shape_.grid[2];
-  if (options_.concurrent_ctas * shape_.threads > 0xffff) refuse("the simulator runs at most 65535 threads at a time");
+  if (shape_.cluster < 1 || shape_.cluster > 16 || shape_.grid[0] % shape_.cluster != 0) {
+    refuse("a cluster has 1 to 16 CTAs, and a grid whole clusters");
+  }
+  if (std::max(options_.concurrent_ctas, shape_.cluster) * (shape_.threads + shape_.agents) > 0xffff) {
+    refuse("the simulator runs at most 65535 threads at a time");
+  }
   if (total <= 0) refuse("a grid has at least one CTA");
   if (!reports_.empty()) {
     result.reports = reports_.all();
@@ -74,9 +79,11 @@ Result Machine::run() {
   }
 
   memory_.forget_accesses();
-  const int together = static_cast<int>(std::clamp<std::int64_t>(options_.concurrent_ctas, 1, total));
+  const std::int64_t concurrent = options_.concurrent_ctas + shape_.cluster - 1;
+  const int together =
+      static_cast<int>(std::clamp<std::int64_t>(concurrent - concurrent % shape_.cluster, shape_.cluster, total));
   if (options_.order == Order::random && total <= (1 << 20)) {
-    cta_order_.resize(static_cast<std::size_t>(total));
+    cta_order_.resize(static_cast<std::size_t>(total / shape_.cluster));
     std::iota(cta_order_.begin(), cta_order_.end(), 0);
     for (std::size_t i = cta_order_.size(); i > 1; --i) std::swap(cta_order_[i - 1], cta_order_[random() % i]);
   }
@@ -92,20 +99,37 @@ Result Machine::run() {
 void Machine::run_wave(std::int64_t first, int count) {
   const std::int64_t total = shape_.grid[0] * shape_.grid[1] * shape_.grid[2];
   const auto per_cta = static_cast<std::size_t>(shape_.threads);
-  const auto nothing_seen = std::make_shared<const ClockVector>(per_cta * static_cast<std::size_t>(count), 0);
+  first_agent_ = shape_.threads * count;
+  agent_names_.assign(static_cast<std::size_t>(shape_.agents * count), "");
+  const auto nothing_seen =
+      std::make_shared<const ClockVector>(static_cast<std::size_t>(first_agent_) + agent_names_.size(), 0);
+  nothing_seen_ = nothing_seen;
+  clusters_.clear();
+  deferred_.clear();
+  impatient_.clear();
+  idle_rounds_ = 0;
   while (ctas_.size() < static_cast<std::size_t>(count)) ctas_.push_back(std::make_unique<Cta>());
   while (threads_.size() < per_cta * static_cast<std::size_t>(count)) threads_.push_back(std::make_unique<Thread>());
 
   ready_.clear();
   for (int c = 0; c < count; ++c) {
     Cta& cta = *ctas_[static_cast<std::size_t>(c)];
-    std::int64_t linear = first + c;
+    std::int64_t cluster = (first + c) / shape_.cluster;
     if (!cta_order_.empty()) {
-      linear = cta_order_[static_cast<std::size_t>(linear)];
+      cluster = cta_order_[static_cast<std::size_t>(cluster)];
     } else if (options_.order == Order::reverse) {
-      linear = total - 1 - linear;
+      cluster = total / shape_.cluster - 1 - cluster;
     }
     cta.clear_state();
+    cta.cluster_rank = static_cast<int>((first + c) % shape_.cluster);
+    if (cta.cluster_rank == 0) clusters_.push_back(std::make_unique<Cluster>());
+    cta.cluster = clusters_.back().get();
+    cta.cluster->ctas.push_back(&cta);
+    cta.first_agent = first_agent_ + c * shape_.agents;
+    cta.agents = 0;
+    cta.at_thread_end.clear();
+    cta.at_end.clear();
+    const std::int64_t linear = cluster * shape_.cluster + cta.cluster_rank;
     cta.linear = linear;
     cta.block[0] = linear % shape_.grid[0];
     cta.block[1] = linear / shape_.grid[0] % shape_.grid[1];
@@ -122,8 +146,10 @@ void Machine::run_wave(std::int64_t first, int count) {
       thread.cta = &cta;
       thread.index = static_cast<int>(t);
       thread.clock = ThreadClock(static_cast<int>(number), nothing_seen);
-      thread.waiting = false;
+      thread.waiting = thread.waits_for_a_while = false;
+      thread.wait_detail = nullptr;
       thread.log.clear();
+      thread.used_global_memory = false;
       pick_preemption(thread);
       ++cta.warps[t / kWarpSize].running;
       cta.threads.push_back(&thread);
@@ -138,10 +164,18 @@ void Machine::run_wave(std::int64_t first, int count) {
     thread->fiber.resume();
     current_thread = outer;
   };
-  // Rounds: everybody who can run does, in the order of the schedule; those woken meanwhile form the next round.
-  while (!ready_.empty()) {
+  // Rounds: everybody who can run does, in the order of the schedule; those woken meanwhile form the next round. What
+  // is deferred happens when nobody can run; under a random schedule at any time, the sooner the smaller the patience.
+  const std::uint64_t patience = options_.order == Order::random && shape_.agents > 0 ? 1u << random() % 10 : 0;
+  while (!ready_.empty() || !deferred_.empty() || wake_the_impatient()) {
     if (options_.order == Order::random) {
-      while (!ready_.empty()) {
+      while (!ready_.empty() || !deferred_.empty()) {
+        if (!deferred_.empty() && (ready_.empty() || random() % patience == 0)) {
+          run_deferred(random() % deferred_.size());
+          ready_.insert(ready_.end(), woken_.begin(), woken_.end());
+          woken_.clear();
+          continue;
+        }
         const std::size_t pick = random() % ready_.size();
         Thread* const thread = ready_[pick];
         ready_[pick] = ready_.back();
@@ -150,6 +184,10 @@ void Machine::run_wave(std::int64_t first, int count) {
         ready_.insert(ready_.end(), woken_.begin(), woken_.end());
         woken_.clear();
       }
+    } else if (ready_.empty()) {
+      if (!deferred_.empty()) run_deferred(options_.order == Order::forward ? 0 : deferred_.size() - 1);
+      ready_.swap(woken_);
+      woken_.clear();
     } else {
       const auto before = [&](const Thread* a, const Thread* b) {
         const bool less = a->clock.thread() < b->clock.thread();
@@ -190,7 +228,11 @@ void Machine::thread_main(void* argument) {
     machine.fail(Fault::exception, Loc(), "of an unknown type");
   }
   if (machine.cancelling_) return;
-  --thread.cta->running;
+  machine.idle_rounds_ = 0;
+  for (std::size_t i = 0; i < thread.cta->at_thread_end.size(); ++i) thread.cta->at_thread_end[i](thread);
+  if (--thread.cta->running == 0) {
+    for (std::size_t i = 0; i < thread.cta->at_end.size(); ++i) thread.cta->at_end[i]();
+  }
   if (--thread.cta->warps[static_cast<std::size_t>(thread.warp())].running == 0) {
     machine.warp_met(*thread.cta, thread.warp());
   }
@@ -208,8 +250,59 @@ void Machine::wait(const char* what, Loc loc) {
 }
 
 void Machine::wake(Thread& thread) {
-  thread.waiting = false;
+  thread.waiting = thread.waits_for_a_while = false;
+  idle_rounds_ = 0;
   woken_.push_back(&thread);
+}
+
+bool Machine::wait_for_a_while(const char* what, Loc loc) {
+  Thread& thread = current();
+  thread.waits_for_a_while = true;
+  impatient_.push_back(&thread);
+  wait(what, loc);
+  if (thread.waits_for_a_while) {
+    thread.waits_for_a_while = false;
+    return false;
+  }
+  std::erase(impatient_, &thread);
+  return true;
+}
+
+// Polling threads poll again when nobody else can do anything; not for ever, though.
+bool Machine::wake_the_impatient() {
+  constexpr int kMaxIdleRounds = 3;
+  if (idle_rounds_ >= kMaxIdleRounds) return false;
+  ++idle_rounds_;
+  for (Thread* thread : impatient_) {
+    if (!thread->waits_for_a_while || !thread->waiting) continue;
+    thread->waiting = false;
+    ready_.push_back(thread);
+  }
+  impatient_.clear();
+  return !ready_.empty();
+}
+
+void Machine::defer(Thread& thread, std::function<void()> action) {
+  deferred_.push_back({&thread, std::move(action)});
+}
+
+void Machine::run_deferred(std::size_t index) {
+  const Deferred chosen = std::move(deferred_[index]);
+  deferred_.erase(deferred_.begin() + static_cast<std::ptrdiff_t>(index));
+  Thread* const outer = std::exchange(current_thread, chosen.thread);
+  chosen.action();
+  current_thread = outer;
+}
+
+int Machine::new_agent(Cta& cta, const char* name) {
+  if (cta.agents == shape_.agents) throw std::length_error("more barriers and queues than LaunchShape::agents");
+  const int agent = cta.first_agent + cta.agents++;
+  agent_names_[static_cast<std::size_t>(agent - first_agent_)] = name;
+  return agent;
+}
+
+void Machine::count_request(Site site, Traffic traffic, std::span<const LaneAccess> lanes, int bytes) {
+  counting_.add_request(site, traffic, lanes, bytes);
 }
 
 void Machine::yield() {
@@ -230,8 +323,12 @@ void Machine::fail(Fault fault, Loc loc, std::string message, const Event* other
   report.thread = thread.index;
   report.where = loc;
   if (other != nullptr) {
-    report.other_thread = other->thread % shape_.threads;
     report.other = location_of(other->site);
+    if (is_agent(other->thread)) {
+      report.other_unit = agent_names_[static_cast<std::size_t>(other->thread - first_agent_)];
+    } else {
+      report.other_thread = other->thread % shape_.threads;
+    }
   }
   report.message = std::move(message);
   reports_.add(std::move(report));
@@ -258,7 +355,8 @@ void Machine::report_deadlock() {
     for (const auto& [place, group] : groups) {
       message += (message.empty() ? "" : "; ") + std::to_string(group.threads) +
                  (group.threads == 1 ? " thread waits" : " threads wait") + " in " + place + " (first: thread " +
-                 std::to_string(group.first->index) + ")";
+                 std::to_string(group.first->index) +
+                 (group.first->wait_detail ? ", " + group.first->wait_detail() : "") + ")";
     }
     const int ended = static_cast<int>(cta->threads.size()) - cta->running;
     message += "; " + std::to_string(ended) + " have ended";
@@ -332,7 +430,9 @@ bool check_shared_bounds(Thread& thread, std::uintptr_t address, std::size_t byt
 }
 
 void report_shared_read(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, Loc loc) {
-  if (cell.pending != 0) {
+  if (cell.pending == SharedMemory::Cell::kOpaque) {
+    fail(Fault::barrier_misuse, loc, "reads the mbarrier at offset " + std::to_string(offset) + " as data");
+  } else if (cell.pending != 0) {
     fail(Fault::async_not_waited, loc,
          "reads shared memory at offset " + std::to_string(offset) + " before the copy into it has been waited for",
          &cell.shadow.write);
@@ -340,28 +440,37 @@ void report_shared_read(Thread& thread, const SharedMemory::Cell& cell, std::siz
     fail(Fault::uninitialised_read, loc,
          "reads shared memory at offset " + std::to_string(offset) + ", which nobody has written");
   } else if (const Event* event = cell.shadow.conflict_of_read(thread.clock)) {
-    fail(Fault::shared_race, loc,
+    const bool of_agent = thread.machine->is_agent(event->thread);
+    fail(of_agent ? Fault::async_not_waited : Fault::shared_race, loc,
          "reads shared memory at offset " + std::to_string(offset) +
-             ", written by another thread with no barrier in between",
+             (of_agent ? ", written by a copy that it has not waited for"
+                       : ", written by another thread with no barrier in between"),
          event);
   }
 }
 
 void report_shared_write(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, Loc loc) {
-  if (cell.pending != 0) {
+  if (cell.pending == SharedMemory::Cell::kOpaque) {
+    fail(Fault::barrier_misuse, loc, "writes over the mbarrier at offset " + std::to_string(offset));
+  } else if (cell.pending != 0) {
     fail(Fault::async_not_waited, loc,
          "writes shared memory at offset " + std::to_string(offset) + " while a copy into it is under way",
          &cell.shadow.write);
   } else if (const Event* event = cell.shadow.conflict_of_write(thread.clock)) {
     const bool was_write = event == &cell.shadow.write;
-    fail(Fault::shared_race, loc,
+    const bool of_agent = thread.machine->is_agent(event->thread);
+    fail(of_agent ? Fault::async_not_waited : Fault::shared_race, loc,
          "overwrites shared memory at offset " + std::to_string(offset) + (was_write ? ", written" : ", read") +
-             " by another thread with no barrier in between",
+             (of_agent ? " by a unit that it has not waited for" : " by another thread with no barrier in between"),
          event);
   }
 }
 
-bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Access access, Loc loc) {
+bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Access access, Loc loc, const Event* as) {
+  if (!thread.used_global_memory) {
+    thread.used_global_memory = true;
+    thread.first_global_access = loc;
+  }
   GlobalMemory& memory = thread.machine->memory();
   GlobalMemory::Mapped* const region = memory.find(address);
   if (region == nullptr || address + bytes > region->end) {
@@ -393,7 +502,8 @@ bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
     }
   }
   if (!region->writable || !thread.machine->options().check_races) return true;
-  const Site site = site_of(loc);
+  const Event mine =
+      as != nullptr ? *as : Event{thread.clock.now(), static_cast<std::uint16_t>(thread.clock.thread()), site_of(loc)};
   const std::int64_t cta = thread.cta->linear;
   for (std::int64_t element = first; element <= last; ++element) {
     GlobalMemory::Mapped::Cell& cell = region->cell(element);
@@ -419,7 +529,7 @@ bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
            conflict);
     }
     if (access == Access::write) {
-      shadow.note_write(thread.clock, site);
+      shadow.note_write(mine);
       cell.write_cta = cta;
     } else {
       // One reader is kept for each of two CTAs or threads; more readers than that add nothing to a first conflict.
@@ -427,7 +537,7 @@ bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
                                                      thread.clock.has_seen(shadow.read[0].thread, shadow.read[0].clock))
                            ? 0
                            : 1;
-      shadow.read[slot] = {thread.clock.now(), static_cast<std::uint16_t>(thread.clock.thread()), site};
+      shadow.read[slot] = mine;
       cell.read_cta[slot] = cta;
     }
   }

@@ -25,6 +25,20 @@ const char* to_string(Fault fault) {
       return "uninitialised_read";
     case Fault::async_not_waited:
       return "async_not_waited";
+    case Fault::proxy_fence:
+      return "proxy_fence";
+    case Fault::tensor_map:
+      return "tensor_map";
+    case Fault::wgmma_misuse:
+      return "wgmma_misuse";
+    case Fault::registers:
+      return "registers";
+    case Fault::cluster_misuse:
+      return "cluster_misuse";
+    case Fault::left_in_flight:
+      return "left_in_flight";
+    case Fault::grid_dependency:
+      return "grid_dependency";
     case Fault::deadlock:
       return "deadlock";
     case Fault::barrier_misuse:
@@ -46,6 +60,8 @@ std::string to_string(const Report& report) {
   text += ", " + to_string(report.where) + ": " + to_string(report.fault) + ": " + report.message;
   if (report.other_thread >= 0) {
     text += " (thread " + std::to_string(report.other_thread) + " at " + to_string(report.other) + ")";
+  } else if (!report.other_unit.empty()) {
+    text += " (" + report.other_unit + ", started at " + to_string(report.other) + ")";
   }
   if (report.count > 1) text += " [" + std::to_string(report.count) + " times]";
   return text;

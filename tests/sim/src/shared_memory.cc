@@ -2,6 +2,7 @@
 #include "sim/shared_memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -20,7 +21,7 @@ void SharedMemory::reset(std::size_t dynamic_bytes, int granule) {
   const std::size_t used = std::max(size_, dynamic_bytes);
   std::memset(base_, kPoison, used);
   size_ = dynamic_bytes;
-  granule_shift_ = granule >= 4 ? 2 : granule >= 2 ? 1 : 0;
+  granule_shift_ = std::bit_width(static_cast<unsigned>(std::clamp(granule, 1, 16))) - 1;
   cells_.assign((size_ >> granule_shift_) + 1, Cell{});
   statics_.clear();
 }

@@ -8,8 +8,32 @@
 
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/target.cuh"
+#if defined(XGEMM_SIM)
+#include "sim/sm90/cluster.h"
+#endif
 
 namespace xgemm::gpu {
+
+#if defined(XGEMM_SIM)
+
+inline int cluster_rank(Loc = Loc::current()) {
+  return sim::current().cta->cluster_rank;
+}
+inline void cluster_arrive(Loc loc = Loc::current()) {
+  sim::cluster_arrive(loc);
+}
+inline void cluster_wait(Loc loc = Loc::current()) {
+  sim::cluster_wait(loc);
+}
+inline void write_remote(float* local, int cta_rank, float a, float b, float c, float d, Loc loc = Loc::current()) {
+  sim::write_remote(local, cta_rank, {a, b, c, d}, loc);
+}
+inline void grid_launch_dependents(Loc = Loc::current()) {}
+inline void grid_wait_dependencies(Loc loc = Loc::current()) {
+  sim::grid_wait_dependencies(loc);
+}
+
+#else
 
 // This CTA's number in its cluster.
 XGEMM_DEVICE int cluster_rank(Loc = Loc::current()) {
@@ -48,5 +72,7 @@ XGEMM_DEVICE void grid_launch_dependents(Loc = Loc::current()) {
 XGEMM_DEVICE void grid_wait_dependencies(Loc = Loc::current()) {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
+
+#endif
 
 }  // namespace xgemm::gpu

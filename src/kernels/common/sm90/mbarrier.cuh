@@ -10,12 +10,47 @@
 #include <cstdint>
 
 #include "kernels/common/target.cuh"
+#if defined(XGEMM_SIM)
+#include "sim/sm90/mbarrier.h"
+#endif
 
 namespace xgemm::gpu {
 
 struct Mbarrier {
   std::uint64_t state;
 };
+
+#if defined(XGEMM_SIM)
+
+inline void mbarrier_init(Mbarrier& barrier, int count, Loc loc = Loc::current()) {
+  sim::mbarrier_init(&barrier, count, loc);
+}
+inline void mbarrier_init_fence(Loc loc = Loc::current()) {
+  sim::mbarrier_init_fence(loc);
+}
+inline void mbarrier_arrive(Mbarrier& barrier, Loc loc = Loc::current()) {
+  sim::mbarrier_arrive(&barrier, loc);
+}
+inline void mbarrier_arrive_expect(Mbarrier& barrier, int bytes, Loc loc = Loc::current()) {
+  sim::mbarrier_arrive_expect(&barrier, bytes, loc);
+}
+inline void mbarrier_arrive_remote(Mbarrier& barrier, int cta_rank, Loc loc = Loc::current()) {
+  sim::mbarrier_arrive_remote(&barrier, cta_rank, sim::Scope::cta, loc);
+}
+inline void mbarrier_arrive_remote_release(Mbarrier& barrier, int cta_rank, Loc loc = Loc::current()) {
+  sim::mbarrier_arrive_remote(&barrier, cta_rank, sim::Scope::cluster, loc);
+}
+inline bool mbarrier_try_wait(Mbarrier& barrier, unsigned parity, Loc loc = Loc::current()) {
+  return sim::mbarrier_try_wait(&barrier, parity, sim::Scope::cta, loc);
+}
+inline void mbarrier_wait(Mbarrier& barrier, unsigned parity, Loc loc = Loc::current()) {
+  sim::mbarrier_wait(&barrier, parity, sim::Scope::cta, loc);
+}
+inline void mbarrier_wait_cluster(Mbarrier& barrier, unsigned parity, Loc loc = Loc::current()) {
+  sim::mbarrier_wait(&barrier, parity, sim::Scope::cluster, loc);
+}
+
+#else
 
 XGEMM_DEVICE void mbarrier_init(Mbarrier& barrier, int count, Loc = Loc::current()) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(detail::shared_address(&barrier)), "r"(count)
@@ -92,5 +127,7 @@ XGEMM_DEVICE void mbarrier_wait_cluster(Mbarrier& barrier, unsigned parity, Loc 
         : "memory");
   } while (done == 0);
 }
+
+#endif
 
 }  // namespace xgemm::gpu

@@ -15,10 +15,40 @@
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/sm90/tensor_map.h"
+#if defined(XGEMM_SIM)
+#include "sim/sm90/tma.h"
+#endif
 
 namespace xgemm::gpu {
 
 using TensorMap = kernels::TensorMap;
+
+#if defined(XGEMM_SIM)
+
+inline void tma_prefetch_map(const TensorMap&, Loc = Loc::current()) {}
+inline void tma_load(void* destination, const TensorMap& map, Mbarrier& barrier, int x, int y, int z,
+                     Loc loc = Loc::current()) {
+  sim::tma_load(destination, map, &barrier, 1u << sim::current().cta->cluster_rank, x, y, z, loc);
+}
+inline void tma_load_multicast(void* destination, const TensorMap& map, Mbarrier& barrier, unsigned cta_mask, int x,
+                               int y, int z, Loc loc = Loc::current()) {
+  sim::tma_load(destination, map, &barrier, cta_mask, x, y, z, loc);
+}
+inline void tma_store(const TensorMap& map, const void* source, int x, int y, int z, Loc loc = Loc::current()) {
+  sim::tma_store(map, source, x, y, z, loc);
+}
+inline void tma_store_commit(Loc loc = Loc::current()) {
+  sim::tma_store_commit(loc);
+}
+template <int kPending>
+void tma_store_wait_read(Loc loc = Loc::current()) {
+  sim::tma_store_wait_read(kPending, loc);
+}
+inline void fence_async_shared(Loc = Loc::current()) {
+  sim::fence_async_shared();
+}
+
+#else
 
 XGEMM_DEVICE void tma_prefetch_map(const TensorMap& map, Loc = Loc::current()) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<std::uint64_t>(&map)) : "memory");
@@ -65,5 +95,7 @@ XGEMM_DEVICE void tma_store_wait_read(Loc = Loc::current()) {
 XGEMM_DEVICE void fence_async_shared(Loc = Loc::current()) {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
+
+#endif
 
 }  // namespace xgemm::gpu

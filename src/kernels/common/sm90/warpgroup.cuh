@@ -8,11 +8,32 @@
 
 #include "kernels/common/fragments.cuh"
 #include "kernels/common/target.cuh"
+#if defined(XGEMM_SIM)
+#include "sim/sm90/warpgroup.h"
+#endif
 
 namespace xgemm::gpu {
 
 inline constexpr int kWarpsPerGroup = 4;
 inline constexpr int kGroupThreads = kWarpsPerGroup * kWarpSize;
+
+#if defined(XGEMM_SIM)
+
+template <int kRegisters>
+void release_registers(Loc loc = Loc::current()) {
+  sim::release_registers(kRegisters, loc);
+}
+template <int kRegisters>
+void acquire_registers(Loc loc = Loc::current()) {
+  sim::acquire_registers(kRegisters, loc);
+}
+
+template <bool kTranspose, int kMatrices>
+void store_matrices(void* row, const std::uint32_t (&m)[kMatrices], Loc loc = Loc::current()) {
+  sim::store_matrices(kMatrices, kTranspose, row, m, loc);
+}
+
+#else
 
 // setmaxnreg: all warps of a warpgroup give registers back, or wait for them. Multiples of 8 from 24 to 256.
 template <int kRegisters>
@@ -49,5 +70,7 @@ XGEMM_DEVICE void store_matrices(void* row, const std::uint32_t (&m)[2], Loc = L
                  : "memory");
   }
 }
+
+#endif
 
 }  // namespace xgemm::gpu

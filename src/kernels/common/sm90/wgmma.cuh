@@ -25,7 +25,19 @@
 #include "kernels/common/sm90/warpgroup.cuh"
 #include "kernels/common/target.cuh"
 
+#if defined(XGEMM_SIM)
+#include "sim/sm90/wgmma.h"
+#endif
+
 namespace xgemm::gpu {
+
+#if defined(XGEMM_SIM)
+namespace detail {
+inline unsigned shared_address(const void* shared) {
+  return sim::shared_address(shared);
+}
+}  // namespace detail
+#endif
 
 XGEMM_DEVICE std::uint64_t wgmma_descriptor(const void* shared, int swizzle_bytes, int leading_bytes, int stride_bytes,
                                             Loc = Loc::current()) {
@@ -39,6 +51,30 @@ XGEMM_DEVICE std::uint64_t wgmma_descriptor(const void* shared, int swizzle_byte
 XGEMM_DEVICE std::uint64_t wgmma_advance(std::uint64_t descriptor, int bytes) {
   return descriptor + static_cast<std::uint64_t>(bytes >> 4);
 }
+
+#if defined(XGEMM_SIM)
+
+inline void wgmma_fence(Loc = Loc::current()) {
+  sim::wgmma_fence();
+}
+inline void wgmma_commit(Loc loc = Loc::current()) {
+  sim::wgmma_commit(loc);
+}
+template <int kPending>
+void wgmma_wait(Loc loc = Loc::current()) {
+  sim::wgmma_wait(kPending, loc);
+}
+inline void keep_register(float& x, Loc loc = Loc::current()) {
+  sim::keep_register(x, loc);
+}
+
+template <class Element, int kN, Major kMajorX, Major kMajorY>
+void wgmma(float* d, std::uint64_t x, std::uint64_t y, Loc loc = Loc::current()) {
+  static_assert(kN % 8 == 0 && kN >= 8 && kN <= 256);
+  sim::wgmma({kN, kMajorX, kMajorY, std::is_same_v<Element, bfloat16>}, d, x, y, loc);
+}
+
+#else
 
 XGEMM_DEVICE void wgmma_fence(Loc = Loc::current()) {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -140,5 +176,7 @@ template <class Element, int kN, Major kMajorX, Major kMajorY>
 XGEMM_DEVICE void wgmma(float* d, std::uint64_t x, std::uint64_t y, Loc = Loc::current()) {
   detail::Wgmma<Element, kN>::template run<static_cast<int>(kMajorX), static_cast<int>(kMajorY)>(d, x, y);
 }
+
+#endif
 
 }  // namespace xgemm::gpu

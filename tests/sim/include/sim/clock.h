@@ -4,6 +4,13 @@
 // epoch. A thread has seen an event when some chain of barriers leads from it; `seen` holds, for each other thread, the
 // last count that such a chain has brought. Threads that leave a barrier together share one vector.
 //
+// Units that work on their own (the copy engine, tensor cores) are threads in this respect, numbered after the real
+// ones: agents. Their events are what they do on behalf of one barrier or queue; to wait for that is to see them.
+//
+// Some synchronisation only says that something is over, so that its memory may be used again, and does not make writes
+// visible: an arrival at the mbarrier of another CTA with no cluster-wide release. What a thread knows to be over lies
+// in a second vector, never behind the first; most kernels have none.
+//
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -22,55 +29,131 @@ class ThreadClock {
  public:
   ThreadClock() = default;
   ThreadClock(int thread, std::shared_ptr<const ClockVector> nothing_seen)
-      : thread_(thread), shared_(std::move(nothing_seen)), seen_(shared_->data()) {}
+      : thread_(thread), shared_(std::move(nothing_seen)), seen_(shared_->data()), over_(seen_) {}
 
   int thread() const { return thread_; }
   Clock now() const { return now_; }
+  // Ends an epoch and returns it, for events whose order within a thread matters to others.
+  Clock tick() { return now_++; }
+
   bool has_seen(int thread, Clock clock) const { return thread == thread_ || seen_[thread] >= clock; }
+  bool knows_over(int thread, Clock clock) const { return thread == thread_ || over_[thread] >= clock; }
+  Clock seen(int thread) const { return thread == thread_ ? now_ : seen_[thread]; }
+  const Clock* vector() const { return seen_; }  // tells threads apart that may have seen different things
+
+  // Sees what an agent has done up to `clock`. Threads that do so one after the other, with the same `last`, share.
+  struct Learned {
+    std::shared_ptr<const ClockVector> from, to;
+    int agent = 0;
+    Clock clock = 0;
+  };
+  void learn(int agent, Clock clock, Learned& last) {
+    if (seen_[agent] >= clock) return;
+    if (last.from != shared_ || last.agent != agent || last.clock != clock) {
+      auto vector = std::make_shared<ClockVector>(*shared_);
+      (*vector)[static_cast<std::size_t>(agent)] = clock;
+      last = {shared_, std::move(vector), agent, clock};
+    }
+    shared_ = last.to;
+    if (known_over_) {
+      auto vector = std::make_shared<ClockVector>(*known_over_);
+      (*vector)[static_cast<std::size_t>(agent)] = std::max((*vector)[static_cast<std::size_t>(agent)], clock);
+      known_over_ = std::move(vector);
+    }
+    update();
+  }
 
  private:
   friend class ClockJoin;
+  void update() {
+    seen_ = shared_->data();
+    over_ = known_over_ ? known_over_->data() : seen_;
+  }
 
   int thread_ = 0;
   Clock now_ = 1;
   std::shared_ptr<const ClockVector> shared_;
+  std::shared_ptr<const ClockVector> known_over_;  // null: the same
   const Clock* seen_ = nullptr;
+  const Clock* over_ = nullptr;
 };
 
 // A point where threads meet. release(): what the thread has done so far can be seen by those who acquire(). This is
-// all that a new kind of synchronisation needs.
+// all that a new kind of synchronisation needs. The _over forms carry no more than that something is over.
 class ClockJoin {
  public:
   void release(ThreadClock& clock) {
+    if (clock.known_over_ && !over_) over_ = joined_ ? std::make_shared<ClockVector>(*joined_) : nullptr;
+    if (clock.known_over_ || over_) merge(over_, *(clock.known_over_ ? clock.known_over_ : clock.shared_));
     if (!joined_) {
       joined_ = std::make_shared<ClockVector>(*clock.shared_);
     } else if (clock.shared_ != last_) {
-      for (std::size_t i = 0; i < joined_->size(); ++i) (*joined_)[i] = std::max((*joined_)[i], (*clock.shared_)[i]);
+      merge(joined_, *clock.shared_);
     }
     last_ = clock.shared_;
+    if (over_) (*over_)[clock.thread_] = clock.now_;
     (*joined_)[clock.thread_] = clock.now_++;
+  }
+  void release_over(ThreadClock& clock) {
+    if (!over_ && joined_) over_ = std::make_shared<ClockVector>(*joined_);
+    merge(over_, *(clock.known_over_ ? clock.known_over_ : clock.shared_));
+    (*over_)[clock.thread_] = clock.now_++;
+  }
+  // What an agent has done up to `clock` happens before the meeting. nothing_seen: of the right length.
+  void release_agent(int agent, Clock clock, const ClockVector& nothing_seen) {
+    if (!joined_) joined_ = std::make_shared<ClockVector>(nothing_seen);
+    (*joined_)[static_cast<std::size_t>(agent)] = std::max((*joined_)[static_cast<std::size_t>(agent)], clock);
+    if (over_) (*over_)[static_cast<std::size_t>(agent)] = std::max((*over_)[static_cast<std::size_t>(agent)], clock);
+    last_ = nullptr;
   }
 
   void acquire(ThreadClock& clock) const {
-    if (!joined_) return;
-    if (clock.shared_ == last_ || contains(*clock.shared_)) {
-      clock.shared_ = joined_;
-    } else {
-      auto merged = std::make_shared<ClockVector>(*joined_);
-      for (std::size_t i = 0; i < merged->size(); ++i) (*merged)[i] = std::max((*merged)[i], (*clock.shared_)[i]);
-      clock.shared_ = merged;
+    if (joined_) {
+      if (clock.shared_ == last_ || contains(*joined_, *clock.shared_)) {
+        clock.shared_ = joined_;
+      } else {
+        auto merged = std::make_shared<ClockVector>(*joined_);
+        merge(merged, *clock.shared_);
+        clock.shared_ = merged;
+      }
     }
-    clock.seen_ = clock.shared_->data();
+    if (clock.known_over_ && joined_) add_over(clock, joined_);
+    if (over_) add_over(clock, over_);
+    if (clock.known_over_ && contains(*clock.shared_, *clock.known_over_)) clock.known_over_ = nullptr;
+    clock.update();
+  }
+  void acquire_over(ThreadClock& clock) const {
+    if (over_ || joined_) add_over(clock, over_ ? over_ : joined_);
+    clock.update();
   }
 
  private:
-  bool contains(const ClockVector& other) const {
-    for (std::size_t i = 0; i < other.size(); ++i)
-      if (other[i] > (*joined_)[i]) return false;
+  static bool contains(const ClockVector& all, const ClockVector& part) {
+    for (std::size_t i = 0; i < part.size(); ++i)
+      if (part[i] > all[i]) return false;
     return true;
+  }
+  static void add_over(ThreadClock& clock, const std::shared_ptr<ClockVector>& from) {
+    const ClockVector& known = clock.known_over_ ? *clock.known_over_ : *clock.shared_;
+    if (contains(known, *from)) return;
+    if (contains(*from, known)) {
+      clock.known_over_ = from;
+    } else {
+      auto merged = std::make_shared<ClockVector>(*from);
+      merge(merged, known);
+      clock.known_over_ = merged;
+    }
+  }
+  static void merge(std::shared_ptr<ClockVector>& into, const ClockVector& from) {
+    if (!into) {
+      into = std::make_shared<ClockVector>(from);
+      return;
+    }
+    for (std::size_t i = 0; i < from.size(); ++i) (*into)[i] = std::max((*into)[i], from[i]);
   }
 
   std::shared_ptr<ClockVector> joined_;
+  std::shared_ptr<ClockVector> over_;  // null: the same
   std::shared_ptr<const ClockVector> last_;
 };
 

@@ -78,6 +78,7 @@ class Counting {
  public:
   // The records of the (up to 32) lanes of a warp since they last met; empties them.
   void add_warp(std::span<std::vector<AccessRecord>*> lanes);
+  void add_request(Site site, Traffic traffic, std::span<const LaneAccess> lanes, int bytes);
   Counters result() const;
 
  private:

@@ -6,6 +6,8 @@
 //   current()                the thread that runs
 //   state<T>()               data of a mechanism T, attached to a thread, warp or CTA, made when first asked for
 //   wait(what, loc) / wake() park a thread, run it again; a machine in which all are parked is deadlocked
+//   defer()                  work that no thread does: it happens at some later time
+//   new_agent()              who does it, for the clocks
 //   ClockJoin (clock.h)      who sees whose writes afterwards
 //   fail()                   reports a fault of the running thread
 //   read / write             checked accesses of memory
@@ -18,6 +20,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,6 +61,7 @@ class Attachments {
 
 class Machine;
 struct Cta;
+struct Cluster;
 
 struct Thread : Attachments {
   Machine* machine = nullptr;
@@ -68,9 +72,13 @@ struct Thread : Attachments {
 
   Fiber fiber;
   bool waiting = false;
+  bool waits_for_a_while = false;
   const char* waits_for = "";
   Loc waits_at;
+  std::function<std::string()> wait_detail;  // for reports; may be empty
   std::vector<AccessRecord> log;
+  bool used_global_memory = false;
+  Loc first_global_access;
 
   int lane() const { return index % kWarpSize; }
   int warp() const { return index / kWarpSize; }
@@ -84,9 +92,21 @@ struct Cta : Attachments {
   std::int64_t block[3] = {0, 0, 0};
   std::int64_t linear = 0;  // over the whole grid
   int running = 0;          // threads that have not ended
+  Cluster* cluster = nullptr;
+  int cluster_rank = 0;
+  int first_agent = 0;
+  int agents = 0;
   SharedMemory shared;
   std::vector<Thread*> threads;
   std::vector<Warp> warps;
+  // Called on a thread that ends; and on the last one, when all have.
+  std::vector<std::function<void(Thread&)>> at_thread_end;
+  std::vector<std::function<void()>> at_end;
+};
+
+// CTAs that run together and reach each other's shared memory; a single one in launches without clusters.
+struct Cluster : Attachments {
+  std::vector<Cta*> ctas;
 };
 
 struct LaunchShape {
@@ -94,6 +114,8 @@ struct LaunchShape {
   int threads = 32;
   std::size_t dynamic_shared_bytes = 0;
   int granule = 1;  // see SharedMemory
+  int cluster = 1;  // CTAs of a cluster, along x
+  int agents = 0;   // of a CTA: barriers, warpgroups and queues on whose behalf units work on their own
 };
 
 struct Result {
@@ -122,19 +144,33 @@ class Machine {
   // Parks the running thread until somebody wakes it.
   void wait(const char* what, Loc loc);
   void wake(Thread& thread);
+  // The same, but when nothing else can happen any more it may return false.
+  bool wait_for_a_while(const char* what, Loc loc);
   // Lets another thread run now.
   void yield();
+  // At some time from now on, chosen by the schedule, `action` runs outside all threads. It must not wait. Faults in it
+  // are reported in the name of `thread`.
+  void defer(Thread& thread, std::function<void()> action);
+  // A thread number for the clocks.
+  int new_agent(Cta& cta, const char* name);
+  bool is_agent(int thread) const { return thread >= first_agent_; }
+  Thread& thread(int number) { return *threads_[static_cast<std::size_t>(number)]; }
+  const ClockVector& nothing_seen() const { return *nothing_seen_; }
 
   void fail(Fault fault, Loc loc, std::string message, const Event* other = nullptr);
 
   // The lanes of the warp (of all warps of the CTA) are at one point of the program: requests before it are complete.
   void warp_met(Cta& cta, int warp);
   void cta_met(Cta& cta);
+  // A request that is not put together from the accesses of lanes.
+  void count_request(Site site, Traffic traffic, std::span<const LaneAccess> lanes, int bytes);
 
  private:
   struct Cancelled {};
   static void thread_main(void* thread);
   void run_wave(std::int64_t first, int count);
+  void run_deferred(std::size_t index);
+  bool wake_the_impatient();
   void report_deadlock();
   void pick_preemption(Thread& thread);
   std::uint64_t random();
@@ -150,6 +186,17 @@ class Machine {
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<Thread*> ready_;  // runnable; the front part has been run
   std::vector<Thread*> woken_;
+  struct Deferred {
+    Thread* thread;
+    std::function<void()> action;
+  };
+  std::vector<Deferred> deferred_;
+  std::vector<Thread*> impatient_;  // in wait_for_a_while()
+  int idle_rounds_ = 0;             // since somebody was woken for a reason
+  std::vector<std::unique_ptr<Cluster>> clusters_;
+  std::shared_ptr<const ClockVector> nothing_seen_;
+  int first_agent_ = 0;
+  std::vector<const char*> agent_names_;
   std::uint64_t random_state_ = 0;
   bool cancelling_ = false;
 };
@@ -174,7 +221,9 @@ inline void skip(Traffic traffic, Loc loc) {
 // ---- Checked accesses. On a fault reads give poison and writes do nothing. Not inlined: a kernel has hundreds. ----
 
 namespace detail {
-bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Access access, Loc loc);
+// as: the event to note, of an agent that accesses on behalf of the thread; null: the thread itself.
+bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Access access, Loc loc,
+                  const Event* as = nullptr);
 bool check_shared_bounds(Thread& thread, std::uintptr_t address, std::size_t bytes, Loc loc);
 void report_shared_read(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, Loc loc);
 void report_shared_write(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, Loc loc);

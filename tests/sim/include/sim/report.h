@@ -24,6 +24,13 @@ enum class Fault {
   global_race,         // the same in global memory, between threads or CTAs
   uninitialised_read,  // shared memory that nobody has written
   async_not_waited,    // the destination of an asynchronous copy before the copy was waited for
+  proxy_fence,         // shared memory written by threads, used by the copy engine or tensor cores without a fence
+  tensor_map,          // a tensor map or box that the copy engine does not take
+  wgmma_misuse,        // a wgmma without its fence, on registers of another, with an impossible descriptor
+  registers,           // setmaxnreg: an impossible number, or registers that there are not
+  cluster_misuse,      // a CTA that is not there any more, or never was; its barrier out of turn
+  left_in_flight,      // a thread or CTA ended before what it started
+  grid_dependency,     // global memory before the wait for earlier kernels
   deadlock,            // threads wait for something that cannot happen any more
   barrier_misuse,      // a barrier with an impossible id or count, or more arrivals than it counts
   warp_divergence,     // a warp-wide operation that its lanes do not execute together
@@ -41,6 +48,7 @@ struct Report {
   Loc where;              // the line of the kernel
   int other_thread = -1;  // of races: the other party
   Loc other;
+  std::string other_unit;  // "the copy engine", where the other party is no thread
   std::string message;     // the rest in words
   std::int64_t count = 1;  // how often the same happened at the same lines
 

@@ -22,12 +22,14 @@ class SharedMemory {
   struct Cell {
     ShadowCell shadow;
     std::uint32_t pending = 0;  // asynchronous copies under way into this granule: the number of the last; 0: none
+    static constexpr std::uint32_t kOpaque = 0xffffffff;  // `pending` of what is no data: an mbarrier
   };
 
   SharedMemory() = default;
   SharedMemory(const SharedMemory&) = delete;
 
-  // granule: the least bytes that threads access on their own, 1, 2 or 4.
+  // granule: the least bytes that threads write on their own, 1, 2, 4, 8 or 16; accesses that share one, at least one
+  // of them a write, count as accesses of the same memory.
   void reset(std::size_t dynamic_bytes, int granule);
 
   unsigned char* base() { return base_; }

@@ -1,0 +1,21 @@
+// Clusters: CTAs that run together and reach each other's shared memory; and programmatic dependent launch.
+//
+// The cluster barrier orders no accesses: with it, initialised mbarriers are published by mbarrier_init_fence() and
+// nothing else is. A CTA must not end while others may still reach into its shared memory: at its end it has to know
+// that every access from outside is over, whatever the schedule was.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "sim/machine.h"
+
+namespace xgemm::sim {
+
+void cluster_arrive(Loc loc);
+void cluster_wait(Loc loc);
+// 16 bytes to the place in CTA cta_rank's shared memory that `local` has in this one's.
+void write_remote(float* local, int cta_rank, const float (&values)[4], Loc loc);
+// Reports global memory that the thread used before.
+void grid_wait_dependencies(Loc loc);
+
+}  // namespace xgemm::sim
