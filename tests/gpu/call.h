@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <ostream>
-#include <type_traits>
 #include <utility>
 
 #include "device_matrix.h"
@@ -35,6 +34,13 @@ inline std::ostream& operator<<(std::ostream& out, const CallSpec& s) {
              << " batch=" << s.batch << " gap=" << s.gap << (s.shares_a ? " one A" : "") << (s.shares_b ? " one B" : "")
              << " A " << name_of(s.a) << " B " << name_of(s.b) << " C " << name_of(s.c);
 }
+
+template <class T>
+inline constexpr xgemm_type kTypeOf = XGEMM_F32;
+template <>
+inline constexpr xgemm_type kTypeOf<Half> = XGEMM_F16;
+template <>
+inline constexpr xgemm_type kTypeOf<Bfloat16> = XGEMM_BF16;
 
 template <class T>
 class Call {
@@ -71,7 +77,7 @@ class Call {
 
   xgemm_args args() const {
     xgemm_args args = XGEMM_ARGS_INIT;
-    args.type = std::is_same_v<T, float> ? XGEMM_F32 : XGEMM_F16;
+    args.type = kTypeOf<T>;
     args.layout = spec_.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
     args.transa = spec_.transa;
     args.transb = spec_.transb;
@@ -98,12 +104,18 @@ class Call {
     return xgemm_gemm(ctx, &arguments);
   }
 
-  testing::AssertionResult check(int period = 1) const {
+  // The column-major product that the call is, with its operands in their places.
+  Product product() const {
     const CallSpec& s = spec_;
-    testing::AssertionResult verdict =
-        s.row_major ? judge<T>({s.transb, s.transa, s.n, s.m, s.k, s.alpha, s.beta, s.batch}, b, a, c, period)
-                    : judge<T>({s.transa, s.transb, s.m, s.n, s.k, s.alpha, s.beta, s.batch}, a, b, c, period);
-    return verdict ? verdict : testing::AssertionFailure() << s << "\n" << verdict.message();
+    return s.row_major ? Product{s.transb, s.transa, s.n, s.m, s.k, s.alpha, s.beta, s.batch}
+                       : Product{s.transa, s.transb, s.m, s.n, s.k, s.alpha, s.beta, s.batch};
+  }
+  const Operand<T>& left() const { return spec_.row_major ? b : a; }
+  const Operand<T>& right() const { return spec_.row_major ? a : b; }
+
+  testing::AssertionResult check(int period = 1) const {
+    testing::AssertionResult verdict = judge<T>(product(), left(), right(), c, period);
+    return verdict ? verdict : testing::AssertionFailure() << spec_ << "\n" << verdict.message();
   }
 
  private:
@@ -144,12 +156,12 @@ class Context {
   xgemm_context* context_ = nullptr;
 };
 
-// Tests that are the same for both element types.
+// Tests that are the same for all element types.
 template <class T>
-class BothTypes : public testing::Test {
+class EveryType : public testing::Test {
  protected:
   void SetUp() override { XGEMM_SKIP_WITHOUT_DEVICE(); }
 };
-using ElementTypes = testing::Types<float, Half>;
+using ElementTypes = testing::Types<float, Half, Bfloat16>;
 
 }  // namespace xgemm::gpu_test

@@ -1,10 +1,12 @@
 // See device_matrix.h. All work is in the calling thread's own stream, and done when the functions return.
 //
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <algorithm>
 #include <cfloat>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -16,21 +18,39 @@ namespace {
 constexpr double kConstant = 2.0;  // as in support/oracle.h
 constexpr int kThreads = 256;
 
-// Bits of T, to be compared without meaning.
+// An element type: its bits, to be compared without meaning, how they are made and read, bits of a significand, the
+// largest number, and half of the distance of subnormal ones.
 template <class T>
-struct Bits;
+struct Format;
 template <>
-struct Bits<float> {
-  using Type = std::uint32_t;
-  static constexpr Type kGuard = 0x7fc5a5a5u;
+struct Format<float> {
+  using Bits = std::uint32_t;
+  static constexpr Bits kGuard = 0x7fc5a5a5u;
+  static constexpr int kPrecision = 24;
+  static constexpr double kMax = FLT_MAX, kTiny = 0x1p-150;
+  static __device__ Bits round(float value) { return __float_as_uint(value); }
+  static __device__ float widen(Bits bits) { return __uint_as_float(bits); }
 };
 template <>
-struct Bits<Half> {
-  using Type = std::uint16_t;
-  static constexpr Type kGuard = 0x7ea5;
+struct Format<Half> {
+  using Bits = std::uint16_t;
+  static constexpr Bits kGuard = 0x7ea5;
+  static constexpr int kPrecision = 11;
+  static constexpr double kMax = 65504, kTiny = 0x1p-25;
+  static __device__ Bits round(float value) { return __half_as_ushort(__float2half_rn(value)); }
+  static __device__ float widen(Bits bits) { return __half2float(__ushort_as_half(bits)); }
+};
+template <>
+struct Format<Bfloat16> {
+  using Bits = std::uint16_t;
+  static constexpr Bits kGuard = 0x7fe5;
+  static constexpr int kPrecision = 8;
+  static constexpr double kMax = 0x1.fep127, kTiny = 0x1p-134;
+  static __device__ Bits round(float value) { return __bfloat16_as_ushort(__float2bfloat16_rn(value)); }
+  static __device__ float widen(Bits bits) { return __uint_as_float(static_cast<unsigned>(bits) << 16); }
 };
 template <class T>
-using BitsOf = typename Bits<T>::Type;
+using BitsOf = typename Format<T>::Bits;
 
 __device__ std::uint64_t mixed(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -43,28 +63,14 @@ __device__ float value_of(const Contents& c, std::int64_t x, std::int64_t i, std
   if (i == c.special_i && j == c.special_j) return c.special;
   const std::uint64_t r =
       mixed(c.seed * 0x9e3779b97f4a7c15u + mixed(x * 0x632be59bd9b4e019u + i) + j * 0xd1342543de82ef95u);
-  constexpr int kBits = sizeof(T) == 4 ? 24 : 11;
+  if (c.integers) return static_cast<float>(static_cast<int>((r >> 32) % 5) - 2);
+  constexpr int kBits = Format<T>::kPrecision;
   return static_cast<float>(static_cast<std::int32_t>(r >> (64 - kBits)) - (1 << (kBits - 1))) / (1 << (kBits - 1));
 }
 
-template <class T>
-__device__ BitsOf<T> bits_of_value(float value) {
-  if constexpr (sizeof(T) == 4)
-    return __float_as_uint(value);
-  else
-    return __half_as_ushort(__float2half_rn(value));
-}
-
-template <class T>
-__device__ double double_of_bits(BitsOf<T> bits) {
-  if constexpr (sizeof(T) == 4)
-    return static_cast<double>(__uint_as_float(bits));
-  else
-    return static_cast<double>(__half2float(__ushort_as_half(bits)));
-}
-
 // Which element a place in the storage is; false for a guard.
-__device__ bool locate(const Layout& l, std::int64_t index, std::int64_t* x, std::int64_t* i, std::int64_t* j) {
+__host__ __device__ bool locate(const Layout& l, std::int64_t index, std::int64_t* x, std::int64_t* i,
+                                std::int64_t* j) {
   std::int64_t at = index - (kBand + l.shift);
   if (at < 0 || l.rows == 0 || l.cols == 0) return false;
   *x = l.batch > 1 ? at / l.stride : 0;
@@ -78,8 +84,8 @@ __device__ bool locate(const Layout& l, std::int64_t index, std::int64_t* x, std
 template <class T>
 __device__ BitsOf<T> initial_bits(const Layout& l, const Contents& c, std::int64_t index) {
   std::int64_t x, i, j;
-  if (c.poisoned || !locate(l, index, &x, &i, &j)) return Bits<T>::kGuard;
-  return bits_of_value<T>(value_of<T>(c, x, i, j));
+  if (c.poisoned || !locate(l, index, &x, &i, &j)) return Format<T>::kGuard;
+  return Format<T>::round(value_of<T>(c, x, i, j));
 }
 
 template <class T>
@@ -114,6 +120,12 @@ struct Side {
   Contents contents;
 };
 
+// What one rounding to T costs at most.
+template <class T>
+__device__ double half_ulp(double x) {
+  return fmax(ldexp(fabs(x), -Format<T>::kPrecision), Format<T>::kTiny);
+}
+
 template <class T>
 __device__ void expect(const Product& p, const Side& a, const Side& b, const Side& c, std::int64_t x, std::int64_t i,
                        std::int64_t j, double* value, double* bound) {
@@ -136,16 +148,17 @@ __device__ void expect(const Product& p, const Side& a, const Side& b, const Sid
     magnitude += fabs(p.beta * before);
   }
   *value = result;
-  *bound = kConstant * 0x1p-24 * ((reads ? p.k : 0) + 2) * magnitude + (p.k + 2) * 0x1p-149;
-  if (sizeof(T) == 2) *bound += fmax(0x1p-11 * (fabs(result) + *bound), 0x1p-25);
+  // Sums of integers are exact.
+  const bool exact = a.contents.integers && b.contents.integers && (p.beta == 0 || c.contents.integers);
+  *bound = exact ? 0 : kConstant * 0x1p-24 * ((reads ? p.k : 0) + 2) * magnitude + (p.k + 2) * 0x1p-149;
+  if (sizeof(T) == 2) *bound += half_ulp<T>(fabs(result) + *bound);
 }
 
 template <class T>
 __device__ bool acceptable(double actual, double expected, double bound) {
   if (isnan(expected)) return isnan(actual);
   if (isinf(expected)) return actual == expected;
-  const double largest = sizeof(T) == 4 ? static_cast<double>(FLT_MAX) : 65504.0;
-  if (isinf(actual)) return signbit(actual) == signbit(expected) && fabs(expected) + bound > largest;
+  if (isinf(actual)) return signbit(actual) == signbit(expected) && fabs(expected) + bound > Format<T>::kMax;
   return fabs(actual - expected) <= bound;
 }
 
@@ -161,7 +174,7 @@ __global__ void judge_kernel(const BitsOf<T>* storage, Product p, Side a, Side b
   for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < elements; e += step) {
     std::int64_t x, i, j;
     if (!locate(c.layout, e, &x, &i, &j)) {
-      if (storage[e] != Bits<T>::kGuard) report(failure, e);
+      if (storage[e] != Format<T>::kGuard) report(failure, e);
       continue;
     }
     if (period > 1) {
@@ -171,7 +184,7 @@ __global__ void judge_kernel(const BitsOf<T>* storage, Product p, Side a, Side b
     }
     double expected, bound;
     expect<T>(p, a, b, c, x, i, j, &expected, &bound);
-    if (!acceptable<T>(double_of_bits<T>(storage[e]), expected, bound)) report(failure, e);
+    if (!acceptable<T>(Format<T>::widen(storage[e]), expected, bound)) report(failure, e);
   }
 }
 
@@ -179,7 +192,7 @@ template <class T>
 __global__ void describe_kernel(const BitsOf<T>* storage, Product p, Side a, Side b, Side c, Failure* failure) {
   std::int64_t x, i, j;
   const auto e = static_cast<std::int64_t>(failure->first);
-  failure->actual = double_of_bits<T>(storage[e]);
+  failure->actual = Format<T>::widen(storage[e]);
   if (locate(c.layout, e, &x, &i, &j)) expect<T>(p, a, b, c, x, i, j, &failure->expected, &failure->bound);
 }
 
@@ -363,6 +376,13 @@ testing::AssertionResult Operand<T>::unchanged() const {
   return testing::AssertionFailure() << f.count << " elements were written, the first at " << place(layout_, f.first);
 }
 
+namespace {
+bool is_guard(const Layout& l, unsigned long long index) {
+  std::int64_t x, i, j;
+  return !locate(l, static_cast<std::int64_t>(index), &x, &i, &j);
+}
+}  // namespace
+
 template <class T>
 testing::AssertionResult judge(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c,
                                int period) {
@@ -384,11 +404,11 @@ testing::AssertionResult judge(const Product& p, const Operand<T>& a, const Oper
   std::snprintf(numbers, sizeof numbers, "%.9g, expected %.12g, bound %.3g", d.actual, d.expected, d.bound);
   return testing::AssertionFailure() << f.count << " elements of C are wrong, the first at "
                                      << place(c.layout(), f.first) << ": "
-                                     << (d.bound == 0 ? "a guard was written" : numbers) << "; " << p.transa << p.transb
-                                     << " m=" << p.m << " n=" << p.n << " k=" << p.k << " alpha=" << p.alpha
-                                     << " beta=" << p.beta << " batch=" << p.batch << " lda=" << a.layout().ld
-                                     << " ldb=" << b.layout().ld << " shifts " << a.layout().shift << " "
-                                     << b.layout().shift << " " << c.layout().shift;
+                                     << (is_guard(c.layout(), f.first) ? "a guard was written" : numbers) << "; "
+                                     << p.transa << p.transb << " m=" << p.m << " n=" << p.n << " k=" << p.k
+                                     << " alpha=" << p.alpha << " beta=" << p.beta << " batch=" << p.batch
+                                     << " lda=" << a.layout().ld << " ldb=" << b.layout().ld << " shifts "
+                                     << a.layout().shift << " " << b.layout().shift << " " << c.layout().shift;
 }
 
 namespace {
@@ -413,14 +433,173 @@ bool same_bits(const Operand<T>& x, const Operand<T>& y) {
   return f.first == kNone;
 }
 
-template class Operand<float>;
-template class Operand<Half>;
-template testing::AssertionResult judge(const Product&, const Operand<float>&, const Operand<float>&,
-                                        const Operand<float>&, int);
-template testing::AssertionResult judge(const Product&, const Operand<Half>&, const Operand<Half>&,
-                                        const Operand<Half>&, int);
-template bool same_bits(const Operand<float>&, const Operand<float>&);
-template bool same_bits(const Operand<Half>&, const Operand<Half>&);
+// ---- Against another library --------------------------------------------------------------------------------------
+
+namespace {
+
+// op(A) in memory, as rows of k elements; op(B)^T likewise.
+template <class T>
+struct Lines {
+  const BitsOf<T>* data;  // the first element
+  std::int64_t count, k;
+  std::int64_t line_step, k_step, matrix_step;
+
+  __device__ float at(std::int64_t x, std::int64_t line, std::int64_t l) const {
+    return Format<T>::widen(data[x * matrix_step + line * line_step + l * k_step]);
+  }
+};
+
+template <class T>
+Lines<T> lines_of(const Operand<T>& operand, bool k_along_columns, std::int64_t count, std::int64_t k) {
+  const Layout& l = operand.layout();
+  const std::int64_t along = 1, across = l.ld;
+  return {reinterpret_cast<const BitsOf<T>*>(operand.data()),
+          count,
+          k,
+          k_along_columns ? across : along,
+          k_along_columns ? along : across,
+          l.batch > 1 ? l.stride : 0};
+}
+template <class T>
+Lines<T> rows_of_a(const Product& p, const Operand<T>& a) {
+  return lines_of(a, p.transa != 'N', p.m, p.k);
+}
+template <class T>
+Lines<T> columns_of_b(const Product& p, const Operand<T>& b) {
+  return lines_of(b, p.transb == 'N', p.n, p.k);
+}
+
+// 2-norms of lines, a warp for each.
+template <class T>
+__global__ void norms_kernel(Lines<T> lines, std::int64_t matrices, float* norms) {
+  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * (blockDim.x / 32);
+  for (std::int64_t w = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
+       w < lines.count * matrices; w += warps) {
+    double sum = 0;
+    for (std::int64_t l = threadIdx.x % 32; l < lines.k; l += 32) {
+      const double v = lines.at(w / lines.count, w % lines.count, l);
+      sum += v * v;
+    }
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+    if (threadIdx.x % 32 == 0) norms[w] = static_cast<float>(sqrt(sum));
+  }
+}
+
+template <class T>
+__global__ void compare_kernel(const BitsOf<T>* storage, const BitsOf<T>* other, Product p, Side c, const float* rows,
+                               const float* columns, std::int64_t elements, bool exactly, Failure* failure) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < elements; e += step) {
+    std::int64_t x, i, j;
+    if (!locate(c.layout, e, &x, &i, &j)) {
+      if (storage[e] != Format<T>::kGuard) report(failure, e);
+      continue;
+    }
+    const double ours = Format<T>::widen(storage[e]), theirs = Format<T>::widen(other[e]);
+    double bound = 0;
+    if (!exactly) {
+      double magnitude = fabs(p.alpha) * static_cast<double>(rows[x * p.m + i]) * columns[x * p.n + j];
+      if (p.beta != 0) magnitude += fabs(p.beta * value_of<T>(c.contents, x, i, j));
+      bound = kConstant * 0x1p-24 * (p.k + 2) * magnitude + (p.k + 2) * 0x1p-149;
+      if (sizeof(T) == 2) bound += half_ulp<T>(fabs(theirs) + bound);
+      bound *= 2;
+    }
+    // Equal infinities are equal; a NaN of either fails.
+    if (!(ours == theirs || fabs(ours - theirs) <= bound)) {
+      report(failure, e);
+      // Of many that fail at once any: told as an example.
+      failure->actual = ours, failure->expected = theirs, failure->bound = bound;
+    }
+  }
+}
+
+constexpr int kTile = 16;
+
+// Sums of squares of C - alpha op(A) op(B) and of the product.
+template <class T>
+__global__ void error_kernel(Lines<T> a, Lines<T> b, const BitsOf<T>* c, std::int64_t ldc, double alpha, double* sums) {
+  __shared__ double rows[kTile][kTile + 1], columns[kTile][kTile + 1];
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kTile + threadIdx.x;
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * kTile + threadIdx.y;
+  double product = 0;
+  for (std::int64_t l0 = 0; l0 < a.k; l0 += kTile) {
+    const std::int64_t la = l0 + threadIdx.y, lb = l0 + threadIdx.x;
+    rows[threadIdx.x][threadIdx.y] = i < a.count && la < a.k ? a.at(0, i, la) : 0.0;
+    columns[threadIdx.y][threadIdx.x] = j < b.count && lb < a.k ? b.at(0, j, lb) : 0.0;
+    __syncthreads();
+    for (int l = 0; l < kTile; ++l) product += rows[threadIdx.x][l] * columns[threadIdx.y][l];
+    __syncthreads();
+  }
+  product *= alpha;
+  double difference = 0;
+  if (i < a.count && j < b.count) difference = Format<T>::widen(c[i + j * ldc]) - product;
+  double errors = difference * difference, norm = product * product;
+  for (int step = 16; step > 0; step /= 2) {
+    errors += __shfl_xor_sync(~0u, errors, step);
+    norm += __shfl_xor_sync(~0u, norm, step);
+  }
+  if ((threadIdx.y * kTile + threadIdx.x) % 32 == 0) {
+    atomicAdd(&sums[0], errors);
+    atomicAdd(&sums[1], norm);
+  }
+}
+
+}  // namespace
+
+template <class T>
+testing::AssertionResult compare(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c,
+                                 const Operand<T>& other, bool exactly) {
+  const auto batch = static_cast<std::size_t>(p.batch);
+  Scratch rows(static_cast<std::size_t>(p.m) * batch * sizeof(float) + 4);
+  Scratch columns(static_cast<std::size_t>(p.n) * batch * sizeof(float) + 4);
+  if (!exactly) {
+    const Lines<T> lines_a = rows_of_a(p, a), lines_b = columns_of_b(p, b);
+    norms_kernel<T>
+        <<<grid_for(p.m * p.batch * 32), kThreads, 0, kStream>>>(lines_a, p.batch, static_cast<float*>(rows.get()));
+    norms_kernel<T>
+        <<<grid_for(p.n * p.batch * 32), kThreads, 0, kStream>>>(lines_b, p.batch, static_cast<float*>(columns.get()));
+    XGEMM_CHECK_CUDA(cudaGetLastError());
+  }
+  const std::int64_t elements = c.layout().elements();
+  const Failure f = look_at(c.storage(), c.bytes(), [&](const BitsOf<T>* storage, Failure* failure) {
+    compare_kernel<T><<<grid_for(elements), kThreads, 0, kStream>>>(
+        storage, reinterpret_cast<const BitsOf<T>*>(other.storage()), p, Side{c.layout(), c.contents()},
+        static_cast<const float*>(rows.get()), static_cast<const float*>(columns.get()), elements, exactly, failure);
+  });
+  if (f.first == kNone) return testing::AssertionSuccess();
+  char numbers[160];
+  std::snprintf(numbers, sizeof numbers, "for example %.9g against %.9g, bound %.3g", f.actual, f.expected, f.bound);
+  return testing::AssertionFailure() << f.count << " elements differ, the first at " << place(c.layout(), f.first)
+                                     << ": " << numbers;
+}
+
+template <class T>
+double normwise_error(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c) {
+  Scratch scratch(2 * sizeof(double));
+  XGEMM_CHECK_CUDA(cudaMemsetAsync(scratch.get(), 0, 2 * sizeof(double), kStream));
+  const dim3 grid(static_cast<unsigned>((p.m + kTile - 1) / kTile), static_cast<unsigned>((p.n + kTile - 1) / kTile));
+  error_kernel<T><<<grid, dim3(kTile, kTile), 0, kStream>>>(
+      rows_of_a(p, a), columns_of_b(p, b), reinterpret_cast<const BitsOf<T>*>(c.data()), c.layout().ld,
+      static_cast<double>(p.alpha), static_cast<double*>(scratch.get()));
+  XGEMM_CHECK_CUDA(cudaGetLastError());
+  double sums[2] = {0, 0};
+  XGEMM_CHECK_CUDA(cudaMemcpyAsync(sums, scratch.get(), sizeof sums, cudaMemcpyDefault, kStream));
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(kStream));
+  return std::sqrt(sums[0] / sums[1]);
+}
+
+#define XGEMM_INSTANTIATE(T)                                                                                         \
+  template class Operand<T>;                                                                                         \
+  template testing::AssertionResult judge(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&,   \
+                                          int);                                                                      \
+  template testing::AssertionResult compare(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&, \
+                                            const Operand<T>&, bool);                                                \
+  template double normwise_error(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&);           \
+  template bool same_bits(const Operand<T>&, const Operand<T>&);
+XGEMM_INSTANTIATE(float)
+XGEMM_INSTANTIATE(Half)
+XGEMM_INSTANTIATE(Bfloat16)
+#undef XGEMM_INSTANTIATE
 
 namespace {
 __global__ void busy_kernel(volatile int* flag) {

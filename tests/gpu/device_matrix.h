@@ -19,6 +19,9 @@
 namespace xgemm::gpu_test {
 
 using Half = std::uint16_t;  // the bits
+struct Bfloat16 {
+  std::uint16_t bits;
+};
 
 inline constexpr std::int64_t kBand = 64;  // guard elements before and after
 
@@ -34,12 +37,14 @@ struct Layout {
   }
 };
 
-// What they hold: uniform in [-1, 1) with 24 (fp32) or 11 (fp16) significant bits, but for one element that can be set.
+// What they hold: uniform in [-1, 1) with as many significant bits as the type has, or integers from -2 to 2, whose
+// sums of products are exact; but for one element that can be set.
 struct Contents {
   std::uint64_t seed = 1;
   bool poisoned = false;  // guards inside too: an operand that must not be read
   std::int64_t special_i = -1, special_j = -1;
   float special = 0;
+  bool integers = false;
 };
 
 enum class Memory { device, managed, pageable, page_locked, registered };
@@ -77,7 +82,8 @@ class Operand {
   T* storage_ = nullptr;
 };
 
-// Column-major. C is judged against alpha op(A) op(B) + beta C by the bound of support/oracle.h.
+// Column-major. C is judged against alpha op(A) op(B) + beta C by the bound of support/oracle.h; where all operands
+// hold integers, and alpha and beta keep sums exact in fp32, it has to be the exact result, rounded once.
 struct Product {
   char transa = 'N', transb = 'N';
   std::int64_t m = 0, n = 0, k = 0;
@@ -90,6 +96,18 @@ struct Product {
 template <class T>
 testing::AssertionResult judge(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c,
                                int period = 1);
+
+// C against `other`, a C of the same layout that another library made of the same operands and the same C before: every
+// element by the sum of what the bound allows either of them, or, with `exactly`, equal. Guards of C intact. Reads A
+// and B from memory, for k of cost for each row and column, not for each element: |op(A)| |op(B)| is bounded by the
+// 2-norms of rows and columns, which for random operands are a third more.
+template <class T>
+testing::AssertionResult compare(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c,
+                                 const Operand<T>& other, bool exactly);
+
+// |C - alpha op(A) op(B)| / |alpha op(A) op(B)|, Frobenius norms, the product in fp64. One matrix.
+template <class T>
+double normwise_error(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c);
 
 // Bit by bit, guards included.
 template <class T>

@@ -30,6 +30,19 @@ class Kernels : public testing::TestWithParam<int> {
 
   const kernels::KernelInfo& kernel() const { return kernels::info(GetParam()); }
 
+  // visit(T{}), T being the element type of the instance.
+  template <class Visit>
+  auto with_type(Visit&& visit) {
+    switch (kernel().config.type) {
+      case DType::f16:
+        return visit(Half{});
+      case DType::bf16:
+        return visit(Bfloat16{});
+      default:
+        return visit(float{});
+    }
+  }
+
   // False when the instance cannot serve the call.
   template <class T>
   bool launch(const Call<T>& call) {
@@ -55,11 +68,13 @@ class Kernels : public testing::TestWithParam<int> {
     return call.check(period);
   }
   testing::AssertionResult serve(const CallSpec& spec, int period = 1) {
-    return kernel().config.type == DType::f32 ? serve<float>(spec, period) : serve<Half>(spec, period);
+    return with_type([&](auto element) { return serve<decltype(element)>(spec, period); });
   }
 
   template <class T>
   void special_values();
+  template <class T>
+  void agrees_with_itself();
 
   const runtime::DeviceInfo* device_ = nullptr;
   int served_ = 0;
@@ -175,11 +190,32 @@ void Kernels::special_values() {
 }
 
 TEST_P(Kernels, SmallSpecialValues) {
-  if (kernel().config.type == DType::f32) {
-    special_values<float>();
-  } else {
-    special_values<Half>();
-  }
+  with_type([&](auto element) { special_values<decltype(element)>(); });
+}
+
+// Fifty runs of one call, each bit of them the same.
+template <class T>
+void Kernels::agrees_with_itself() {
+  const kernels::TileConfig& c = kernel().config;
+  for (char transa : kFlags)
+    for (char transb : kFlags) {
+      CallSpec spec = spec_of(transa, transb, 2 * c.cta_m + 8, 3 * c.cta_n + 8, 2048, c.vector, 0);
+      spec.alpha = 1.1f;
+      spec.beta = 0.3f;
+      Call<T> first(spec), again(spec);
+      if (!launch(first)) continue;
+      ++served_;
+      for (int run = 1; run < 50; ++run) {
+        again.c.refill();
+        ASSERT_TRUE(launch(again));
+        ASSERT_TRUE(same_bits(first.c, again.c)) << kernel().name << " " << spec << ", run " << run;
+      }
+    }
+  EXPECT_GT(served_, 0);
+}
+
+TEST_P(Kernels, FiftyRunsAgreeBitByBit) {
+  with_type([&](auto element) { agrees_with_itself<decltype(element)>(); });
 }
 
 TEST_P(Kernels, Larger) {

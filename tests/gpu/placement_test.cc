@@ -17,11 +17,11 @@ constexpr Memory kMemories[] = {Memory::device, Memory::managed, Memory::pageabl
                                 Memory::registered};
 
 template <class T>
-class PlacementSmall : public BothTypes<T> {};
+class PlacementSmall : public EveryType<T> {};
 TYPED_TEST_SUITE(PlacementSmall, ElementTypes);
 
 template <class T>
-class Placement : public BothTypes<T> {};
+class Placement : public EveryType<T> {};
 TYPED_TEST_SUITE(Placement, ElementTypes);
 
 // C is ready on return as soon as an operand is host memory: nothing is waited for then.

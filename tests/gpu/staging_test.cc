@@ -16,11 +16,11 @@ namespace xgemm::gpu_test {
 namespace {
 
 template <class T>
-class StagingSmall : public BothTypes<T> {};
+class StagingSmall : public EveryType<T> {};
 TYPED_TEST_SUITE(StagingSmall, ElementTypes);
 
 template <class T>
-class Staging : public BothTypes<T> {};
+class Staging : public EveryType<T> {};
 TYPED_TEST_SUITE(Staging, ElementTypes);
 
 template <class T>

@@ -2,6 +2,7 @@
 // not disturb one another.
 //
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -12,11 +13,11 @@ namespace xgemm::gpu_test {
 namespace {
 
 template <class T>
-class StreamsSmall : public BothTypes<T> {};
+class StreamsSmall : public EveryType<T> {};
 TYPED_TEST_SUITE(StreamsSmall, ElementTypes);
 
 template <class T>
-class Streams : public BothTypes<T> {};
+class Streams : public EveryType<T> {};
 TYPED_TEST_SUITE(Streams, ElementTypes);
 
 std::vector<CallSpec> varied_specs() {
@@ -257,6 +258,243 @@ TYPED_TEST(Streams, LentWorkspace) {
   ASSERT_EQ(xgemm_set_workspace(ctx, nullptr, 0), 0);
   for (const CallSpec& spec : varied_specs()) EXPECT_TRUE(serve<TypeParam>(spec, ctx, ctx.stream(), 7));
   XGEMM_CHECK_CUDA(cudaFree(workspace));
+}
+
+// ---- Calls of all types beside and after one another -------------------------------------------------------------
+
+// A call of any type.
+class AnyCall {
+ public:
+  virtual ~AnyCall() = default;
+  virtual int enqueue(xgemm_context* ctx) const = 0;
+  virtual void refill(std::uint64_t seed) = 0;  // A by the seed, and C as it was
+  virtual bool same_result(const AnyCall& other) const = 0;
+  virtual testing::AssertionResult check() const = 0;
+  virtual const CallSpec& spec() const = 0;
+};
+
+template <class T>
+class CallOf final : public AnyCall {
+ public:
+  explicit CallOf(const CallSpec& spec) : call_(spec) {}
+  int enqueue(xgemm_context* ctx) const override { return call_.enqueue(ctx); }
+  void refill(std::uint64_t seed) override {
+    Contents contents = call_.a.contents();
+    contents.seed = seed;
+    call_.a.refill(contents);
+    call_.c.refill();
+  }
+  bool same_result(const AnyCall& other) const override {
+    return same_bits(call_.c, static_cast<const CallOf&>(other).call_.c);
+  }
+  testing::AssertionResult check() const override { return call_.check(101); }
+  const CallSpec& spec() const override { return call_.spec(); }
+
+ private:
+  Call<T> call_;
+};
+
+using Calls = std::vector<std::unique_ptr<AnyCall>>;
+
+// All types: shapes for tensor cores, splits of K, edges, operands that no vector fits, batches.
+Calls mixed_calls() {
+  const CallSpec specs[] = {{.m = 256, .n = 256, .k = 1024},
+                            {.m = 64, .n = 64, .k = 16384},
+                            {.transa = 'T', .m = 128, .n = 128, .k = 8192, .beta = 1},
+                            {.m = 1024, .n = 1024, .k = 512, .alpha = 0.5f, .beta = 2},
+                            {.transa = 'T', .m = 4096, .n = 16, .k = 2048},
+                            {.transb = 'T', .m = 33, .n = 65, .k = 129, .pad_a = 1, .pad_c = 3},
+                            {.m = 1000, .n = 1000, .k = 1000, .row_major = true},
+                            {.transa = 'T', .transb = 'T', .m = 200, .n = 120, .k = 64, .batch = 5}};
+  Calls calls;
+  for (const CallSpec& spec : specs) {
+    calls.push_back(std::make_unique<CallOf<float>>(spec));
+    calls.push_back(std::make_unique<CallOf<Half>>(spec));
+    calls.push_back(std::make_unique<CallOf<Bfloat16>>(spec));
+  }
+  return calls;
+}
+
+// One after the other, each waited for.
+void run_serially(const Calls& calls, const Context& ctx) {
+  for (const auto& call : calls) {
+    ASSERT_EQ(call->enqueue(ctx), 0) << xgemm_last_error();
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+  }
+}
+
+class StreamsTogether : public testing::Test {
+ protected:
+  void SetUp() override { XGEMM_SKIP_WITHOUT_DEVICE(); }
+};
+
+TEST_F(StreamsTogether, RacingThreadsGetTheBitsOfASerialRun) {
+  const Calls expected = mixed_calls();
+  Context serial;
+  ASSERT_NO_FATAL_FAILURE(run_serially(expected, serial));
+  for (const auto& call : expected) ASSERT_TRUE(call->check());
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 6; ++t)
+    threads.emplace_back([&expected, t] {
+      Context ctx;
+      const Calls calls = mixed_calls();
+      for (std::size_t round = 0; round < 5; ++round) {
+        if (round > 0)
+          for (const auto& call : calls) call->refill(call->spec().seed * 3 + 1);
+        for (std::size_t i = 0; i < calls.size(); ++i)
+          EXPECT_EQ(calls[(i * (2 * t + 1) * 5 + round) % calls.size()]->enqueue(ctx), 0) << xgemm_last_error();
+        XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+        for (std::size_t i = 0; i < calls.size(); ++i)
+          EXPECT_TRUE(calls[i]->same_result(*expected[i])) << calls[i]->spec() << " thread " << t << " round " << round;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A context goes from stream to stream without waiting: what it holds must not be handed on too early.
+TEST_F(StreamsTogether, OneContextOnTwoStreamsInTurn) {
+  const Calls expected = mixed_calls();
+  Context first, second;
+  ASSERT_NO_FATAL_FAILURE(run_serially(expected, first));
+  xgemm_context* shared = nullptr;
+  ASSERT_EQ(xgemm_create(&shared), 0);
+  const Calls calls = mixed_calls();
+  for (int round = 0; round < 5; ++round) {
+    for (const auto& call : calls) call->refill(call->spec().seed * 3 + 1);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      ASSERT_EQ(xgemm_set_stream(shared, (i % 2 == 0 ? first : second).stream()), 0);
+      ASSERT_EQ(calls[i]->enqueue(shared), 0) << xgemm_last_error();
+    }
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(first.stream()));
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(second.stream()));
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      EXPECT_TRUE(calls[i]->same_result(*expected[i])) << calls[i]->spec() << " round " << round;
+  }
+  ASSERT_EQ(xgemm_destroy(shared), 0);
+}
+
+// Many calls in one graph, replayed over and over with other data.
+TEST_F(StreamsTogether, OneGraphOfManyCalls) {
+  for (const cudaStreamCaptureMode mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeRelaxed}) {
+    Context ctx;
+    const Calls calls = mixed_calls(), eager = mixed_calls();
+    ASSERT_NO_FATAL_FAILURE(run_serially(calls, ctx));  // loads the kernels
+    cudaGraph_t graph = nullptr;
+    XGEMM_CHECK_CUDA(cudaStreamBeginCapture(ctx.stream(), mode));
+    std::vector<int> statuses;
+    for (const auto& call : calls) statuses.push_back(call->enqueue(ctx));
+    XGEMM_CHECK_CUDA(cudaStreamEndCapture(ctx.stream(), &graph));
+    for (std::size_t i = 0; i < calls.size(); ++i) ASSERT_EQ(statuses[i], 0) << calls[i]->spec();
+    ASSERT_NE(graph, nullptr);
+    cudaGraphExec_t executable = nullptr;
+    XGEMM_CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (std::uint64_t replay = 1; replay <= 20; ++replay) {
+      for (std::size_t i = 0; i < calls.size(); ++i) {
+        calls[i]->refill(1000 * replay + i);
+        eager[i]->refill(1000 * replay + i);
+      }
+      XGEMM_CHECK_CUDA(cudaGraphLaunch(executable, ctx.stream()));
+      XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+      ASSERT_NO_FATAL_FAILURE(run_serially(eager, ctx));
+      for (std::size_t i = 0; i < calls.size(); ++i)
+        ASSERT_TRUE(calls[i]->same_result(*eager[i])) << calls[i]->spec() << " replay " << replay;
+    }
+    for (const auto& call : calls) EXPECT_TRUE(call->check());
+    XGEMM_CHECK_CUDA(cudaGraphExecDestroy(executable));
+    XGEMM_CHECK_CUDA(cudaGraphDestroy(graph));
+  }
+}
+
+// ---- Products of products ----------------------------------------------------------------------------------------
+
+// X[1] := s A X[0], X[0] := s X[1] A + X[0] / 4, and so on: each product reads what the one before has written, and
+// overwrites what it has read. s keeps the size of the elements.
+template <class T>
+class Chain {
+ public:
+  Chain(std::int64_t n, std::int64_t pad)
+      : n_(n), a_(layout(n, pad), {1}), x_{Operand<T>(layout(n, pad), {2}), Operand<T>(layout(n, pad), {3})} {}
+
+  void refill() {
+    for (Operand<T>& x : x_) x.refill();
+  }
+
+  // Of `links` products.
+  int enqueue(const Context& ctx, int links, bool waits) const {
+    const float alpha = std::sqrt(3.0f / static_cast<float>(n_)), zero = 0, quarter = 0.25f;
+    for (int link = 0; link < links; ++link) {
+      const Operand<T>&from = x_[link % 2], &to = x_[(link + 1) % 2];
+      const bool from_left = link % 2 == 1;
+      xgemm_args args = XGEMM_ARGS_INIT;
+      args.type = kTypeOf<T>;
+      args.transa = link % 3 == 1 ? 'T' : 'N';
+      args.transb = link % 4 == 2 ? 'T' : 'N';
+      args.m = args.n = args.k = n_;
+      args.alpha = &alpha;
+      args.beta = link % 2 == 1 ? &quarter : &zero;
+      args.a = from_left ? from.data() : a_.data();
+      args.b = from_left ? a_.data() : from.data();
+      args.c = to.data();
+      args.lda = args.ldb = args.ldc = a_.layout().ld;
+      if (const int status = xgemm_gemm(ctx, &args); status != 0) return status;
+      if (waits) XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+    }
+    return 0;
+  }
+
+  bool same_result(const Chain& other) const { return same_bits(x_[0], other.x_[0]) && same_bits(x_[1], other.x_[1]); }
+
+ private:
+  static Layout layout(std::int64_t n, std::int64_t pad) { return {n, n, n + pad}; }
+
+  std::int64_t n_;
+  Operand<T> a_, x_[2];
+};
+
+TYPED_TEST(Streams, DependentProductsBackToBack) {
+  Context ctx;
+  for (auto [n, pad] : {std::pair<std::int64_t, std::int64_t>{32, 0},
+                        {64, 0},
+                        {128, 8},
+                        {256, 0},
+                        {500, 4},
+                        {512, 0},
+                        {777, 2},
+                        {1024, 0},
+                        {2048, 0}}) {
+    Chain<TypeParam> waited(n, pad), flowing(n, pad);
+    ASSERT_EQ(waited.enqueue(ctx, 10, true), 0) << xgemm_last_error();
+    for (int round = 0; round < 8; ++round) {
+      flowing.refill();
+      ASSERT_EQ(flowing.enqueue(ctx, 10, false), 0) << xgemm_last_error();
+      XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+      ASSERT_TRUE(flowing.same_result(waited)) << "n = " << n << ", round " << round;
+    }
+  }
+}
+
+TYPED_TEST(Streams, DependentProductsInAGraph) {
+  Context ctx;
+  for (const std::int64_t n : {128, 512, 1000}) {
+    Chain<TypeParam> waited(n, 0), replayed(n, 0);
+    ASSERT_EQ(waited.enqueue(ctx, 10, true), 0) << xgemm_last_error();
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    XGEMM_CHECK_CUDA(cudaStreamBeginCapture(ctx.stream(), cudaStreamCaptureModeRelaxed));
+    const int status = replayed.enqueue(ctx, 10, false);
+    XGEMM_CHECK_CUDA(cudaStreamEndCapture(ctx.stream(), &graph));
+    ASSERT_EQ(status, 0) << xgemm_last_error();
+    ASSERT_NE(graph, nullptr);
+    XGEMM_CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (int round = 0; round < 8; ++round) {
+      replayed.refill();
+      XGEMM_CHECK_CUDA(cudaGraphLaunch(executable, ctx.stream()));
+      XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+      ASSERT_TRUE(replayed.same_result(waited)) << "n = " << n << ", round " << round;
+    }
+    XGEMM_CHECK_CUDA(cudaGraphExecDestroy(executable));
+    XGEMM_CHECK_CUDA(cudaGraphDestroy(graph));
+  }
 }
 
 }  // namespace
