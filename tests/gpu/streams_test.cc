@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -333,16 +334,22 @@ TEST_F(StreamsTogether, RacingThreadsGetTheBitsOfASerialRun) {
   Context serial;
   ASSERT_NO_FATAL_FAILURE(run_serially(expected, serial));
   for (const auto& call : expected) ASSERT_TRUE(call->check());
+  // Each thread goes through the calls in steps of its own, which have no divisor in common with their number.
+  constexpr std::size_t kSteps[] = {1, 5, 7, 11, 13, 17};
+  const auto order = [&](std::size_t i, std::size_t t, std::size_t round) {
+    return (i * kSteps[t] + round) % expected.size();
+  };
+  for (const std::size_t step : kSteps) ASSERT_EQ(std::gcd(step, expected.size()), 1u);
   std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 6; ++t)
-    threads.emplace_back([&expected, t] {
+  for (std::size_t t = 0; t < std::size(kSteps); ++t)
+    threads.emplace_back([&expected, &order, t] {
       Context ctx;
       const Calls calls = mixed_calls();
       for (std::size_t round = 0; round < 5; ++round) {
         if (round > 0)
           for (const auto& call : calls) call->refill(call->spec().seed * 3 + 1);
         for (std::size_t i = 0; i < calls.size(); ++i)
-          EXPECT_EQ(calls[(i * (2 * t + 1) * 5 + round) % calls.size()]->enqueue(ctx), 0) << xgemm_last_error();
+          EXPECT_EQ(calls[order(i, t, round)]->enqueue(ctx), 0) << xgemm_last_error();
         XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
         for (std::size_t i = 0; i < calls.size(); ++i)
           EXPECT_TRUE(calls[i]->same_result(*expected[i])) << calls[i]->spec() << " thread " << t << " round " << round;
