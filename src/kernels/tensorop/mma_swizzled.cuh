@@ -209,36 +209,35 @@ struct MmaSwizzled {
     WordLoader<ViewA, TileA, kThreads> a;
     WordLoader<ViewB, TileB, kThreads> b;
     SharedStorage& smem;
-    std::int64_t k;  // of the slice in registers
-    std::int64_t depth;
-    int next = 0;  // the stage it will go to
+    std::int64_t left;  // of K, from the slice in registers on
+    int next = 0;       // the stage it will go to
 
     XGEMM_DEVICE WordSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, std::int64_t depth,
                             SharedStorage& smem)
-        : a(a, row), b(b, col), smem(smem), k(0), depth(depth) {}
+        : a(a, row, depth), b(b, col, depth), smem(smem), left(depth) {}
 
     XGEMM_DEVICE void begin() {
-      fetch();
+      fetch(true);
       XGEMM_UNROLL
       for (int s = 0; s < kStages - 1; ++s) advance();
     }
     // The slice beyond the last brings the last elements of lines along K.
     XGEMM_DEVICE void advance() {
-      if (k >= depth + kTileK) return;
+      if (left <= -kTileK) return;
       const int last = next > 0 ? next - 1 : kStages - 1;
-      a.deposit(smem.stage[next].a, k > 0 ? &smem.stage[last].a : nullptr);
-      b.deposit(smem.stage[next].b, k > 0 ? &smem.stage[last].b : nullptr);
+      a.deposit(smem.stage[next].a, smem.stage[last].a);
+      b.deposit(smem.stage[next].b, smem.stage[last].b);
       next = next + 1 < kStages ? next + 1 : 0;
-      k += kTileK;
-      fetch();
+      left -= kTileK;
+      fetch(false);
     }
     XGEMM_DEVICE void wait() {}
 
    private:
-    XGEMM_DEVICE void fetch() {
-      if (k >= depth + kTileK) return;
-      a.fetch(k);
-      b.fetch(k);
+    XGEMM_DEVICE void fetch(bool is_first) {
+      if (left <= -kTileK) return;
+      a.fetch(is_first);
+      b.fetch(is_first);
     }
   };
 

@@ -45,36 +45,40 @@ class WordLoader {
   static_assert(kLinesAtOnce == 1 || (kLinesAtOnce == 2 && kWarps <= 8), "see line()");
 
  public:
-  // Slices of the rows from mn on.
-  XGEMM_DEVICE WordLoader(const View& operand, std::int64_t mn) : operand_(operand), mn_(mn) {
-    const auto line_start = reinterpret_cast<std::uintptr_t>(kAlongK ? operand.address(mn + line(0, 0), 0)
-                                                                     : operand.address(mn, std::int64_t{line(0, 0)}));
-    odd_ = static_cast<int>(line_start >> 1 & 1);
+  // Slices of the rows from mn on; `depth` is where K ends.
+  XGEMM_DEVICE WordLoader(const View& operand, std::int64_t mn, std::int64_t depth)
+      : stride_(kAlongK ? operand.row_stride() : operand.col_stride()), k_left_(depth) {
+    const std::int64_t rows = operand.rows() - mn;
+    mn_left_ = rows < kMnNeeded ? static_cast<int>(rows) : kMnNeeded;
+    source_ = kAlongK ? operand.address(mn + line(0, lane_half()), 0) : operand.address(mn, line(0, lane_half()));
+    odd_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(source_) >> 1 & 1);
+    source_ += first_element();
   }
 
-  // Starts the loads of the slice at k0.
-  XGEMM_DEVICE void fetch(std::int64_t k0, Loc loc = Loc::current()) {
-    // Words are numbered from the block's first element; of a first slice along K the element before is none.
-    const int back = kAlongK && odd_ != 0 ? 1 : 0;
-    const int missing = back != 0 && k0 == 0 ? 1 : 0;
-    const auto block = operand_.template block<Tile::kMn + (kAlongK ? 0 : 1), Tile::kK>(mn_, k0 - back + missing);
-    const int lines = kAlongK ? block.rows() : block.cols(), run = kAlongK ? block.cols() : block.rows();
-    const int element = 2 * lane_word() + (kAlongK ? -missing : odd_);
-    const int needed = kAlongK ? Tile::kRun + missing : Tile::kRun + odd_;
-    if (lines == Tile::kLines && run >= needed) {
+  // Starts the loads of the next slice; `is_first`: it is the first one.
+  XGEMM_DEVICE void fetch(bool is_first, Loc loc = Loc::current()) {
+    const bool whole = kAlongK ? mn_left_ == Tile::kMn && k_left_ >= Tile::kK && !(is_first && odd_ != 0)
+                               : mn_left_ >= Tile::kMn + odd_ && k_left_ >= Tile::kK;
+    if (whole) {
       for_each_word([&](int i, int line_step, int panel_step) {
-        word_[i] = load<2>(block, line(0, lane_half()) + line_step, element + panel_step, loc);
+        word_[i] = gpu::read_constant(reinterpret_cast<const Word*>(source_ + line_step * stride_ + panel_step), loc);
       });
     } else {
+      const int k_left = k_left_ < Tile::kK ? (k_left_ > -Tile::kK ? static_cast<int>(k_left_) : -Tile::kK) : Tile::kK;
+      const int lines = kAlongK ? mn_left_ : k_left, run = kAlongK ? k_left : mn_left_;
       for_each_word([&](int i, int line_step, int panel_step) {
-        const int l = line(0, lane_half()) + line_step, e = element + panel_step;
+        const Element* const source = source_ + line_step * stride_ + panel_step;
+        const int element = first_element() + panel_step;
+        const bool line_inside = line(0, lane_half()) + line_step < lines;
+        const bool low = line_inside && element < run && !(is_first && element < 0);
+        const bool high = line_inside && element + 1 < run;
         word_[i] = Word{};
-        if (l < lines && e >= 0 && e + 1 < run) {
-          word_[i] = load<2>(block, l, e, loc);
-        } else if (l < lines && e >= 0 && e < run) {
-          word_[i][0] = load<1>(block, l, e, loc)[0];
-        } else if (l < lines && e == -1 && run > 0) {
-          word_[i][1] = load<1>(block, l, 0, loc)[0];
+        if (low && high) {
+          word_[i] = gpu::read_constant(reinterpret_cast<const Word*>(source), loc);
+        } else if (low) {
+          word_[i][0] = gpu::read_constant(source, loc);
+        } else if (high) {
+          word_[i][1] = gpu::read_constant(source + 1, loc);
         } else {
           gpu::skip_load<Space::global>(loc);
         }
@@ -82,12 +86,16 @@ class WordLoader {
     }
     if constexpr (!kAlongK) {
       first_ = Element{};
-      if (odd_ != 0 && owns_line() && own_line() < lines && run > 0) first_ = load<1>(block, own_line(), 0, loc)[0];
+      if (odd_ != 0 && owns_line() && own_line() < k_left_)
+        first_ = gpu::read_constant(source_ - first_element() + (own_line() - line(0, lane_half())) * stride_, loc);
     }
+    source_ += Tile::kK * (kAlongK ? std::int64_t{1} : stride_);
+    k_left_ -= Tile::kK;
   }
 
-  // The other half of fetch(). `before`: where the slice before this one went, null for the first.
-  XGEMM_DEVICE void deposit(Storage& tile, Storage* before, Loc loc = Loc::current()) const {
+  // The other half of fetch(). `before`: where the slice before this one went; before the first one, a tile that is not
+  // in use.
+  XGEMM_DEVICE void deposit(Storage& tile, Storage& before, Loc loc = Loc::current()) const {
     const int base = line(0, lane_half()) * Tile::kRun + 2 * lane_word();
     if (odd_ == 0) {
       for_each_offset(base, [&](int i, int offset) {
@@ -96,11 +104,9 @@ class WordLoader {
     } else if constexpr (kAlongK) {
       // The first word's low half belongs to the slice before.
       const bool carries = lane_word() == 0;
-      Element* const low = carries ? before->data : tile.data;
-      if (!carries || before != nullptr) {
-        for_each_offset(carries ? base + Tile::kRun - 1 : base - 1,
-                        [&](int i, int offset) { gpu::write<Space::shared>(low + offset, word_[i][0], loc); });
-      }
+      Element* const low = carries ? before.data : tile.data;
+      for_each_offset(carries ? base + Tile::kRun - 1 : base - 1,
+                      [&](int i, int offset) { gpu::write<Space::shared>(low + offset, word_[i][0], loc); });
       for_each_offset(base,
                       [&](int i, int offset) { gpu::write<Space::shared>(tile.data + offset, word_[i][1], loc); });
     } else {
@@ -108,8 +114,11 @@ class WordLoader {
                       [&](int i, int offset) { gpu::write<Space::shared>(tile.data + offset, word_[i][0], loc); });
       // The last word reaches into the next tile.
       for_each_offset(base + 2, [&](int i, int offset) {
-        if (i % kPanels < kPanels - 1 || lane_word() < kLaneWords - 1)
+        if (i % kPanels < kPanels - 1 || lane_word() < kLaneWords - 1) {
           gpu::write<Space::shared>(tile.data + offset, word_[i][1], loc);
+        } else {
+          gpu::skip_store<Space::shared>(loc);
+        }
       });
       if (owns_line()) gpu::write<Space::shared>(tile.data + Permutation::apply(own_line() * Tile::kRun), first_, loc);
     }
@@ -149,13 +158,15 @@ class WordLoader {
     });
   }
 
-  template <int kWidth, class Block>
-  XGEMM_DEVICE static auto load(const Block& block, int line, int element, Loc loc) {
-    return block.template load<kWidth>(kAlongK ? line : element, kAlongK ? element : line, loc);
-  }
+  // Of the thread's first word, in its line of a slice.
+  XGEMM_DEVICE int first_element() const { return 2 * lane_word() + (kAlongK ? -odd_ : odd_); }
 
-  View operand_;
-  std::int64_t mn_;
+  static constexpr int kMnNeeded = Tile::kMn + (kAlongK ? 0 : 1);
+
+  const Element* source_;  // the thread's first word of the next slice
+  std::int64_t stride_;    // between lines
+  std::int64_t k_left_;    // from the next slice on
+  int mn_left_;
   int odd_;
   Word word_[kGroups * kPanels];
   Element first_ = {};
