@@ -1,6 +1,7 @@
 // What the planner decides: which instance computes a problem, on how many CTAs, and the estimate that chose it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -13,7 +14,12 @@ struct Plan {
   std::int64_t tiles_m = 0, tiles_n = 0;  // CTA tiles of one product
   std::int64_t ctas = 0;                  // of the whole batch
   std::int64_t waves = 0;                 // rounds of CTAs that the GPU needs
-  double tile_efficiency = 0;             // useful part of the tiles' area
+  // Split K: the tiles from whole_tiles on (counted in clusters' tiles where CTAs form clusters) are computed in
+  // `parts` parts each, whose sums go through a workspace.
+  std::int64_t whole_tiles = 0;
+  int parts = 1;  // 1: nothing is split
+  std::size_t workspace_bytes = 0;
+  double tile_efficiency = 0;  // useful part of the tiles' area
   double estimated_us = 0;
   bool forced = false;
 };

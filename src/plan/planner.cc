@@ -157,8 +157,14 @@ void estimate_wgmma_tma(const KernelInfo& kernel, const Problem& p, const Proble
       .aligned_rows = !p.reads_inputs() || (divisibility_along(facts.a, c.a_contiguous) >= kL2LineBytes &&
                                             divisibility_along(facts.b, c.b_contiguous) >= kL2LineBytes),
       .sms = device.sm_count};
+  constexpr double kMaxWorkspaceBytes = 32 << 20;  // what cuBLAS is given on such a GPU
+  const kernels::WgmmaTmaEstimate best = kernels::best_estimate(kernel.wgmma_tma, problem, kMaxWorkspaceBytes, limit);
   plan->waves = clamp_to_int64(std::ceil(ctas * kernel.wgmma_tma.cluster_k / device.sm_count));
-  plan->estimated_us = kernels::estimate_us(kernel.wgmma_tma, problem, limit);
+  plan->estimated_us = best.us;
+  if (best.split.parts == 1) return;
+  plan->whole_tiles = clamp_to_int64(best.split.whole_tiles);
+  plan->parts = best.split.parts;
+  plan->workspace_bytes = static_cast<std::size_t>(kernels::split_bytes(kernel.wgmma_tma, problem, best.split));
 }
 
 // Estimated time of an instance. A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it;
@@ -276,6 +282,17 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
   if (!found) return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
   chosen->forced = !force.empty();
   return kOk;
+}
+
+std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+  std::vector<Plan> plans;
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    if (obstacle(kernel, p, facts, device) == Obstacle::none) plans.push_back(estimate(kernel, p, facts, device));
+  }
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const Plan& x, const Plan& y) { return x.estimated_us < y.estimated_us; });
+  return plans;
 }
 
 std::string explain_candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/problem.h"
 #include "core/status.h"
@@ -30,6 +31,9 @@ std::string why_not(const kernels::KernelInfo& kernel, const Problem& problem, c
 // instance or a family; "" for all). XGEMM_KERNEL_NOT_USABLE with the reason when force leaves none.
 Status make_plan(const Problem& problem, const ProblemFacts& facts, const runtime::DeviceInfo& device,
                  std::string_view force, Plan* chosen);
+
+// The plans of all instances that can serve, the least estimate first.
+std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const runtime::DeviceInfo& device);
 
 // One line per instance of the problem's type: its estimate, or why it cannot serve.
 std::string explain_candidates(const Problem& problem, const ProblemFacts& facts, const runtime::DeviceInfo& device);

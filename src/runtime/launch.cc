@@ -3,6 +3,7 @@
 
 #include "kernels/launchers.h"
 #include "runtime/cuda_status.h"
+#include "runtime/workspace.h"
 
 namespace xgemm::runtime {
 namespace {
@@ -39,7 +40,14 @@ Status launch(const plan::Plan& plan, const Problem& problem, const DeviceInfo& 
   const DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(cuda_status(guard.status(), "cudaSetDevice"));
   const kernels::Launcher launcher = kLaunchers[static_cast<int>(plan.kernel)];
-  return cuda_status(launcher(params_of(problem), static_cast<cudaStream_t>(settings.stream)), plan::name_of(plan));
+  const auto enqueue = [&](const kernels::SplitK& split) {
+    return cuda_status(launcher(params_of(problem), split, static_cast<cudaStream_t>(settings.stream)),
+                       plan::name_of(plan));
+  };
+  if (plan.parts == 1) return enqueue({});
+  const Workspace workspace(device.ordinal, settings, plan.workspace_bytes);
+  if (workspace.data() == nullptr) return enqueue({});  // slower, but right
+  return enqueue({plan.whole_tiles, plan.parts, static_cast<float*>(workspace.data())});
 }
 
 }  // namespace xgemm::runtime

@@ -24,7 +24,10 @@
 // all CTAs that get data from this producer have released it. cluster_k CTAs split K: they write their partial sums to
 // each other's shared memory, each sums one part of the tile's columns, in the order of K, and stores it.
 //
-// CTAs are persistent: cluster c computes tiles c, c + clusters, c + 2 clusters... in the order of the rasterization.
+// CTAs are persistent: cluster c computes units c, c + clusters, c + 2 clusters... A unit is a tile, in the order of
+// the rasterization. Where the last tiles would leave most of the GPU idle, they are split along K, so that a unit is
+// one part of a tile: it leaves its sums, in fragment order, in the workspace, and a second kernel (split_sum.cuh) adds
+// them in the order of K.
 //
 // Epilogue, by chunks of 64 rows x kChunk columns: registers -> stmatrix -> swizzled buffer -> TMA store, which runs
 // under the next chunk and the next tile's mainloop. Old C, where beta is not 0, arrives through the slots of the same
@@ -46,30 +49,11 @@
 #include "kernels/common/sm90/warpgroup.cuh"
 #include "kernels/common/sm90/wgmma.cuh"
 #include "kernels/common/target.cuh"
+#include "kernels/sm90/linear_combination.cuh"
 #include "kernels/sm90/wgmma_tma_config.h"
 #include "kernels/sm90/wgmma_tma_params.h"
 
 namespace xgemm::kernels {
-
-// Called instead of `combine` of common/epilogue.cuh with the same arithmetic, but leaves rounding to the packing of
-// pairs. Other epilogues (bias, activation) replace this policy.
-struct LinearCombination {
-  float alpha;
-  float beta;
-  bool has_product;
-
-  XGEMM_DEVICE static LinearCombination make(const WgmmaTmaParams& p) {
-    const float alpha = p.alpha_device != nullptr ? gpu::read_constant(p.alpha_device) : p.alpha;
-    const float beta = p.beta_device != nullptr ? gpu::read_constant(p.beta_device) : p.beta;
-    return {alpha, beta, alpha != 0.0f && p.k > 0};
-  }
-  XGEMM_DEVICE bool reads_c() const { return beta != 0.0f; }
-  XGEMM_DEVICE float without_c(float acc) const { return has_product ? gpu::multiply(alpha, acc) : 0.0f; }
-  XGEMM_DEVICE float with_c(float acc, float c) const {
-    const float scaled = gpu::multiply(beta, c);
-    return has_product ? gpu::fma(alpha, acc, scaled) : scaled;
-  }
-};
 
 template <class Element, WgmmaTmaConfig kConfig, class Epilogue = LinearCombination>
 struct WgmmaTma {
@@ -153,39 +137,23 @@ struct WgmmaTma {
     int row, column, batch;  // the first element of D
   };
 
-  // The tiles of a cluster. Tile order: groups of p.raster_group tiles along one axis, walked along the other.
+  // The units of a cluster.
   struct Schedule {
-    unsigned tiles_major, tiles_minor, per_batch, total, group;
-    bool columns_major;
-    unsigned tile, step;
+    const WgmmaTmaWork& work;
+    unsigned unit, step;
 
     XGEMM_DEVICE static Schedule make(const Params& p) {
-      const unsigned major = p.raster_columns ? p.tiles_columns : p.tiles_rows;
-      const unsigned minor = p.raster_columns ? p.tiles_rows : p.tiles_columns;
-      return {major,
-              minor,
-              major * minor,
-              major * minor * p.batch_count,
-              p.raster_group,
-              p.raster_columns,
-              static_cast<unsigned>(gpu::block_x()) / kClusterSize,
+      return {p.work, static_cast<unsigned>(gpu::block_x()) / kClusterSize,
               static_cast<unsigned>(gpu::grid_x()) / kClusterSize};
     }
-    XGEMM_DEVICE bool more() const { return tile < total; }
-    XGEMM_DEVICE void next() { tile += step; }
+    XGEMM_DEVICE bool more() const { return unit < work.units; }
+    XGEMM_DEVICE void next() { unit += step; }
+    XGEMM_DEVICE bool partial() const { return unit >= work.whole_tiles; }
+
     XGEMM_DEVICE Tile at(const Place& place) const {
-      const unsigned batch = tile / per_batch;
-      const unsigned index = tile - batch * per_batch;
-      const unsigned group_size = group * tiles_minor;
-      const unsigned first = index / group_size;
-      const unsigned rest = index - first * group_size;
-      const unsigned left = tiles_major - first * group;
-      const unsigned height = left < group ? left : group;
-      const unsigned minor = rest / height;
-      const unsigned major = first * group + (rest - minor * height);
-      const int row = static_cast<int>(columns_major ? minor : major) * kClusterRows + place.row;
-      const int column = static_cast<int>(columns_major ? major : minor) * kClusterColumns + place.column;
-      return {row * Shape::kTileRows, column * Shape::kTileColumns, static_cast<int>(batch)};
+      const WgmmaTmaWork::Position t = work.position(work.tile_of(unit));
+      return {(t.row * kClusterRows + place.row) * Shape::kTileRows,
+              (t.column * kClusterColumns + place.column) * Shape::kTileColumns, t.batch};
     }
   };
 
@@ -207,17 +175,26 @@ struct WgmmaTma {
     }
   };
 
-  // Slices of K: [begin, end) is this CTA's share.
+  // Slices of K: [begin, end) is this CTA's share of a unit.
   struct Slices {
     int begin, end;
 
-    XGEMM_DEVICE static Slices make(const Params& p, const Epilogue& epilogue, int split) {
+    XGEMM_DEVICE static Slices make(const Params& p, const Epilogue& epilogue, const Schedule& schedule, int split) {
       const int all = epilogue.has_product ? (p.k + kTileK - 1) / kTileK : 0;
-      if constexpr (kSplits == 1) return {0, all};
-      return {static_cast<int>(static_cast<std::int64_t>(all) * split / kSplits),
-              static_cast<int>(static_cast<std::int64_t>(all) * (split + 1) / kSplits)};
+      if constexpr (kSplits > 1) {
+        return part(all, split, kSplits);
+      } else {
+        if (!schedule.partial()) return {0, all};
+        return part(all, static_cast<int>(schedule.work.part_of(schedule.unit)), static_cast<int>(schedule.work.parts));
+      }
     }
     XGEMM_DEVICE int count() const { return end - begin; }
+
+   private:
+    XGEMM_DEVICE static Slices part(int all, int index, int parts) {
+      return {static_cast<int>(static_cast<std::int64_t>(all) * index / parts),
+              static_cast<int>(static_cast<std::int64_t>(all) * (index + 1) / parts)};
+    }
   };
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
@@ -301,7 +278,6 @@ struct WgmmaTma {
 
   XGEMM_DEVICE static void produce(const Params& p, SharedStorage& smem, const Place& place) {
     const Epilogue epilogue = Epilogue::make(p);
-    const Slices slices = Slices::make(p, epilogue, place.split);
     unsigned row_mask = 0;     // the CTAs of this cluster row: they share X
     unsigned column_mask = 0;  // the CTAs of this cluster column: they share Y
     for (int c = 0; c < kClusterColumns; ++c) row_mask |= 1u << Place::rank(place.row, c, place.split);
@@ -311,6 +287,7 @@ struct WgmmaTma {
     XGEMM_NO_UNROLL
     for (Schedule schedule = Schedule::make(p); schedule.more(); schedule.next()) {
       const Tile tile = schedule.at(place);
+      const Slices slices = Slices::make(p, epilogue, schedule, place.split);
       const int x_batch = tile.batch * p.x_batch_step;
       const int y_batch = tile.batch * p.y_batch_step;
       XGEMM_NO_UNROLL
@@ -325,7 +302,7 @@ struct WgmmaTma {
                                                                               tile.column, slice * kTileK, y_batch);
         ring.next();
       }
-      if (epilogue.reads_c()) {
+      if (epilogue.reads_c() && !schedule.partial()) {
         const int column = tile.column + place.split * kSplitColumns;
         XGEMM_NO_UNROLL
         for (int s = 0; s < kCSlots; ++s) {
@@ -390,8 +367,6 @@ struct WgmmaTma {
 
   XGEMM_DEVICE static void consume(const Params& p, SharedStorage& smem, const Place& place, int group, int warp) {
     const Epilogue epilogue = Epilogue::make(p);
-    const int slices = Slices::make(p, epilogue, place.split).count();
-    const int c_slots = epilogue.reads_c() ? kCSlots : 0;
     const int tile_group = kConfig.ping_pong ? 0 : group;
     // One descriptor for each operand; slots, slabs and steps of K are offsets from it.
     const std::uint64_t x0 = gpu::wgmma_advance(
@@ -405,6 +380,8 @@ struct WgmmaTma {
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open
     XGEMM_NO_UNROLL
     for (Schedule schedule = Schedule::make(p); schedule.more(); schedule.next()) {
+      const int slices = Slices::make(p, epilogue, schedule, place.split).count();
+      const int c_slots = epilogue.reads_c() && !schedule.partial() ? kCSlots : 0;
       if constexpr (kConfig.ping_pong) {
         if (tiles_to_skip != 0) {
           tiles_to_skip = 0;
@@ -418,6 +395,12 @@ struct WgmmaTma {
       }
       float acc[kSlabs][kSlabRegisters];
       mainloop(smem, place, ring, slices, x0, y0, acc, c_slots == 0, group);
+      if constexpr (kSplits == 1) {
+        if (schedule.partial()) {
+          store_partial(p, schedule, tile_group, acc);
+          continue;
+        }
+      }
       const Tile tile = schedule.at(place);
       const int row = tile.row + group_row(tile_group);
       const int column = tile.column + group_column(tile_group) + place.split * kSplitColumns;
@@ -557,6 +540,26 @@ struct WgmmaTma {
     gpu::sync_warp();
     if (others_lane) gpu::mbarrier_arrive_remote(smem.partial_empty, lane_rank);
     phase ^= 1;
+  }
+
+  // The sums of a part of a tile, in fragment order: the second kernel's threads meet them again.
+  XGEMM_DEVICE static void store_partial(const Params& p, const Schedule& schedule, int tile_group,
+                                         const float (&acc)[kSlabs][kSlabRegisters]) {
+    constexpr int kVectors = kSlabs * kSlabRegisters / 4;
+    const auto cta = static_cast<std::int64_t>(schedule.unit - schedule.work.whole_tiles) * kClusterSize +
+                     static_cast<unsigned>(gpu::block_x()) % kClusterSize;
+    auto* out = reinterpret_cast<gpu::Vector<float, 4>*>(p.partials) +
+                (cta * Shape::kTileGroups + tile_group) * (kVectors * gpu::kGroupThreads) +
+                gpu::thread_index() % gpu::kGroupThreads;
+    XGEMM_UNROLL
+    for (int i = 0; i < kSlabs; ++i) {
+      XGEMM_UNROLL
+      for (int v = 0; v < kSlabRegisters / 4; ++v) {
+        const float* f = &acc[i][4 * v];
+        const gpu::Vector<float, 4> sums = {{f[0], f[1], f[2], f[3]}};
+        gpu::write<gpu::Space::global>(out + (i * (kSlabRegisters / 4) + v) * gpu::kGroupThreads, sums);
+      }
+    }
   }
 
   // ---- Epilogue ----

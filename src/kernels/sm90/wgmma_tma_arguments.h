@@ -46,7 +46,8 @@ inline TensorBox operand_box(const Operand& o, gpu::Major major, std::int64_t k,
 }  // namespace wgmma_tma_detail
 
 template <WgmmaTmaConfig kConfig>
-WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters, const WgmmaTmaLaunch& options = {}) {
+WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters, const SplitK& split = {},
+                                      const WgmmaTmaLaunch& options = {}) {
   using Shape = WgmmaTmaShape<kConfig>;
   using wgmma_tma_detail::Operand;
   const Operand a{g.a.data, g.m, g.a.row_stride, g.a.col_stride, g.a.batch_stride};
@@ -92,24 +93,29 @@ WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters
   const auto tiles = [](std::int64_t extent, int tile) { return static_cast<unsigned>((extent + tile - 1) / tile); };
   constexpr int kRows = Shape::kTileRows * Shape::kClusterRows;
   constexpr int kColumns = Shape::kTileColumns * Shape::kClusterColumns;
-  p.tiles_rows = tiles(kConfig.transposed ? g.n : g.m, kRows);
-  p.tiles_columns = tiles(kConfig.transposed ? g.m : g.n, kColumns);
-  p.batch_count = static_cast<unsigned>(g.batch_count);
-  const unsigned all = p.tiles_rows * p.tiles_columns * p.batch_count;
+  WgmmaTmaWork& work = p.work;
+  work.tiles_rows = tiles(kConfig.transposed ? g.n : g.m, kRows);
+  work.tiles_columns = tiles(kConfig.transposed ? g.m : g.n, kColumns);
+  work.tiles = work.tiles_rows * work.tiles_columns * static_cast<unsigned>(g.batch_count);
+  work.parts = static_cast<unsigned>(split.parts);
+  work.whole_tiles = split.parts == 1 ? work.tiles : static_cast<unsigned>(split.whole_tiles);
+  work.units = work.whole_tiles + work.split_tiles() * work.parts;
+  p.partials = split.workspace;
   if (options.max_ctas > 0) {
     resident_clusters = std::min(resident_clusters, std::max(1, options.max_ctas / kConfig.cluster_size()));
   }
-  result.clusters = std::min(all, static_cast<unsigned>(resident_clusters));
+  result.clusters = std::min(work.units, static_cast<unsigned>(resident_clusters));
 
   // CTAs that run at the same time should cover a square of C: they then read the fewest different slices.
   if (options.raster_group != 0) {
-    p.raster_columns = options.raster_group < 0;
-    p.raster_group = static_cast<unsigned>(std::abs(options.raster_group));
+    work.raster_columns = options.raster_group < 0;
+    work.raster_group = static_cast<unsigned>(std::abs(options.raster_group));
   } else {
-    p.raster_columns = false;
-    p.raster_group = static_cast<unsigned>(std::lround(std::sqrt(result.clusters * double{kColumns} / kRows)));
+    work.raster_columns = false;
+    const double together = std::min(work.tiles, result.clusters);
+    work.raster_group = static_cast<unsigned>(std::lround(std::sqrt(together * kColumns / kRows)));
   }
-  p.raster_group = std::clamp(p.raster_group, 1u, p.raster_columns ? p.tiles_columns : p.tiles_rows);
+  work.raster_group = std::clamp(work.raster_group, 1u, work.raster_columns ? work.tiles_columns : work.tiles_rows);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "kernels/common/params.h"
+#include "kernels/sm90/split_sum.h"
 #include "kernels/sm90/wgmma_tma.cuh"
 #include "kernels/sm90/wgmma_tma_arguments.h"
 
@@ -70,13 +71,14 @@ cudaError_t resident_clusters(int& clusters) {
 }  // namespace wgmma_tma_detail
 
 template <class Element, WgmmaTmaConfig kConfig>
-cudaError_t launch_wgmma_tma(const GemmParams& g, cudaStream_t stream, const WgmmaTmaLaunch& options = {}) {
+cudaError_t launch_wgmma_tma(const GemmParams& g, const SplitK& split, cudaStream_t stream,
+                             const WgmmaTmaLaunch& options = {}) {
   using Kernel = WgmmaTma<Element, kConfig>;
   int clusters = 0;
   cudaError_t error = wgmma_tma_detail::resident_clusters<Kernel>(clusters);
   if (error != cudaSuccess) return error;
 
-  const WgmmaTmaArguments arguments = wgmma_tma_arguments<kConfig>(g, clusters, options);
+  const WgmmaTmaArguments arguments = wgmma_tma_arguments<kConfig>(g, clusters, split, options);
   const BasicWgmmaTmaParams<TensorBox>& boxes = arguments.params;
   typename Kernel::Params p;
   static_cast<WgmmaTmaScalars&>(p) = boxes;
@@ -110,12 +112,15 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, cudaStream_t stream, const Wgm
   config.stream = stream;
   config.attrs = attributes;
   config.numAttrs = count;
-  return cudaLaunchKernelEx(&config, wgmma_tma_entry<Kernel>, p);
+  error = cudaLaunchKernelEx(&config, wgmma_tma_entry<Kernel>, p);
+  if (error != cudaSuccess || p.work.parts == 1) return error;
+  const SplitSumLayout layout = split_sum_layout<kConfig>(p.work.split_tiles());
+  return launch_split_sum(kConfig.type, split_sum_params(p, layout), stream);
 }
 
-#define XGEMM_DEFINE_WGMMA_TMA_LAUNCHER(name, ...)                                              \
-  cudaError_t launch_##name(const GemmParams& params, cudaStream_t stream) {                    \
-    return launch_wgmma_tma<gpu::ElementOf<(__VA_ARGS__).type>, (__VA_ARGS__)>(params, stream); \
+#define XGEMM_DEFINE_WGMMA_TMA_LAUNCHER(name, ...)                                                     \
+  cudaError_t launch_##name(const GemmParams& params, const SplitK& split, cudaStream_t stream) {      \
+    return launch_wgmma_tma<gpu::ElementOf<(__VA_ARGS__).type>, (__VA_ARGS__)>(params, split, stream); \
   }
 
 }  // namespace xgemm::kernels

@@ -1,0 +1,58 @@
+// Workspaces: lent or from a pool per device.
+#include "runtime/workspace.h"
+
+#include <array>
+#include <mutex>
+
+namespace xgemm::runtime {
+namespace {
+
+constexpr int kMaxDevices = 64;
+// What the pool keeps between calls. The device's default pool keeps nothing beyond a synchronisation, and would map
+// memory anew for the call after it; its settings are the program's own.
+constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
+
+// Null where the device has none. Pools are made once and live as long as the process.
+cudaMemPool_t pool_of(int device) {
+  static std::array<std::once_flag, kMaxDevices> once;
+  static std::array<cudaMemPool_t, kMaxDevices> pools{};
+  if (device < 0 || device >= kMaxDevices) return nullptr;
+  std::call_once(once[device], [&] {
+    int has_pools = 0;
+    if (cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device) != cudaSuccess || has_pools == 0)
+      return;
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device;
+    cudaMemPool_t pool = nullptr;
+    if (cudaMemPoolCreate(&pool, &properties) != cudaSuccess) return;
+    std::size_t kept = kKeptBytes;
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
+    pools[device] = pool;
+  });
+  return pools[device];
+}
+
+}  // namespace
+
+Workspace::Workspace(int device, const LaunchSettings& settings, std::size_t bytes)
+    : stream_(static_cast<cudaStream_t>(settings.stream)) {
+  if (bytes <= settings.workspace_bytes) {
+    data_ = settings.workspace;
+    return;
+  }
+  const cudaMemPool_t pool = pool_of(device);
+  if (pool == nullptr) return;
+  owned_ = cudaMallocFromPoolAsync(&data_, bytes, pool, stream_) == cudaSuccess;
+  if (!owned_) {
+    data_ = nullptr;
+    cudaGetLastError();  // the caller does without
+  }
+}
+
+Workspace::~Workspace() {
+  if (owned_) cudaFreeAsync(data_, stream_);
+}
+
+}  // namespace xgemm::runtime
