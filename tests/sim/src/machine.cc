@@ -149,7 +149,7 @@ void Machine::run_wave(std::int64_t first, int count) {
       thread.waiting = thread.waits_for_a_while = false;
       thread.wait_detail = nullptr;
       thread.log.clear();
-      thread.used_global_memory = false;
+      thread.may_use_global_memory = !shape_.dependent;
       pick_preemption(thread);
       ++cta.warps[t / kWarpSize].running;
       cta.threads.push_back(&thread);
@@ -467,9 +467,9 @@ void report_shared_write(Thread& thread, const SharedMemory::Cell& cell, std::si
 }
 
 bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Access access, Loc loc, const Event* as) {
-  if (!thread.used_global_memory) {
-    thread.used_global_memory = true;
-    thread.first_global_access = loc;
+  if (!thread.may_use_global_memory) {
+    fail(Fault::grid_dependency, loc, "uses global memory before it has waited for earlier kernels");
+    thread.may_use_global_memory = true;
   }
   GlobalMemory& memory = thread.machine->memory();
   GlobalMemory::Mapped* const region = memory.find(address);

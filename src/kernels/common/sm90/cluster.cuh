@@ -29,8 +29,8 @@ inline void write_remote(float* local, int cta_rank, float a, float b, float c, 
   sim::write_remote(local, cta_rank, {a, b, c, d}, loc);
 }
 inline void grid_launch_dependents(Loc = Loc::current()) {}
-inline void grid_wait_dependencies(Loc loc = Loc::current()) {
-  sim::grid_wait_dependencies(loc);
+inline void grid_wait_dependencies(Loc = Loc::current()) {
+  sim::grid_wait_dependencies();
 }
 
 #else

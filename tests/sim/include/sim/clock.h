@@ -43,23 +43,22 @@ class ThreadClock {
 
   // Sees what an agent has done up to `clock`. Threads that do so one after the other, with the same `last`, share.
   struct Learned {
-    std::shared_ptr<const ClockVector> from, to;
-    int agent = 0;
+    std::shared_ptr<const ClockVector> seen, over;  // before
+    std::shared_ptr<const ClockVector> seen_then, over_then;
     Clock clock = 0;
   };
   void learn(int agent, Clock clock, Learned& last) {
     if (seen_[agent] >= clock) return;
-    if (last.from != shared_ || last.agent != agent || last.clock != clock) {
-      auto vector = std::make_shared<ClockVector>(*shared_);
-      (*vector)[static_cast<std::size_t>(agent)] = clock;
-      last = {shared_, std::move(vector), agent, clock};
+    if (last.seen != shared_ || last.over != known_over_ || last.clock != clock) {
+      const auto with = [&](const std::shared_ptr<const ClockVector>& vector) {
+        auto copy = std::make_shared<ClockVector>(*vector);
+        (*copy)[static_cast<std::size_t>(agent)] = std::max((*copy)[static_cast<std::size_t>(agent)], clock);
+        return copy;
+      };
+      last = {shared_, known_over_, with(shared_), known_over_ ? with(known_over_) : nullptr, clock};
     }
-    shared_ = last.to;
-    if (known_over_) {
-      auto vector = std::make_shared<ClockVector>(*known_over_);
-      (*vector)[static_cast<std::size_t>(agent)] = std::max((*vector)[static_cast<std::size_t>(agent)], clock);
-      known_over_ = std::move(vector);
-    }
+    shared_ = last.seen_then;
+    known_over_ = last.over_then;
     update();
   }
 
@@ -107,23 +106,31 @@ class ClockJoin {
     last_ = nullptr;
   }
 
+  // After the last release.
   void acquire(ThreadClock& clock) const {
-    if (joined_) {
-      if (clock.shared_ == last_ || contains(*joined_, *clock.shared_)) {
-        clock.shared_ = joined_;
-      } else {
-        auto merged = std::make_shared<ClockVector>(*joined_);
-        merge(merged, *clock.shared_);
-        clock.shared_ = merged;
-      }
+    if (!joined_ && !over_) return;
+    if (clock.shared_ == last_ && !clock.known_over_ && !over_) {
+      clock.shared_ = joined_;
+    } else if (Acquired& like = like_[0]; !like.is_from(clock)) {
+      like.from(clock);
+      if (joined_) clock.shared_ = maximum(joined_, clock.shared_);
+      if (joined_ && clock.known_over_) clock.known_over_ = maximum(joined_, clock.known_over_);
+      if (over_) clock.known_over_ = maximum(over_, clock.known_over_ ? clock.known_over_ : clock.shared_);
+      like.to(clock);
+    } else {
+      like.give(clock);
     }
-    if (clock.known_over_ && joined_) add_over(clock, joined_);
-    if (over_) add_over(clock, over_);
-    if (clock.known_over_ && contains(*clock.shared_, *clock.known_over_)) clock.known_over_ = nullptr;
     clock.update();
   }
   void acquire_over(ThreadClock& clock) const {
-    if (over_ || joined_) add_over(clock, over_ ? over_ : joined_);
+    if (!joined_ && !over_) return;
+    if (Acquired& like = like_[1]; !like.is_from(clock)) {
+      like.from(clock);
+      clock.known_over_ = maximum(over_ ? over_ : joined_, clock.known_over_ ? clock.known_over_ : clock.shared_);
+      like.to(clock);
+    } else {
+      like.give(clock);
+    }
     clock.update();
   }
 
@@ -133,16 +140,14 @@ class ClockJoin {
       if (part[i] > all[i]) return false;
     return true;
   }
-  static void add_over(ThreadClock& clock, const std::shared_ptr<ClockVector>& from) {
-    const ClockVector& known = clock.known_over_ ? *clock.known_over_ : *clock.shared_;
-    if (contains(known, *from)) return;
-    if (contains(*from, known)) {
-      clock.known_over_ = from;
-    } else {
-      auto merged = std::make_shared<ClockVector>(*from);
-      merge(merged, known);
-      clock.known_over_ = merged;
-    }
+  // Componentwise; one of the two where it is that.
+  static std::shared_ptr<const ClockVector> maximum(const std::shared_ptr<const ClockVector>& a,
+                                                    const std::shared_ptr<const ClockVector>& b) {
+    if (a == b || contains(*a, *b)) return a;
+    if (contains(*b, *a)) return b;
+    auto merged = std::make_shared<ClockVector>(*a);
+    merge(merged, *b);
+    return merged;
   }
   static void merge(std::shared_ptr<ClockVector>& into, const ClockVector& from) {
     if (!into) {
@@ -152,9 +157,25 @@ class ClockJoin {
     for (std::size_t i = 0; i < from.size(); ++i) (*into)[i] = std::max((*into)[i], from[i]);
   }
 
+  // The last acquisition: threads that come with the same vectors go on sharing.
+  struct Acquired {
+    std::shared_ptr<const ClockVector> seen, over, seen_then, over_then;
+
+    bool is_from(const ThreadClock& clock) const { return seen == clock.shared_ && over == clock.known_over_; }
+    void from(const ThreadClock& clock) { seen = clock.shared_, over = clock.known_over_; }
+    void to(ThreadClock& clock) {
+      if (clock.known_over_ && (clock.known_over_ == clock.shared_ || contains(*clock.shared_, *clock.known_over_))) {
+        clock.known_over_ = nullptr;
+      }
+      seen_then = clock.shared_, over_then = clock.known_over_;
+    }
+    void give(ThreadClock& clock) const { clock.shared_ = seen_then, clock.known_over_ = over_then; }
+  };
+
   std::shared_ptr<ClockVector> joined_;
   std::shared_ptr<ClockVector> over_;  // null: the same
   std::shared_ptr<const ClockVector> last_;
+  mutable Acquired like_[2];
 };
 
 }  // namespace xgemm::sim

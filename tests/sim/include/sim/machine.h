@@ -77,8 +77,7 @@ struct Thread : Attachments {
   Loc waits_at;
   std::function<std::string()> wait_detail;  // for reports; may be empty
   std::vector<AccessRecord> log;
-  bool used_global_memory = false;
-  Loc first_global_access;
+  bool may_use_global_memory = true;
 
   int lane() const { return index % kWarpSize; }
   int warp() const { return index / kWarpSize; }
@@ -113,9 +112,10 @@ struct LaunchShape {
   std::int64_t grid[3] = {1, 1, 1};
   int threads = 32;
   std::size_t dynamic_shared_bytes = 0;
-  int granule = 1;  // see SharedMemory
-  int cluster = 1;  // CTAs of a cluster, along x
-  int agents = 0;   // of a CTA: barriers, warpgroups and queues on whose behalf units work on their own
+  int granule = 1;         // see SharedMemory
+  int cluster = 1;         // CTAs of a cluster, along x
+  int agents = 0;          // of a CTA: barriers, warpgroups and queues on whose behalf units work on their own
+  bool dependent = false;  // programmatic dependent launch: threads wait for earlier kernels themselves
 };
 
 struct Result {

@@ -25,7 +25,7 @@ inline bool lacks_fence(Machine& machine, const Event& write, const ThreadClock&
   return !fenced(machine.thread(write.thread).state<Fences>().async_proxy, write.clock, user.seen(write.thread));
 }
 
-// Reports what keeps an agent of the running thread from reading the granule.
-void check_async_read(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, const char* what, Loc loc);
+// False, after a report, where something keeps an agent of the thread from reading the granule.
+bool check_async_read(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, const char* what, Loc loc);
 
 }  // namespace xgemm::sim

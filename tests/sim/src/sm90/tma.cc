@@ -105,17 +105,13 @@ bool check_runs(Thread& thread, const std::vector<Run>& runs, Access access, con
   GlobalMemory& memory = thread.machine->memory();
   for (const Run& run : runs) {
     const GlobalMemory::Mapped* const region = memory.find(run.address);
-    if (region != nullptr && !region->writable && may(region->region.access, access) &&
+    if (region != nullptr && !region->writable && thread.may_use_global_memory && may(region->region.access, access) &&
         run.address + run.bytes <= region->end && region->region.element_bytes == kElementBytes) {
       const auto first = static_cast<std::int64_t>((run.address - region->begin) / kElementBytes);
       const auto count = static_cast<std::int64_t>(run.bytes / kElementBytes);
       bool valid = true;
       for (std::int64_t e = first; e < first + count; ++e) valid = valid && region->is_valid(e);
-      if (valid) {
-        if (!thread.used_global_memory) thread.first_global_access = loc;
-        thread.used_global_memory = true;
-        continue;
-      }
+      if (valid) continue;
     }
     for (std::size_t at = 0; at < run.bytes; at += kElementBytes) {
       if (!detail::check_global(thread, run.address + at, kElementBytes, access, loc, &event)) return false;
@@ -161,10 +157,13 @@ void start(Thread& thread, const Load& load) {
   const Event event = event_of(load);
   note_reach(cta, event);
   if (thread.machine->options().check_races) {
+    bool good = true;
     for (auto *cell = shared.first_cell(load.offset), *end = shared.end_cell(load.offset, bytes); cell != end; ++cell) {
-      if (cell->pending != 0 || cell->shadow.conflict_of_write(thread.clock)) {
+      if (good && (cell->pending != 0 || cell->shadow.conflict_of_write(thread.clock))) {
+        good = false;
         detail::report_shared_write(thread, *cell, load.offset, load.loc);
-      } else if (lacks_fence(*thread.machine, cell->shadow.write, thread.clock)) {
+      } else if (good && lacks_fence(*thread.machine, cell->shadow.write, thread.clock)) {
+        good = false;
         fail(
             Fault::proxy_fence, load.loc,
             "the copy engine writes over shared memory that a thread has written with no fence_async_shared() after it",
@@ -241,7 +240,7 @@ Stores& stores_of(Thread& thread) {
 
 }  // namespace
 
-void check_async_read(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, const char* what, Loc loc) {
+bool check_async_read(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, const char* what, Loc loc) {
   if (cell.pending != 0 || cell.shadow.write.clock == 0 || cell.shadow.conflict_of_read(thread.clock)) {
     detail::report_shared_read(thread, cell, offset, loc);
   } else if (lacks_fence(*thread.machine, cell.shadow.write, thread.clock)) {
@@ -249,7 +248,10 @@ void check_async_read(Thread& thread, const SharedMemory::Cell& cell, std::size_
          std::string(what) + " shared memory at offset " + std::to_string(offset) +
              " that a thread has written with no fence_async_shared() between that and the barrier",
          &cell.shadow.write);
+  } else {
+    return true;
   }
+  return false;
 }
 
 void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned cta_mask, int x, int y, int z, Loc loc) {
@@ -295,8 +297,9 @@ void tma_store(const TensorBox& map, const void* source, int x, int y, int z, Lo
   const std::size_t bytes = box_bytes(map);
   const Event event{stores.committed + 1, static_cast<std::uint16_t>(stores.agent), site_of(loc)};
   if (thread.machine->options().check_races) {
+    bool good = true;
     for (auto *cell = shared.first_cell(offset), *end = shared.end_cell(offset, bytes); cell != end; ++cell) {
-      check_async_read(thread, *cell, offset, "the copy engine reads", loc);
+      good = good && check_async_read(thread, *cell, offset, "the copy engine reads", loc);
       cell->shadow.note_read(thread.clock, event);
     }
   }

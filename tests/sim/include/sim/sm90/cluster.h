@@ -15,7 +15,7 @@ void cluster_arrive(Loc loc);
 void cluster_wait(Loc loc);
 // 16 bytes to the place in CTA cta_rank's shared memory that `local` has in this one's.
 void write_remote(float* local, int cta_rank, const float (&values)[4], Loc loc);
-// Reports global memory that the thread used before.
-void grid_wait_dependencies(Loc loc);
+// In a dependent launch, a thread uses global memory after this alone.
+void grid_wait_dependencies();
 
 }  // namespace xgemm::sim

@@ -1,0 +1,66 @@
+// Runs wgmma_tma kernels in the simulator, with the arguments that the launcher makes.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "../kernels.h"
+#include "kernels/sm90/wgmma_tma.cuh"
+#include "kernels/sm90/wgmma_tma_arguments.h"
+#include "sim/launch.h"
+
+namespace xgemm::sim {
+
+template <class Kernel>
+Result launch_wgmma_tma(const kernels::WgmmaTmaArguments& arguments, GlobalMemory& memory, const Options& options) {
+  LaunchShape shape;
+  shape.grid[0] = static_cast<std::int64_t>(arguments.clusters) * Kernel::kClusterSize;
+  shape.threads = Kernel::kThreads;
+  shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
+  shape.granule = 16;  // stmatrix, write_remote, rows of boxes
+  shape.cluster = Kernel::kClusterSize;
+  shape.dependent = true;
+  shape.agents = 2 * Kernel::kStages + 4 + 2 * (1 + Kernel::kGroups);  // barriers, warpgroups, threads that store
+  return launch_body(shape, memory, options, [&arguments](unsigned char* shared) {
+    Kernel::run(arguments.params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
+  });
+}
+
+// Clusters that the simulated GPU holds: few, so that they loop over tiles.
+inline int resident_clusters(const Options& options) {
+  return options.max_grid_x > 0 ? static_cast<int>(std::max<std::int64_t>(1, options.max_grid_x / 2)) : 2;
+}
+
+template <class Element, kernels::WgmmaTmaConfig kConfig>
+Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
+  GlobalMemory memory = memory_of(params, sizeof(Element));
+  return launch_wgmma_tma<kernels::WgmmaTma<Element, kConfig>>(
+      kernels::wgmma_tma_arguments<kConfig>(params, resident_clusters(options)), memory, options);
+}
+
+// What all families have in common, as the planner's table has it.
+constexpr kernels::TileConfig tile_config(const kernels::WgmmaTmaConfig& c) {
+  return {.type = c.type,
+          .cta_m = c.cta_m,
+          .cta_n = c.cta_n,
+          .cta_k = kernels::WgmmaTmaConfig::kCtaK,
+          .stages = c.stages,
+          .copy = kernels::Copy::bulk,
+          .a_contiguous = c.a_contiguous,
+          .b_contiguous = c.b_contiguous,
+          .vector = 16 / size_of(c.type),
+          .min_compute_capability = 90,
+          .later_architectures = false};
+}
+
+template <kernels::WgmmaTmaConfig kConfig>
+SimKernel make_wgmma_tma(const char* name) {
+  using Element = gpu::ElementOf<kConfig.type>;
+  return {name, "wgmma_tma", tile_config(kConfig),
+          static_cast<int>(sizeof(typename kernels::WgmmaTma<Element, kConfig>::SharedStorage)),
+          run_wgmma_tma<Element, kConfig>};
+}
+
+}  // namespace xgemm::sim

@@ -1,0 +1,16 @@
+// The small wgmma_tma instances in the simulator. SPDX-License-Identifier: BSD-3-Clause
+#include "families.h"
+#include "wgmma_tma.h"
+
+namespace xgemm::sim {
+
+using namespace kernels;
+
+std::vector<SimKernel> wgmma_tma_small_kernels() {
+  return {
+#define XGEMM_WGMMA_TMA_SMALL(name, ...) make_wgmma_tma<(__VA_ARGS__)>(#name),
+#include "kernels/instances.def"
+  };
+}
+
+}  // namespace xgemm::sim
