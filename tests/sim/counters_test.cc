@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "gemm_cases.h"
 #include "kernels.h"
@@ -98,14 +100,15 @@ class Kernel : public testing::TestWithParam<std::string> {
  protected:
   const SimKernel& kernel() { return *find_kernel(GetParam()); }
 
-  // Two CTA tiles each way, aligned operands, several slices of K.
-  Counters count() {
+  // Two CTA tiles each way, several slices of K, operands aligned but for the shift.
+  Counters count(int shift = 0) {
     const auto flags = flags_of(kernel().config).front();
     const GemmCase c{.transa = flags[0],
                      .transb = flags[1],
                      .m = 2 * kernel().config.cta_m,
                      .n = 2 * kernel().config.cta_n,
-                     .k = 64};
+                     .k = 64,
+                     .shift = shift};
     Options options;
     options.count = true;
     Counters counters;
@@ -124,21 +127,74 @@ TEST_P(Kernel, MovesFullSectors) {
   EXPECT_EQ(counters.total(Traffic::global_store).ratio(), stores);
 }
 
-// Lanes read neighbouring banks or share a word, and the padding of a transposed tile spreads its columns over all
-// banks.
-TEST_P(Kernel, HasNoBankConflicts) {
-  const Counters counters = count();
-  EXPECT_EQ(counters.total(Traffic::shared_load).excess(), 0);
-  EXPECT_EQ(counters.total(Traffic::shared_store).excess(), 0);
+// Lanes read neighbouring banks or share a word, the padding of a transposed tile spreads its columns over all banks,
+// and permuted lines of 16-bit elements have no conflict in either direction.
+class WithoutConflicts : public Kernel {};
+TEST_P(WithoutConflicts, InSharedMemory) {
+  const Counters aligned = count();
+  EXPECT_EQ(aligned.total(Traffic::shared_load).excess(), 0);
+  EXPECT_EQ(aligned.total(Traffic::shared_store).excess(), 0);
+  // Pointers to odd elements change nothing, but for 16-bit lines along M or N: their first elements are stored for
+  // themselves, into the same banks.
+  const Counters odd = count(1);
+  const kernels::TileConfig& config = kernel().config;
+  const bool all_along_k = config.a_contiguous == kernels::Axis::col && config.b_contiguous == kernels::Axis::row;
+  EXPECT_EQ(odd.total(Traffic::shared_load).excess(), 0);
+  EXPECT_LE(odd.total(Traffic::shared_store).ratio(),
+            config.warp_m > 0 && config.vector == 1 && !all_along_k ? 1.5 : 1.0);
 }
 
-std::vector<std::string> tiled() {
+// What padding does and what it costs (WMMA, tiles of 128 x 256 x 32, 16-bit elements). Without it the eight lines of a
+// matrix lie 64 bytes (lines along K) or a multiple of 128 bytes (along M or N) apart and share banks by fours or by
+// eights. Eight elements more, and they have a bank group each; but lines along K now end amid a row of banks, and the
+// four lanes that copy a line meet those that copy the next.
+class Padding : public Kernel {};
+TEST_P(Padding, TradesConflictsOfLoadsForConflictsOfStores) {
+  const Counters counters = count();
+  const auto ways = [&](Traffic traffic) {  // by line of the source: the operands', then the results'
+    std::vector<double> ratios;
+    for (const LineCounters& line : counters.lines)
+      if (line.traffic == traffic) ratios.push_back(line.ratio());
+    return ratios;
+  };
+  const kernels::TileConfig& config = kernel().config;
+  const bool a_along_k = config.a_contiguous == kernels::Axis::col,
+             b_along_k = config.b_contiguous == kernels::Axis::row;
+  using Ways = std::vector<double>;
+  if (config.pad == 0) {
+    EXPECT_EQ(ways(Traffic::shared_load), (Ways{a_along_k ? 4.0 : 8.0, b_along_k ? 4.0 : 8.0, 1}));
+    EXPECT_EQ(ways(Traffic::shared_store), (Ways{1, 1, 1}));
+  } else {
+    ASSERT_EQ(config.pad, 8);
+    EXPECT_EQ(ways(Traffic::shared_load), (Ways{1, 1, 1}));
+    EXPECT_EQ(ways(Traffic::shared_store), (Ways{a_along_k ? 2.0 : 1.0, b_along_k ? 2.0 : 1.0, 1}));
+  }
+  for (const LineCounters& line : counters.lines) {
+    if (!is_shared(line.traffic)) continue;
+    std::printf("%s, line %u: a %s takes %g wavefronts, %g without conflicts\n", kernel().name, line.line,
+                to_string(line.traffic), static_cast<double>(line.units) / static_cast<double>(line.requests),
+                static_cast<double>(line.ideal) / static_cast<double>(line.requests));
+  }
+}
+
+std::vector<std::string> names(bool (*takes_part)(const SimKernel&)) {
   std::vector<std::string> names;
   for (const SimKernel& kernel : all_kernels())
-    if (!kernel.config.any_strides) names.push_back(kernel.name);
+    if (takes_part(kernel)) names.push_back(kernel.name);
   return names;
 }
-INSTANTIATE_TEST_SUITE_P(, Kernel, testing::ValuesIn(tiled()), [](const auto& row) { return row.param; });
+bool is_tiled(const SimKernel& kernel) {
+  return !kernel.config.any_strides;
+}
+bool is_padded(const SimKernel& kernel) {
+  return std::string(kernel.family) == "wmma_padded";
+}
+constexpr auto kName = [](const auto& row) { return row.param; };
+INSTANTIATE_TEST_SUITE_P(, Kernel, testing::ValuesIn(names(is_tiled)), kName);
+INSTANTIATE_TEST_SUITE_P(, WithoutConflicts,
+                         testing::ValuesIn(names([](const SimKernel& k) { return is_tiled(k) && !is_padded(k); })),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(, Padding, testing::ValuesIn(names(is_padded)), kName);
 
 // What the rest of the ladder is for: a transposed A costs naive a sector for each lane.
 TEST(Naive, ReadsATransposedOperandInVain) {

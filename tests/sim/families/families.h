@@ -13,5 +13,7 @@ std::vector<SimKernel> naive_kernels();
 std::vector<SimKernel> smem_tiled_kernels();
 std::vector<SimKernel> thread_tiled_kernels();
 std::vector<SimKernel> double_buffered_kernels();
+std::vector<SimKernel> wmma_padded_kernels();
+std::vector<SimKernel> mma_swizzled_kernels();
 
 }  // namespace xgemm::sim
