@@ -161,10 +161,7 @@ void estimate_wgmma_tma(const KernelInfo& kernel, const Problem& p, const Proble
   const kernels::WgmmaTmaEstimate best = kernels::best_estimate(kernel.wgmma_tma, problem, kMaxWorkspaceBytes, limit);
   plan->waves = clamp_to_int64(std::ceil(ctas * kernel.wgmma_tma.cluster_k / device.sm_count));
   plan->estimated_us = best.us;
-  if (best.split.parts == 1) return;
-  plan->whole_tiles = clamp_to_int64(best.split.whole_tiles);
-  plan->parts = best.split.parts;
-  plan->workspace_bytes = static_cast<std::size_t>(kernels::split_bytes(kernel.wgmma_tma, problem, best.split));
+  if (best.split.parts > 1) *plan = with_split(*plan, p, clamp_to_int64(best.split.whole_tiles), best.split.parts);
 }
 
 // Estimated time of an instance. A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it;
@@ -282,6 +279,16 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
   if (!found) return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
   chosen->forced = !force.empty();
   return kOk;
+}
+
+Plan with_split(Plan plan, const Problem& p, std::int64_t whole_tiles, int parts) {
+  const kernels::WgmmaTmaConfig& config = kernels::info(plan.kernel).wgmma_tma;
+  const kernels::WgmmaTmaProblem extents = {.m = p.m, .n = p.n, .k = p.k, .batch_count = p.batch_count};
+  plan.whole_tiles = whole_tiles;
+  plan.parts = parts;
+  plan.workspace_bytes =
+      static_cast<std::size_t>(kernels::split_bytes(config, extents, {static_cast<double>(whole_tiles), parts}));
+  return plan;
 }
 
 std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {

@@ -2,13 +2,23 @@
 #include "runtime/device_gemm.h"
 
 #include "core/environment.h"
+#include "plan/plan_cache.h"
 #include "plan/planner.h"
 #include "runtime/launch.h"
 
 namespace xgemm::runtime {
 
 Status make_plan(const Problem& problem, const DeviceInfo& device, plan::Plan* chosen) {
-  return plan::make_plan(problem, plan::gather_facts(problem), device, environment().force_kernel, chosen);
+  thread_local plan::PlanCache cache;
+  const plan::PlanKey key(problem, device.ordinal);
+  if (const plan::Plan* known = cache.find(key); known != nullptr) {
+    *chosen = *known;
+    return kOk;
+  }
+  XGEMM_RETURN_IF_FAILED(
+      plan::make_plan(problem, plan::gather_facts(problem), device, environment().force_kernel, chosen));
+  cache.insert(key, *chosen);
+  return kOk;
 }
 
 Status device_gemm(const Problem& problem, const DeviceInfo& device, const LaunchSettings& settings) {

@@ -53,6 +53,7 @@ class Kernels : public testing::TestWithParam<int> {
     if (planned.code == XGEMM_KERNEL_NOT_USABLE) return false;
     EXPECT_TRUE(planned.ok()) << last_error();
     EXPECT_EQ(chosen.kernel, kernel().id);
+    if (parts_ > 0) chosen = plan::with_split(chosen, problem, whole_tiles_, parts_);
     const Status launched = runtime::launch(chosen, problem, *device_, {cudaStreamPerThread, nullptr, 0});
     EXPECT_TRUE(launched.ok()) << last_error();
     XGEMM_CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
@@ -78,6 +79,9 @@ class Kernels : public testing::TestWithParam<int> {
 
   const runtime::DeviceInfo* device_ = nullptr;
   int served_ = 0;
+  // Split K, where it is not left to the planner.
+  std::int64_t whole_tiles_ = 0;
+  int parts_ = 0;
 };
 
 // Pads that make the leading dimension a multiple of `vector` elements, `steps` vectors more than needed.
@@ -158,6 +162,33 @@ TEST_P(Kernels, SmallBatches) {
           spec.shares_b = (shared & 2) != 0;
           ASSERT_TRUE(serve(spec)) << kernel().name;
         }
+  EXPECT_GT(served_, 0);
+}
+
+// Tiles that are split along K, alone and behind whole ones, into parts that K's slices divide among and that they do
+// not.
+TEST_P(Kernels, SmallSplits) {
+  const kernels::WgmmaTmaConfig& w = kernel().wgmma_tma;
+  if (kernel().family != kernels::Family::wgmma_tma || w.cluster_k > 1) GTEST_SKIP() << kernel().name << " splits none";
+  const kernels::TileConfig& c = kernel().config;
+  std::uint64_t seed = 1;
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (int parts : {2, 3, 8, 40})
+        for (std::int64_t whole_tiles : {0, 1, 2})
+          for (std::int64_t k : {64, 601, 2600}) {
+            CallSpec spec = spec_of(transa, transb, c.cta_m * w.cluster_m + 5, c.cta_n * w.cluster_n - 3, k, c.vector,
+                                    static_cast<std::int64_t>(seed % 2));
+            if (seed % 3 == 0) spec.batch = 2;  // else there are two tiles: a third whole one is none
+            if (spec.batch == 1 && whole_tiles > 1) continue;
+            const auto& scalars = kScalars[seed % std::size(kScalars)];
+            spec.alpha = scalars[0];
+            spec.beta = scalars[1];
+            spec.seed = seed++;
+            parts_ = parts;
+            whole_tiles_ = whole_tiles;
+            ASSERT_TRUE(serve(spec)) << kernel().name << ", " << whole_tiles << " whole tiles, " << parts << " parts";
+          }
   EXPECT_GT(served_, 0);
 }
 
