@@ -62,8 +62,6 @@ struct Counters {
   std::vector<LineCounters> lines;  // by file, line, traffic, width
 
   LineCounters total(Traffic traffic) const;
-  // Of the accesses whose line, as text in the source, contains `code`.
-  LineCounters total(Traffic traffic, const std::string& file, unsigned first_line, unsigned last_line) const;
 };
 
 // One access of one lane, as noted while it runs.
