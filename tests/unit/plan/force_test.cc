@@ -93,11 +93,16 @@ TEST(Force, ByFamilyTakesItsBestInstance) {
 TEST(Force, SaysWhichTypeAnInstanceIsFor) {
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
-    const DType other = kernel.config.type == DType::f32 ? DType::f16 : DType::f32;
-    Plan chosen;
-    EXPECT_EQ(force(make_problem(other, 'N', 'N', 64, 64, 64), h200(), kernel.name, &chosen).code,
-              XGEMM_KERNEL_NOT_USABLE);
-    EXPECT_NE(std::string(last_error()).find(name_of(other)), std::string::npos) << last_error();
+    for (const DType other : {DType::f32, DType::f16, DType::bf16}) {
+      if (other == kernel.config.type) continue;
+      Plan chosen;
+      EXPECT_EQ(force(make_problem(other, 'N', 'N', 64, 64, 64), h200(), kernel.name, &chosen).code,
+                XGEMM_KERNEL_NOT_USABLE);
+      const std::string message = last_error();
+      EXPECT_NE(message.find(format("it computes %s, and the call is %s", name_of(kernel.config.type), name_of(other))),
+                std::string::npos)
+          << message;
+    }
   }
 }
 

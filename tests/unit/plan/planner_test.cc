@@ -218,7 +218,11 @@ std::optional<std::string> better_than_naive(const Problem& p, const DeviceInfo&
     const double tiles = std::ceil(double(p.m) / c.cta_m) * std::ceil(double(p.n) / c.cta_n);
     const double slices = std::ceil(double(p.k) / c.cta_k);
     const double useful = double(p.m) * double(p.n) * double(p.k) / (tiles * slices * c.cta_m * c.cta_n * c.cta_k);
-    if (useful > 0.5 && tiles * double(p.batch_count) >= device.sm_count && slices >= 2) return kernel.name;
+    // smem_tiled reuses little, and is at most about twice as fast: a few CTAs more than run at a time cost all of
+    // that.
+    const int ctas_per_sm = kernel.family == Family::smem_tiled ? 8 : 1;
+    if (useful > 0.5 && tiles * double(p.batch_count) >= ctas_per_sm * device.sm_count && slices >= 2)
+      return kernel.name;
   }
   return {};
 }
@@ -253,7 +257,7 @@ TEST(Planner, NaiveOnlyWhereItShouldBeForCommonShapes) {
   for (const auto& [m, n, k] : shapes)
     for (const char transa : {'N', 'T'})
       for (const char transb : {'N', 'T'})
-        for (const DType type : {DType::f32, DType::f16})
+        for (const DType type : {DType::f32, DType::f16, DType::bf16})
           for (const DeviceInfo& device : fake_devices())
             for (const std::int64_t odd : {0, 1}) {
               const Problem p = make_problem(type, transa, transb, m, n, k, {odd, odd, odd, odd, odd, odd});
@@ -269,7 +273,7 @@ TEST(Planner, HugeExtentsDoNotOverflow) {
   const std::int64_t huge[] = {
       1, 33, std::int64_t{1} << 31, std::int64_t{1} << 40, (std::int64_t{1} << 40) + 1, (std::int64_t{1} << 60) - 1};
   int seen = 0;
-  for (const DType type : {DType::f32, DType::f16})
+  for (const DType type : {DType::f32, DType::f16, DType::bf16})
     for (const std::int64_t m : huge)
       for (const std::int64_t n : huge)
         for (const std::int64_t k : huge)
@@ -295,6 +299,29 @@ TEST(Planner, HugeExtentsDoNotOverflow) {
             }
           }
   EXPECT_GT(seen, 60);
+}
+
+// Elements of 16 bits have tensor cores from sm_80 on, however they are aligned: nothing else is chosen where there is
+// work for all SMs.
+TEST(Planner, SixteenBitsGoToTheTensorCores) {
+  for (const DType type : {DType::f16, DType::bf16})
+    for (const DeviceInfo& device : fake_devices()) {
+      if (device.compute_capability < 80) continue;
+      for (const char transa : {'N', 'T'})
+        for (const char transb : {'N', 'T'})
+          for (const std::int64_t odd : {0, 1})
+            for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1024, 1024, 1024},
+                                          {4096, 4096, 4096},
+                                          {8192, 512, 4096},
+                                          {4097, 4095, 999}}) {
+              const Plan chosen =
+                  plan_for(make_problem(type, transa, transb, m, n, k, {odd, odd, odd, odd, odd, odd}), device);
+              const Family family = kernels::info(chosen.kernel).family;
+              EXPECT_TRUE(family == Family::wmma_padded || family == Family::mma_swizzled ||
+                          family == Family::wgmma_tma)
+                  << to_string(chosen) << " on " << device.name;
+            }
+    }
 }
 
 // Squares and projections whose operands TMA can take, in fp16 on an H100 or H200: tensor cores, and large tiles where

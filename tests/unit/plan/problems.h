@@ -115,8 +115,9 @@ inline Problem random_problem(Random& random) {
       at = {pick(random, kOffsets), pick(random, kOffsets), pick(random, kOffsets), pick(random, kOffsets),
             pick(random, kOffsets), pick(random, kOffsets), pick(random, kOffsets)};
     const std::int64_t batch = random.integer(0, 3) != 0 ? 1 : pick(random, {2, 3, 64, 100000});
-    Problem p = make_problem(pick(random, {DType::f32, DType::f16}), pick(random, {'N', 'T'}), pick(random, {'N', 'T'}),
-                             extent(), extent(), extent(), at, batch, random.integer(0, 2) == 0);
+    Problem p =
+        make_problem(pick(random, {DType::f32, DType::f16, DType::bf16}), pick(random, {'N', 'T'}),
+                     pick(random, {'N', 'T'}), extent(), extent(), extent(), at, batch, random.integer(0, 2) == 0);
     // The least leading dimension, and degenerate ones of a single line.
     if (random.integer(0, 3) == 0) {
       p.a.ld = p.a_rows(), p.b.ld = p.b_rows(), p.c.ld = p.m;

@@ -1,0 +1,315 @@
+// Split K in the cost model and in plans: what a split may be, what it may cost, and that only its estimate chooses it.
+// Properties for any instances and constants, not particular choices.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "kernels/sm90/wgmma_tma_cost.h"
+#include "plan/planner.h"
+#include "unit/plan/devices.h"
+#include "unit/plan/problems.h"
+
+namespace xgemm::test {
+namespace {
+
+using kernels::Family;
+using kernels::KernelInfo;
+using kernels::WgmmaTmaConfig;
+using kernels::WgmmaTmaEstimate;
+using kernels::WgmmaTmaProblem;
+using plan::Plan;
+using runtime::DeviceInfo;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const DeviceInfo& h200() {
+  return fake_devices()[6];
+}
+
+// Empty in builds that are not for sm_90.
+std::vector<const KernelInfo*> wgmma_tma_instances() {
+  std::vector<const KernelInfo*> found;
+  for (int i = 0; i < kernels::count(); ++i)
+    if (kernels::info(i).family == Family::wgmma_tma) found.push_back(&kernels::info(i));
+  return found;
+}
+
+// ---- The cost model -------------------------------------------------------------------------------------------------
+
+std::string describe(const WgmmaTmaProblem& p) {
+  return format("m=%lld n=%lld k=%lld batch=%lld reads_c=%d aligned_rows=%d sms=%d", static_cast<long long>(p.m),
+                static_cast<long long>(p.n), static_cast<long long>(p.k), static_cast<long long>(p.batch_count),
+                p.reads_c, p.aligned_rows, p.sms);
+}
+
+std::string describe(const WgmmaTmaEstimate& e) {
+  return format("%g us, %g whole tiles, %d parts", e.us, e.split.whole_tiles, e.split.parts);
+}
+
+WgmmaTmaProblem random_extents(Random& random) {
+  constexpr std::int64_t kExtents[] = {1,   8,   16,   63,   64,   65,   128,   129,  256,
+                                       500, 512, 1000, 1024, 2000, 4096, 11008, 30000};
+  constexpr std::int64_t kDepths[] = {0,   1,   8,    63,   64,   65,   128,  192,   256,   320,     448,      512,
+                                      513, 777, 1000, 1024, 2048, 4096, 8192, 14336, 65536, 1 << 20, 100000007};
+  WgmmaTmaProblem p{};
+  p.m = pick(random, kExtents), p.n = pick(random, kExtents), p.k = pick(random, kDepths);
+  p.batch_count = random.integer(0, 3) != 0 ? 1 : pick(random, {2, 5, 64, 1000});
+  p.reads_c = random.integer(0, 1) != 0;
+  p.aligned_rows = random.integer(0, 2) != 0;
+  p.sms = pick(random, {132, 132, 114, 78, 1});
+  return p;
+}
+
+template <class F>
+void walk(std::uint64_t seed, int count, F&& f) {
+  Random random(seed);
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    const WgmmaTmaProblem p = random_extents(random);
+    SCOPED_TRACE(describe(p));
+    for (const KernelInfo* kernel : wgmma_tma_instances()) {
+      SCOPED_TRACE(kernel->name);
+      f(kernel->wgmma_tma, p, random);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+double tiles_of(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
+  const auto ceil_div = [](std::int64_t a, int b) { return static_cast<double>((a + b - 1) / b); };
+  return ceil_div(p.m, c.cta_m * c.cluster_m) * ceil_div(p.n, c.cta_n * c.cluster_n) *
+         static_cast<double>(p.batch_count);
+}
+
+constexpr double kLimits[] = {0, 1 << 16, 1 << 20, 32 << 20, kInfinity};  // of the workspace, in bytes
+
+TEST(SplitEstimate, SplitsAreWhatTheKernelCanDo) {
+  int split = 0;
+  walk(51, 400, [&](const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, Random& random) {
+    const double limit = pick(random, kLimits);
+    const WgmmaTmaEstimate best = kernels::best_estimate(c, p, limit);
+    SCOPED_TRACE(describe(best));
+    const double tiles = tiles_of(c, p);
+    if (best.split.parts == 1) {
+      EXPECT_EQ(best.split.whole_tiles, tiles);
+      EXPECT_EQ(kernels::split_bytes(c, p, best.split), 0);
+      return;
+    }
+    ++split;
+    EXPECT_GE(best.split.parts, 2);
+    EXPECT_EQ(c.cluster_k, 1) << "the CTAs of a cluster share K already";
+    EXPECT_LE(best.split.parts, (p.k + 63) / 64) << "each part has a slice of K";
+    EXPECT_TRUE(best.split.whole_tiles >= 0 && best.split.whole_tiles < tiles);
+    EXPECT_EQ(std::fmod(best.split.whole_tiles, kernels::wgmma_tma_detail::clusters(c, p.sms)), 0)
+        << "whole tiles fill their rounds";
+    const double bytes = kernels::split_bytes(c, p, best.split);
+    EXPECT_EQ(bytes, (tiles - best.split.whole_tiles) * best.split.parts * c.cluster_size() * c.cta_m * c.cta_n * 4);
+    EXPECT_GT(bytes, 0);
+    EXPECT_LE(bytes, limit);
+    EXPECT_LT(best.split.whole_tiles + (tiles - best.split.whole_tiles) * best.split.parts, 0x1p32)
+        << "units are counted in 32 bits";
+  });
+  if (!wgmma_tma_instances().empty()) {
+    EXPECT_GT(split, 300);
+  }
+}
+
+TEST(SplitEstimate, IsFiniteAndTheLeastOfWhatWasWeighed) {
+  walk(52, 400, [](const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, Random&) {
+    const double whole = kernels::estimate_us(c, p, {tiles_of(c, p), 1});
+    EXPECT_TRUE(std::isfinite(whole) && whole > 0) << whole;
+    double last = whole;
+    EXPECT_EQ(kernels::best_estimate(c, p, 0).us, whole) << "without memory nothing is split";
+    for (const double limit : kLimits) {
+      const WgmmaTmaEstimate best = kernels::best_estimate(c, p, limit);
+      EXPECT_TRUE(std::isfinite(best.us) && best.us > 0) << describe(best);
+      EXPECT_LE(best.us, last) << "more memory never hurts";
+      EXPECT_EQ(best.us, kernels::estimate_us(c, p, best.split)) << "the estimate is of the split that is returned";
+      last = best.us;
+    }
+  });
+}
+
+// Pruning: below the limit the estimate is exact; otherwise it is anything that is not below.
+TEST(SplitEstimate, ALimitLeavesWhatIsBelowIt) {
+  walk(53, 100, [](const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, Random& random) {
+    constexpr double kWorkspace = 32 << 20;
+    const WgmmaTmaEstimate exact = kernels::best_estimate(c, p, kWorkspace);
+    for (const double factor : {0.0, 0.3, 0.9, 1.0, 1.0 + 1e-12, 1.1, 3.0, 2.0 + random.uniform()}) {
+      const double limit = exact.us * factor;
+      const WgmmaTmaEstimate pruned = kernels::best_estimate(c, p, kWorkspace, limit);
+      SCOPED_TRACE(format("limit %.17g: ", limit) + describe(pruned) + " and exactly " + describe(exact));
+      if (exact.us < limit) {
+        EXPECT_EQ(pruned.us, exact.us);
+        EXPECT_EQ(pruned.split.parts, exact.split.parts);
+        EXPECT_EQ(pruned.split.whole_tiles, exact.split.whole_tiles);
+      } else {
+        EXPECT_GE(pruned.us, limit);
+      }
+    }
+  });
+}
+
+// Twice the K of the same tiles takes no less, also where it is only then worth a split. Rounding aside.
+TEST(SplitEstimate, MoreKIsNotFaster) {
+  walk(54, 400, [](const WgmmaTmaConfig& c, WgmmaTmaProblem p, Random&) {
+    p.k = std::max<std::int64_t>(p.k, 1);
+    const WgmmaTmaEstimate now = kernels::best_estimate(c, p, 32 << 20);
+    p.k *= 2;
+    const WgmmaTmaEstimate twice = kernels::best_estimate(c, p, 32 << 20);
+    EXPECT_GE(twice.us, now.us * (1 - 1e-9)) << describe(now) << ", then " << describe(twice);
+  });
+}
+
+// ---- Plans ----------------------------------------------------------------------------------------------------------
+
+Plan plan_for(const Problem& p, const DeviceInfo& device, std::string_view force = "") {
+  Plan chosen;
+  const Status status = plan::make_plan(p, plan::gather_facts(p), device, force, &chosen);
+  EXPECT_TRUE(status.ok()) << last_error();
+  return chosen;
+}
+
+// Products that a kernel of 16-bit elements likes, most of them with few tiles and much K.
+Problem likely_split(Random& random, DType type) {
+  constexpr std::int64_t kExtents[] = {8, 16, 64, 128, 200, 256, 512, 1024, 1536, 2048, 4096};
+  constexpr std::int64_t kDepths[] = {64, 256, 512, 1024, 4096, 8192, 14336, 65536, 1 << 20};
+  Problem p = make_problem(type, pick(random, {'N', 'T'}), pick(random, {'N', 'T'}), pick(random, kExtents),
+                           pick(random, kExtents), pick(random, kDepths), {}, random.integer(0, 4) == 0 ? 3 : 1);
+  p.beta.value = pick(random, {0.0f, 1.0f});
+  return p;
+}
+
+template <class F>
+void walk_plans(std::uint64_t seed, int count, F&& f) {
+  Random random(seed);
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    const Problem p =
+        i % 2 != 0 ? random_problem(random) : likely_split(random, pick(random, {DType::f16, DType::f16, DType::bf16}));
+    const DeviceInfo& device =
+        i % 3 != 0 ? h200() : fake_devices()[static_cast<std::size_t>(i) % fake_devices().size()];
+    SCOPED_TRACE(to_string(p) + " on " + runtime::to_string(device));
+    f(p, device);
+  }
+}
+
+// A limit on the way to the choice never changes it.
+TEST(SplitPlan, TheChoiceIsTheFirstOfAllCandidates) {
+  walk_plans(55, 2000, [](const Problem& p, const DeviceInfo& device) {
+    const Plan chosen = plan_for(p, device);
+    const std::vector<Plan> all = plan::candidates(p, plan::gather_facts(p), device);
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(to_string(chosen), to_string(all.front()));
+    EXPECT_EQ(chosen.estimated_us, all.front().estimated_us);
+    EXPECT_EQ(chosen.kernel, all.front().kernel);
+    EXPECT_EQ(chosen.whole_tiles, all.front().whole_tiles);
+    EXPECT_EQ(chosen.parts, all.front().parts);
+    EXPECT_EQ(chosen.workspace_bytes, all.front().workspace_bytes);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      EXPECT_LE(all[i - 1].estimated_us, all[i].estimated_us);
+      EXPECT_TRUE(all[i - 1].estimated_us < all[i].estimated_us || all[i - 1].kernel < all[i].kernel);
+    }
+  });
+}
+
+TEST(SplitPlan, SaysWhatTheLaunchNeeds) {
+  int split = 0;
+  walk_plans(56, 1500, [&](const Problem& p, const DeviceInfo& device) {
+    for (const Plan& plan : plan::candidates(p, plan::gather_facts(p), device)) {
+      SCOPED_TRACE(to_string(plan));
+      const KernelInfo& kernel = kernels::info(plan.kernel);
+      ASSERT_GE(plan.parts, 1);
+      if (plan.parts == 1) {
+        EXPECT_EQ(plan.workspace_bytes, 0u);
+        EXPECT_EQ(plan.whole_tiles, 0);
+        continue;
+      }
+      ++split;
+      ASSERT_EQ(kernel.family, Family::wgmma_tma);
+      const WgmmaTmaConfig& c = kernel.wgmma_tma;
+      ASSERT_EQ(c.cluster_k, 1);
+      const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+      const std::int64_t tiles =
+          ceil_div(plan.tiles_m, c.cluster_m) * ceil_div(plan.tiles_n, c.cluster_n) * p.batch_count;
+      ASSERT_TRUE(plan.whole_tiles >= 0 && plan.whole_tiles < tiles);
+      EXPECT_LE(plan.parts, ceil_div(p.k, 64));
+      EXPECT_EQ(static_cast<std::int64_t>(plan.workspace_bytes),
+                (tiles - plan.whole_tiles) * plan.parts * c.cluster_m * c.cluster_n * c.cta_m * c.cta_n * 4);
+      // The same by hand.
+      const Plan again = plan::with_split(plan, p, plan.whole_tiles, plan.parts);
+      EXPECT_EQ(to_string(again), to_string(plan));
+      EXPECT_EQ(plan::with_split(plan, p, 0, 2).workspace_bytes,
+                static_cast<std::size_t>(tiles * 2 * c.cluster_m * c.cluster_n * c.cta_m * c.cta_n * 4));
+      EXPECT_EQ(plan::with_split(plan, p, tiles, 1).workspace_bytes, 0u);
+    }
+  });
+  if (!wgmma_tma_instances().empty()) {
+    EXPECT_GT(split, 300);
+  }
+}
+
+// With alpha = 0, C is scaled and K does not matter: a split would cost a workspace and a second kernel for nothing.
+TEST(SplitPlan, NothingIsSplitWithoutAProduct) {
+  Random random(58);
+  for (int i = 0; i < 100 && !HasFailure(); ++i) {
+    Problem p = likely_split(random, DType::f16);
+    p.alpha.value = 0.0f;
+    p.beta.value = 0.5f;
+    SCOPED_TRACE(to_string(p));
+    for (const Plan& plan : plan::candidates(p, plan::gather_facts(p), h200())) {
+      ASSERT_EQ(plan.parts, 1) << to_string(plan);
+    }
+  }
+}
+
+// What split K is for: a small C that leaves the GPU idle, and much to sum.
+TEST(SplitPlan, LongSumsOfASmallCAreSplit) {
+  if (wgmma_tma_instances().empty()) GTEST_SKIP() << "this build is not for sm_90";
+  const DType type = wgmma_tma_instances().front()->config.type;
+  for (const char transa : {'N', 'T'})
+    for (const char transb : {'N', 'T'})
+      for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{64, 64, 65536},
+                                    {128, 128, 65536},
+                                    {16, 64, 131072},
+                                    {256, 64, 65536},
+                                    {512, 512, 65536}}) {
+        const Problem p = make_problem(type, transa, transb, m, n, k);
+        const Plan chosen = plan_for(p, h200());
+        SCOPED_TRACE(to_string(p) + ": " + to_string(chosen));
+        EXPECT_EQ(kernels::info(chosen.kernel).family, Family::wgmma_tma);
+        EXPECT_GT(chosen.parts, 1);
+        EXPECT_GT(chosen.workspace_bytes, 0u);
+        // Far from what one CTA after the other would take.
+        Problem short_sum = p;
+        short_sum.k /= 16;
+        EXPECT_LT(chosen.estimated_us, 16 * plan_for(short_sum, h200()).estimated_us);
+        EXPECT_LE(chosen.estimated_us, plan_for(p, fake_devices()[7]).estimated_us) << "a single SM is not faster";
+      }
+}
+
+TEST(SplitPlan, TextsShowTheSplit) {
+  int split = 0;
+  walk_plans(57, 300, [&](const Problem& p, const DeviceInfo& device) {
+    const plan::ProblemFacts facts = plan::gather_facts(p);
+    const std::string explained = plan::explain_candidates(p, facts, device);
+    for (const Plan& plan : plan::candidates(p, facts, device)) {
+      const std::string text = to_string(plan);
+      EXPECT_NE(explained.find("  candidate: " + text + "\n"), std::string::npos) << text << "\n" << explained;
+      const std::string shown = format(" whole_tiles=%lld parts=%d workspace_bytes=%zu ",
+                                       static_cast<long long>(plan.whole_tiles), plan.parts, plan.workspace_bytes);
+      EXPECT_EQ(text.find(shown) != std::string::npos, plan.parts > 1) << text;
+      EXPECT_EQ(text.find("parts=") != std::string::npos, plan.parts > 1) << text;
+      split += plan.parts > 1;
+    }
+  });
+  if (!wgmma_tma_instances().empty()) {
+    EXPECT_GT(split, 50);
+  }
+}
+
+}  // namespace
+}  // namespace xgemm::test
