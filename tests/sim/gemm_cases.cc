@@ -135,6 +135,8 @@ class Problem {
     }
     Options named = options;
     named.kernel = kernel_.name;
+    named.whole_tiles = case_.whole_tiles;
+    named.parts = case_.parts;
     Result result = kernel_.run(p, named);
     if (counters != nullptr) *counters = std::move(result.counters);
     if (!result.ok()) return result.summary();
@@ -281,6 +283,7 @@ std::string to_string(const GemmCase& c) {
          " beta=" + std::to_string(c.beta) + (c.device_scalars ? " on the device" : "") +
          " ld_pad=" + std::to_string(c.ld_pad) + " shift=" + std::to_string(c.shift) +
          " spread=" + std::to_string(c.spread) + (c.fill == Fill::special ? " special" : "") +
+         (c.parts > 1 ? " parts=" + std::to_string(c.parts) + " from " + std::to_string(c.whole_tiles) : "") +
          " seed=" + std::to_string(c.seed);
 }
 
@@ -302,8 +305,9 @@ std::vector<std::string> flags_of(const kernels::TileConfig& config) {
 }
 
 Sizes edge_sizes(const kernels::TileConfig& config) {
-  const auto around = [](std::int64_t tile, std::int64_t prime) {
+  const auto around = [&](std::int64_t tile, std::int64_t prime) {
     std::set<std::int64_t> sizes = {1, tile - 1, tile, tile + 1, prime};
+    if (config.copy == kernels::Copy::bulk) sizes.insert({8, tile + 8, tile + 64});  // whole vectors of 16 bytes
     sizes.erase(0);
     return std::vector<std::int64_t>(sizes.begin(), sizes.end());
   };
@@ -405,6 +409,30 @@ std::vector<GemmCase> batch_cases(const SimKernel& kernel) {
       cases.push_back(c);
     }
   return cases;
+}
+
+std::vector<GemmCase> share_of(std::vector<GemmCase> cases, const SimKernel& kernel, std::size_t place,
+                               double milliseconds) {
+  // Of two schedules and the reference, roughly: what a launch costs, and each slice of each tile.
+  const auto cost = [&](const GemmCase& c) {
+    constexpr double kLaunch = 5, kElement = 5e-6;
+    const auto tiles = [](std::int64_t extent, int tile) { return static_cast<double>((extent + tile - 1) / tile); };
+    const double area = tiles(c.m, kernel.config.cta_m) * kernel.config.cta_m * tiles(c.n, kernel.config.cta_n) *
+                        kernel.config.cta_n * static_cast<double>(c.batch);
+    return kLaunch + kElement * area * static_cast<double>(c.k + 2 * kernel.config.cta_k);
+  };
+  Random random(place + 1);
+  for (std::size_t i = cases.size(); i > 1; --i) {
+    std::swap(cases[i - 1], cases[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(i) - 1))]);
+  }
+  std::vector<GemmCase> share;
+  for (const GemmCase& c : cases) {
+    const double more = cost(c);
+    if (!share.empty() && more > milliseconds) continue;
+    milliseconds -= more;
+    share.push_back(c);
+  }
+  return share;
 }
 
 }  // namespace xgemm::sim

@@ -35,6 +35,8 @@ struct GemmCase {
   int shift = 0;
   // Elements between neighbours along the contiguous axis, for kernels that take any strides.
   int spread = 1;
+  std::int64_t whole_tiles = 0;
+  int parts = 1;  // of the tiles after those, along K: kernels that can split
   Fill fill = Fill::uniform;
   std::uint64_t seed = 1;
 };
@@ -58,5 +60,10 @@ std::vector<GemmCase> edge_cases(const SimKernel& kernel);             // sizes 
 std::vector<GemmCase> scalar_cases(const SimKernel& kernel);           // alpha, beta in {0, 1, -0.7}, host and device
 std::vector<GemmCase> special_cases(const SimKernel& kernel);          // NaN, Inf
 std::vector<GemmCase> batch_cases(const SimKernel& kernel);
+
+// Some of the cases, of all sorts: about as many as take so long on a persistent kernel. Another place in the list of
+// kernels gets others.
+std::vector<GemmCase> share_of(std::vector<GemmCase> cases, const SimKernel& kernel, std::size_t place,
+                               double milliseconds);
 
 }  // namespace xgemm::sim

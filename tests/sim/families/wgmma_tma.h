@@ -4,9 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "../kernels.h"
+#include "kernels/sm90/split_sum.cuh"
 #include "kernels/sm90/wgmma_tma.cuh"
 #include "kernels/sm90/wgmma_tma_arguments.h"
 #include "sim/launch.h"
@@ -28,16 +31,54 @@ Result launch_wgmma_tma(const kernels::WgmmaTmaArguments& arguments, GlobalMemor
   });
 }
 
+template <class Kernel>
+Result launch_split_sum(const kernels::SplitSumParams& params, GlobalMemory& memory, const Options& options) {
+  LaunchShape shape;
+  shape.grid[0] = params.ctas();
+  shape.threads = Kernel::kThreads;
+  shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
+  shape.granule = 16;
+  shape.dependent = true;
+  return launch_body(shape, memory, options, [&params](unsigned char* shared) {
+    Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
+  });
+}
+
 // Clusters that the simulated GPU holds: few, so that they loop over tiles.
 inline int resident_clusters(const Options& options) {
   return options.max_grid_x > 0 ? static_cast<int>(std::max<std::int64_t>(1, options.max_grid_x / 2)) : 2;
 }
 
+// As the launcher does it: the product, and the sums of its parts where it is split.
 template <class Element, kernels::WgmmaTmaConfig kConfig>
 Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
+  using Kernel = kernels::WgmmaTma<Element, kConfig>;
   GlobalMemory memory = memory_of(params, sizeof(Element));
-  return launch_wgmma_tma<kernels::WgmmaTma<Element, kConfig>>(
-      kernels::wgmma_tma_arguments<kConfig>(params, resident_clusters(options)), memory, options);
+  const kernels::SplitK split{options.whole_tiles, options.parts, nullptr};
+  kernels::WgmmaTmaArguments arguments =
+      kernels::wgmma_tma_arguments<kConfig>(params, resident_clusters(options), split);
+  if (options.parts == 1) return launch_wgmma_tma<Kernel>(arguments, memory, options);
+
+  const kernels::WgmmaTmaWork& work = arguments.params.work;
+  const kernels::SplitSumLayout layout = kernels::split_sum_layout<kConfig>(work.split_tiles());
+  const std::int64_t floats = 4 * layout.vectors() * options.parts;
+  std::vector<gpu::Vector<float, 4>> sums(static_cast<std::size_t>(floats / 4));
+  for (auto& vector : sums)
+    std::fill(std::begin(vector.data), std::end(vector.data), std::numeric_limits<float>::quiet_NaN());
+  arguments.params.partials = sums.data()->data;
+  const Region region{"the workspace", sums.data(), 4, floats, 1, 1, 1, floats, 0, Access::write};
+  memory.add(region);
+  Result result = launch_wgmma_tma<Kernel>(arguments, memory, options);
+
+  GlobalMemory then = memory_of(params, sizeof(Element));
+  Region read_only = region;
+  read_only.access = Access::read;
+  then.add(read_only);
+  const Result second =
+      launch_split_sum<kernels::SplitSum<Element>>(kernels::split_sum_params(arguments.params, layout), then, options);
+  result.reports.insert(result.reports.end(), second.reports.begin(), second.reports.end());
+  result.counters.lines.insert(result.counters.lines.end(), second.counters.lines.begin(), second.counters.lines.end());
+  return result;
 }
 
 // What all families have in common, as the planner's table has it.

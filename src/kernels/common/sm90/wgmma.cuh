@@ -54,8 +54,8 @@ XGEMM_DEVICE std::uint64_t wgmma_advance(std::uint64_t descriptor, int bytes) {
 
 #if defined(XGEMM_SIM)
 
-inline void wgmma_fence(Loc = Loc::current()) {
-  sim::wgmma_fence();
+inline void wgmma_fence(Loc loc = Loc::current()) {
+  sim::wgmma_fence(loc);
 }
 inline void wgmma_commit(Loc loc = Loc::current()) {
   sim::wgmma_commit(loc);

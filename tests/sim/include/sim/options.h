@@ -25,6 +25,9 @@ struct Options {
   std::int64_t max_grid_x = 0;  // launch fewer CTAs than the kernel asks for, to see that it loops; 0: as many
   std::int64_t max_grid_z = 0;
   int concurrent_ctas = 1;  // CTAs that run at the same time, by turns
+  // Of kernels that can split K: the tiles from this one on are computed in so many parts.
+  std::int64_t whole_tiles = 0;
+  int parts = 1;
 };
 
 }  // namespace xgemm::sim

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "async_proxy.h"
+#include "sim/warp.h"
 
 namespace xgemm::sim {
 namespace {
@@ -304,8 +305,12 @@ unsigned shared_address(const void* shared) {
   return static_cast<unsigned>(current().cta->shared.offset(reinterpret_cast<std::uintptr_t>(shared)));
 }
 
-void wgmma_fence() {
+// Of the instructions that a warp executes as one, the fence and the wait make the lanes meet: the others come between
+// these two.
+void wgmma_fence(Loc loc) {
   Thread& thread = current();
+  if (!is_whole_warpgroup(thread, "wgmma_fence", loc)) return;
+  warp_execute("wgmma_fence", nullptr, nullptr, loc);
   member_of(warpgroup_of(thread), thread).fenced = true;
 }
 
@@ -375,6 +380,7 @@ void wgmma_commit(Loc loc) {
 void wgmma_wait(int pending_groups, Loc loc) {
   Thread& thread = current();
   if (!is_whole_warpgroup(thread, "wgmma_wait", loc)) return;
+  warp_execute("wgmma_wait", nullptr, nullptr, loc);
   Warpgroup& group = warpgroup_of(thread);
   Member& member = member_of(group, thread);
   if (member.commits <= static_cast<Clock>(pending_groups)) return;

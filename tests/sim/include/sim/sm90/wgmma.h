@@ -29,7 +29,7 @@ struct WgmmaKind {
 
 // As descriptors have it.
 unsigned shared_address(const void* shared);
-void wgmma_fence();
+void wgmma_fence(Loc loc);
 void wgmma(const WgmmaKind& kind, float* d, std::uint64_t x, std::uint64_t y, Loc loc);
 void wgmma_commit(Loc loc);
 void wgmma_wait(int pending_groups, Loc loc);
