@@ -128,7 +128,7 @@ constexpr TileConfig kSimt{.type = DType::f32,
                            .copy = Copy::async,
                            .vector = 4,
                            .min_compute_capability = 80};
-constexpr TileConfig kTensor{.type = DType::f16,
+constexpr TileConfig kPadded{.type = DType::f16,
                              .cta_m = 64,
                              .cta_n = 64,
                              .cta_k = 32,
@@ -136,17 +136,24 @@ constexpr TileConfig kTensor{.type = DType::f16,
                              .warp_n = 32,
                              .stages = 3,
                              .copy = Copy::async,
+                             .pad = 8,
                              .vector = 8,
                              .any_c = true,
                              .min_compute_capability = 80};
-constexpr TileConfig padded(TileConfig config) {
-  config.pad = 8;
-  return config;
-}
-constexpr TileConfig by_words(TileConfig config) {
-  config.copy = Copy::prefetch;
-  config.vector = 1;
-  return config;
+
+// The library's smallest instance of mma_swizzled that copies so, with the flags of `like`.
+constexpr TileConfig mma_swizzled(Copy copy, const TileConfig& like) {
+  using namespace kernels;
+  constexpr TileConfig kInstances[] = {
+#define XGEMM_MMA_SWIZZLED(name, ...) __VA_ARGS__,
+#include "kernels/instances.def"
+  };
+  const TileConfig* smallest = nullptr;
+  for (const TileConfig& c : kInstances) {
+    if (c.copy != copy || c.a_contiguous != like.a_contiguous || c.b_contiguous != like.b_contiguous) continue;
+    if (smallest == nullptr || c.cta_m * c.cta_n < smallest->cta_m * smallest->cta_n) smallest = &c;
+  }
+  return *smallest;
 }
 
 template <template <TileConfig> class Kernel, TileConfig kConfig>
@@ -158,12 +165,12 @@ const std::vector<SimKernel>& kernels_to_break() {
   using namespace kernels;
   static const std::vector<SimKernel> all = {
       make<DoubleBuffered, nt(kSimt)>("double_buffered_nt", "double_buffered"),
-      make<WmmaPadded, nn(padded(kTensor))>("wmma_padded_nn", "wmma_padded"),
-      make<WmmaPadded, tt(padded(kTensor))>("wmma_padded_tt", "wmma_padded"),
-      make<MmaSwizzled, nn(kTensor)>("mma_swizzled_nn", "mma_swizzled"),
-      make<MmaSwizzled, tt(kTensor)>("mma_swizzled_tt", "mma_swizzled"),
-      make<MmaSwizzled, nn(by_words(kTensor))>("mma_swizzled_by_words_nn", "mma_swizzled"),
-      make<MmaSwizzled, tt(by_words(kTensor))>("mma_swizzled_by_words_tt", "mma_swizzled")};
+      make<WmmaPadded, nn(kPadded)>("wmma_padded_nn", "wmma_padded"),
+      make<WmmaPadded, tt(kPadded)>("wmma_padded_tt", "wmma_padded"),
+      make<MmaSwizzled, mma_swizzled(Copy::async, nn(TileConfig{}))>("mma_swizzled_nn", "mma_swizzled"),
+      make<MmaSwizzled, mma_swizzled(Copy::async, tt(TileConfig{}))>("mma_swizzled_tt", "mma_swizzled"),
+      make<MmaSwizzled, mma_swizzled(Copy::prefetch, nn(TileConfig{}))>("mma_swizzled_by_words_nn", "mma_swizzled"),
+      make<MmaSwizzled, mma_swizzled(Copy::prefetch, tt(TileConfig{}))>("mma_swizzled_by_words_tt", "mma_swizzled")};
   return all;
 }
 
