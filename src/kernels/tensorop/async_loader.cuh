@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/common/kernel.cuh"
+#include "kernels/tensorop/operand_tile.cuh"
 
 namespace xgemm::kernels {
 
@@ -24,52 +25,49 @@ class AsyncLoader {
   static_assert(kLinesAtOnce % 2 == 0 || kCount == 1);
 
  public:
-  // Slices of the rows from mn on; k is where the operand ends.
-  XGEMM_DEVICE AsyncLoader(const View& operand, std::int64_t mn, std::int64_t k)
-      : operand_(operand.template block<Tile::kMn, Tile::kK>(mn, std::int64_t{0})), left_(k) {
-    source_ =
-        kAlongK ? operand_.address(std::int64_t{line()}, element()) : operand_.address(element(), std::int64_t{line()});
+  // Slices of the rows from mn on.
+  XGEMM_DEVICE AsyncLoader(const View& operand, std::int64_t mn)
+      : line_stride_(kAlongK ? operand.row_stride() : operand.col_stride()) {
+    const std::int64_t rows = operand.rows() - mn;
+    mn_left_ = rows < Tile::kMn ? static_cast<int>(rows) : Tile::kMn;
+    source_ = kAlongK ? operand.address(mn + line(), element()) : operand.address(mn + element(), line());
     offset_ = Tile::Swizzle::Type::apply(line() * Tile::kRun + element());
   }
 
-  // Starts the copies of the next slice; does nothing beyond the last.
-  XGEMM_DEVICE void copy(typename Tile::Storage& tile, Loc loc = Loc::current()) {
-    const std::int64_t line_stride = kAlongK ? operand_.row_stride() : operand_.col_stride();
-    const Element* source = source_;
-    if (left_ >= Tile::kK && mn_extent() == Tile::kMn) {
+  // Starts copies of the next slice, a share of them. `k_left` of K are left from there on; where nothing is, nothing
+  // is copied.
+  XGEMM_DEVICE void copy(typename Tile::Storage& tile, std::int64_t k_left, Share share,
+                         Loc loc = Loc::current()) const {
+    const std::int64_t step = kLinesAtOnce * line_stride_;
+    if (k_left >= Tile::kK && mn_left_ == Tile::kMn) {
       XGEMM_UNROLL
-      for (int i = 0; i < kCount; ++i) {
-        gpu::copy_async<kBytes>(destination(tile, i), source, kBytes, loc);
-        source += kLinesAtOnce * line_stride;
-      }
-    } else if (left_ > 0) {
-      const int k_left = left_ < Tile::kK ? static_cast<int>(left_) : Tile::kK;
-      const int lines = kAlongK ? mn_extent() : k_left, run = (kAlongK ? k_left : mn_extent()) - element();
+      for (int i = share.begin(kCount); i < share.end(kCount); ++i)
+        gpu::copy_async<kBytes>(destination(tile, i), source_ + i * step, kBytes, loc);
+    } else if (k_left > 0) {
+      const int k_inside = k_left < Tile::kK ? static_cast<int>(k_left) : Tile::kK;
+      const int lines = kAlongK ? mn_left_ : k_inside, run = (kAlongK ? k_inside : mn_left_) - element();
       const int inside = run < 0 ? 0 : (run < kVector ? run : kVector);
       XGEMM_UNROLL
-      for (int i = 0; i < kCount; ++i) {
+      for (int i = share.begin(kCount); i < share.end(kCount); ++i) {
         const int elements = line() + i * kLinesAtOnce < lines ? inside : 0;
-        gpu::copy_async<kBytes>(destination(tile, i), source, elements * int{sizeof(Element)}, loc);
-        source += kLinesAtOnce * line_stride;
+        gpu::copy_async<kBytes>(destination(tile, i), source_ + i * step, elements * int{sizeof(Element)}, loc);
       }
     }
-    source_ += Tile::kK * (kAlongK ? std::int64_t{1} : line_stride);
-    left_ -= Tile::kK;
   }
+
+  XGEMM_DEVICE void advance() { source_ += Tile::kK * (kAlongK ? std::int64_t{1} : line_stride_); }
 
  private:
   XGEMM_DEVICE static int line() { return gpu::thread_index() / kVectors; }
   XGEMM_DEVICE static int element() { return gpu::thread_index() % kVectors * kVector; }
-  XGEMM_DEVICE int mn_extent() const { return operand_.rows(); }
   XGEMM_DEVICE Element* destination(typename Tile::Storage& tile, int i) const {
     return tile.data + Tile::Swizzle::advance(offset_, i * kLinesAtOnce * Tile::kRun);
   }
 
-  using Block = decltype(std::declval<View>().template block<Tile::kMn, Tile::kK>(std::int64_t{}, std::int64_t{}));
-  Block operand_;
-  const Element* source_;  // of the next slice's first vector
-  int offset_;
-  std::int64_t left_;  // of K
+  const Element* source_;  // the thread's first vector of the next slice
+  std::int64_t line_stride_;
+  int mn_left_;
+  int offset_;  // of that vector in a tile
 };
 
 }  // namespace xgemm::kernels

@@ -115,8 +115,9 @@ struct MmaSwizzled {
   static constexpr bool kAsync = kConfig.copy == Copy::async;
   static_assert(kMinArch >= 800, "mma.m16n8k16 and cp.async exist from sm_80 on");
   static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0 && kTileK >= 32, "warps share a tile out evenly");
-  static_assert(kAsync ? kStages >= 3 && kStages <= 5 && kConfig.vector >= 2 : kStages == 3 && kConfig.vector == 1,
-                "cp.async moves 4 bytes or more; slices through registers are deposited two ahead");
+  static_assert(kConfig.vector >= 2 || !kAsync, "cp.async moves 4 bytes or more");
+  static_assert(kAsync ? kStages >= 3 && kStages <= 5 : kStages == 4 && kConfig.vector == 1,
+                "a slice through registers completes the one before it, which must not be next");
 
   using TileA = OperandTile<Element, kTileM, kTileK, kConfig.a_contiguous == Axis::col>;
   using TileB = OperandTile<Element, kTileN, kTileK, kConfig.b_contiguous == Axis::row>;
@@ -166,19 +167,18 @@ struct MmaSwizzled {
     typename ReaderB::Fragments b;
   };
 
-  XGEMM_DEVICE static void multiply_step(const Fragments& f, Sums& sums) {
+  XGEMM_DEVICE static void multiply_block(const Fragments& f, int n, Sums& sums) {
     XGEMM_UNROLL
-    for (int n = 0; n < kWarpN / 16; ++n) {
-      XGEMM_UNROLL
-      for (int m = 0; m < kWarpM / 8; ++m) {
-        const std::uint32_t columns[2] = {f.a[m / 2][m % 2 * 2], f.a[m / 2][m % 2 * 2 + 1]};
-        gpu::mma<Element>(sums[n][m], f.b[n], columns);
-      }
+    for (int m = 0; m < kWarpM / 8; ++m) {
+      const std::uint32_t columns[2] = {f.a[m / 2][m % 2 * 2], f.a[m / 2][m % 2 * 2 + 1]};
+      gpu::mma<Element>(sums[n][m], f.b[n], columns);
     }
   }
 
-  // How slices come in: begin() starts the first ones, advance() goes on while a slice is multiplied, wait() returns
-  // when the next slice is there, but for a barrier.
+  // How slices come in, one after the other: copy() for all shares of a slice, then advance(). Between them there is
+  // work on slices that are there, so that no burst of copies stands in its way. `left` is what is left of K from the
+  // slice on, and may be less than nothing. wait<n>() returns when this thread's part of all but the n newest slices is
+  // in shared memory.
   template <class ViewA, class ViewB>
   struct AsyncSlices {
     AsyncLoader<ViewA, TileA, kConfig.vector, kThreads> a;
@@ -186,60 +186,82 @@ struct MmaSwizzled {
     SharedStorage& smem;
     int next = 0;  // the stage of the slice that is copied next
 
-    XGEMM_DEVICE AsyncSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, std::int64_t depth,
-                             SharedStorage& smem)
-        : a(a, row, depth), b(b, col, depth), smem(smem) {}
+    XGEMM_DEVICE AsyncSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, SharedStorage& smem)
+        : a(a, row), b(b, col), smem(smem) {}
 
-    XGEMM_DEVICE void begin() {
-      XGEMM_UNROLL
-      for (int s = 0; s < kStages - 1; ++s) advance();
+    XGEMM_DEVICE void copy(std::int64_t left, Share share) const {
+      a.copy(smem.stage[next].a, left, share);
+      b.copy(smem.stage[next].b, left, share);
     }
+    XGEMM_DEVICE static void begin(std::int64_t) {}
     // A group is committed for every slice, also for those beyond the last: the wait counts groups.
     XGEMM_DEVICE void advance() {
-      a.copy(smem.stage[next].a);
-      b.copy(smem.stage[next].b);
       gpu::copy_async_commit();
+      a.advance();
+      b.advance();
       next = next + 1 < kStages ? next + 1 : 0;
     }
-    XGEMM_DEVICE void wait() { gpu::copy_async_wait<kStages - 2>(); }
+    template <int kNewest>
+    XGEMM_DEVICE static void wait() {
+      gpu::copy_async_wait<kNewest>();
+    }
   };
 
+  // One slice is on its way through registers: words of it go to shared memory, and those of the next one take their
+  // place. The slice beyond the last brings the last elements of lines along K.
   template <class ViewA, class ViewB>
   struct WordSlices {
     WordLoader<ViewA, TileA, kThreads> a;
     WordLoader<ViewB, TileB, kThreads> b;
     SharedStorage& smem;
-    std::int64_t left;  // of K, from the slice in registers on
-    int next = 0;       // the stage it will go to
+    int next = 0;  // the stage that the slice in registers goes to
 
-    XGEMM_DEVICE WordSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, std::int64_t depth,
-                            SharedStorage& smem)
-        : a(a, row, depth), b(b, col, depth), smem(smem), left(depth) {}
+    XGEMM_DEVICE WordSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, SharedStorage& smem)
+        : a(a, row), b(b, col), smem(smem) {}
 
-    XGEMM_DEVICE void begin() {
-      fetch(true);
-      XGEMM_UNROLL
-      for (int s = 0; s < kStages - 1; ++s) advance();
+    XGEMM_DEVICE void begin(std::int64_t depth) {
+      fetch(depth, true, {0, 1});
+      a.advance();
+      b.advance();
     }
-    // The slice beyond the last brings the last elements of lines along K.
-    XGEMM_DEVICE void advance() {
+    XGEMM_DEVICE void copy(std::int64_t left, Share share) {
       if (left <= -kTileK) return;
       const int last = next > 0 ? next - 1 : kStages - 1;
-      a.deposit(smem.stage[next].a, smem.stage[last].a);
-      b.deposit(smem.stage[next].b, smem.stage[last].b);
-      next = next + 1 < kStages ? next + 1 : 0;
-      left -= kTileK;
-      fetch(false);
+      a.deposit(smem.stage[next].a, smem.stage[last].a, share);
+      b.deposit(smem.stage[next].b, smem.stage[last].b, share);
+      fetch(left - kTileK, false, share);
     }
-    XGEMM_DEVICE void wait() {}
+    XGEMM_DEVICE void advance() {
+      a.advance();
+      b.advance();
+      next = next + 1 < kStages ? next + 1 : 0;
+    }
+    template <int kNewest>
+    XGEMM_DEVICE static void wait() {}
 
    private:
-    XGEMM_DEVICE void fetch(bool is_first) {
-      if (left <= -kTileK) return;
-      a.fetch(is_first);
-      b.fetch(is_first);
+    XGEMM_DEVICE void fetch(std::int64_t left, bool is_first, Share share) {
+      a.fetch(left, is_first, share);
+      b.fetch(left, is_first, share);
     }
   };
+
+  // Blocks of columns of the warp's part of C: in each step along K, they take turns with the loads.
+  static constexpr int kTurns = kWarpN / 16;
+
+  XGEMM_DEVICE static void load_fragments(const ReaderA& a, const ReaderB& b, const Stage& stage, int k, Share share,
+                                          Fragments& f) {
+    // Those of A first: every turn of the next step needs all of them.
+    constexpr int kCount = ReaderA::kCount + ReaderB::kCount;
+    XGEMM_UNROLL
+    for (int i = share.begin(kCount); i < share.end(kCount); ++i) {
+      if (i < ReaderA::kCount) {
+        a.load(stage.a, i, k, f.a);
+      } else {
+        b.load(stage.b, i - ReaderA::kCount, k, f.b);
+      }
+    }
+  }
 
   template <class ViewA, class ViewB>
   XGEMM_DEVICE static void multiply(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col,
@@ -247,33 +269,40 @@ struct MmaSwizzled {
     using Slices = std::conditional_t<kAsync, AsyncSlices<ViewA, ViewB>, WordSlices<ViewA, ViewB>>;
     const ReaderA reader_a(warp_m(gpu::warp_index()));
     const ReaderB reader_b(warp_n(gpu::warp_index()));
-    Slices slices(a, b, row, col, depth, smem);
-    slices.begin();
-    slices.wait();
+    Slices slices(a, b, row, col, smem);
+    slices.begin(depth);
+    XGEMM_NO_UNROLL
+    for (int s = 0; s < kStages - 1; ++s) {
+      slices.copy(depth - s * kTileK, {0, 1});
+      slices.advance();
+    }
+    slices.template wait<kStages - 2>();
     gpu::sync_threads();
 
     Fragments fragments[2];
-    reader_a.load(smem.stage[0].a, 0, fragments[0].a);
-    reader_b.load(smem.stage[0].b, 0, fragments[0].b);
+    load_fragments(reader_a, reader_b, smem.stage[0], 0, {0, 1}, fragments[0]);
     int stage = 0;
     XGEMM_NO_UNROLL
     for (std::int64_t left = depth; left > 0; left -= kTileK) {
-      slices.advance();
       XGEMM_UNROLL
       for (int step = 0; step < kSteps; ++step) {
         if (step == kSteps - 1) {
-          slices.wait();
+          // The next slice is there, and this one is in fragments; its stage is filled from the next round on.
+          slices.template wait<kStages - 3>();
           gpu::sync_threads();
           stage = stage + 1 < kStages ? stage + 1 : 0;
         }
-        if (step < kSteps - 1 || left > kTileK) {
-          const int k = (step + 1) % kSteps * 16;
-          Fragments& next = fragments[(step + 1) % 2];
-          reader_a.load(smem.stage[stage].a, k, next.a);
-          reader_b.load(smem.stage[stage].b, k, next.b);
+        XGEMM_UNROLL
+        for (int turn = 0; turn < kTurns; ++turn) {
+          slices.copy(left - (kStages - 1) * kTileK, {step * kTurns + turn, kSteps * kTurns});
+          if (step < kSteps - 1 || left > kTileK) {
+            load_fragments(reader_a, reader_b, smem.stage[stage], (step + 1) % kSteps * 16, {turn, kTurns},
+                           fragments[(step + 1) % 2]);
+          }
+          multiply_block(fragments[step % 2], turn, sums);
         }
-        multiply_step(fragments[step % 2], sums);
       }
+      slices.advance();
     }
   }
 

@@ -7,8 +7,8 @@
 //
 // A tile's line then begins and ends within words:
 //   along K          the next slice begins with the word that this one ends in. It brings the last element, and stores
-//                    it in the tile of the slice before: slices are deposited two ahead of their use, and one beyond
-//                    the last.
+//                    it in the tile of the slice before: that one may be in shared memory, but not in use yet, and
+//                    one slice more than there are is fetched.
 //                        |(-1) 0|1 2|3 4| ... |run-3 run-2|
 //   along M or N     the first element is fetched for itself.
 //                        |0|1 2|3 4| ... |run-1 (run)|
@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "kernels/common/kernel.cuh"
+#include "kernels/tensorop/operand_tile.cuh"
 
 namespace xgemm::kernels {
 
@@ -28,7 +29,6 @@ template <class View, class Tile, int kThreads>
 class WordLoader {
   using Element = typename Tile::Element;
   using Storage = typename Tile::Storage;
-  using Word = gpu::Vector<Element, 2>;
   using Permutation = typename Tile::Swizzle::Type;
 
   static constexpr bool kAlongK = Tile::kAlongK;
@@ -45,9 +45,9 @@ class WordLoader {
   static_assert(kLinesAtOnce == 1 || (kLinesAtOnce == 2 && kWarps <= 8), "see line()");
 
  public:
-  // Slices of the rows from mn on; `depth` is where K ends.
-  XGEMM_DEVICE WordLoader(const View& operand, std::int64_t mn, std::int64_t depth)
-      : stride_(kAlongK ? operand.row_stride() : operand.col_stride()), k_left_(depth) {
+  // Slices of the rows from mn on.
+  XGEMM_DEVICE WordLoader(const View& operand, std::int64_t mn)
+      : stride_(kAlongK ? operand.row_stride() : operand.col_stride()) {
     const std::int64_t rows = operand.rows() - mn;
     mn_left_ = rows < kMnNeeded ? static_cast<int>(rows) : kMnNeeded;
     source_ = kAlongK ? operand.address(mn + line(0, lane_half()), 0) : operand.address(mn, line(0, lane_half()));
@@ -55,72 +55,75 @@ class WordLoader {
     source_ += first_element();
   }
 
-  // Starts the loads of the next slice; `is_first`: it is the first one.
-  XGEMM_DEVICE void fetch(bool is_first, Loc loc = Loc::current()) {
-    const bool whole = kAlongK ? mn_left_ == Tile::kMn && k_left_ >= Tile::kK && !(is_first && odd_ != 0)
-                               : mn_left_ >= Tile::kMn + odd_ && k_left_ >= Tile::kK;
+  // Starts loads of the next slice, a share of them. `k_left` of K are left from there on; `is_first`: it is the first.
+  XGEMM_DEVICE void fetch(std::int64_t k_left, bool is_first, Share share, Loc loc = Loc::current()) {
+    const bool whole = kAlongK ? mn_left_ == Tile::kMn && k_left >= Tile::kK && !(is_first && odd_ != 0)
+                               : mn_left_ >= Tile::kMn + odd_ && k_left >= Tile::kK;
     if (whole) {
-      for_each_word([&](int i, int line_step, int panel_step) {
-        word_[i] = gpu::read_constant(reinterpret_cast<const Word*>(source_ + line_step * stride_ + panel_step), loc);
+      for_each_word(share, [&](int i, int line_step, int panel_step) {
+        word_[i] = gpu::read_constant(word_at(source_ + line_step * stride_ + panel_step), loc);
       });
     } else {
-      const int k_left = k_left_ < Tile::kK ? (k_left_ > -Tile::kK ? static_cast<int>(k_left_) : -Tile::kK) : Tile::kK;
-      const int lines = kAlongK ? mn_left_ : k_left, run = kAlongK ? k_left : mn_left_;
-      for_each_word([&](int i, int line_step, int panel_step) {
+      const int k_inside = k_left < Tile::kK ? (k_left > -Tile::kK ? static_cast<int>(k_left) : -Tile::kK) : Tile::kK;
+      const int lines = kAlongK ? mn_left_ : k_inside, run = kAlongK ? k_inside : mn_left_;
+      const bool lacks_low = is_first && first_element() < 0;
+      for_each_word(share, [&](int i, int line_step, int panel_step) {
+        // A half is loaded into the lower half, whichever it is: nothing waits for a load here.
         const Element* const source = source_ + line_step * stride_ + panel_step;
-        const int element = first_element() + panel_step;
-        const bool line_inside = line(0, lane_half()) + line_step < lines;
-        const bool low = line_inside && element < run && !(is_first && element < 0);
-        const bool high = line_inside && element + 1 < run;
-        word_[i] = Word{};
-        if (low && high) {
-          word_[i] = gpu::read_constant(reinterpret_cast<const Word*>(source), loc);
-        } else if (low) {
-          word_[i][0] = gpu::read_constant(source, loc);
-        } else if (high) {
-          word_[i][1] = gpu::read_constant(source + 1, loc);
+        const int inside = line(0, lane_half()) + line_step < lines ? run - first_element() - panel_step : 0;
+        word_[i] = 0;
+        if (inside >= 2 && !lacks_low) {
+          word_[i] = gpu::read_constant(word_at(source), loc);
+        } else if (inside >= 1 && (inside >= 2 || !lacks_low)) {
+          word_[i] = gpu::read_constant(half_at(source + (lacks_low ? 1 : 0)), loc);
         } else {
           gpu::skip_load<Space::global>(loc);
         }
       });
+      if (lacks_low) for_each_word(share, [&](int i, int, int) { word_[i] <<= 16; });
     }
     if constexpr (!kAlongK) {
-      first_ = Element{};
-      if (odd_ != 0 && owns_line() && own_line() < k_left_)
-        first_ = gpu::read_constant(source_ - first_element() + (own_line() - line(0, lane_half())) * stride_, loc);
+      if (share.part == 0) {
+        first_ = Element{};
+        if (odd_ != 0 && owns_line() && own_line() < k_left)
+          first_ = gpu::read_constant(source_ - first_element() + (own_line() - line(0, lane_half())) * stride_, loc);
+      }
     }
-    source_ += Tile::kK * (kAlongK ? std::int64_t{1} : stride_);
-    k_left_ -= Tile::kK;
   }
+
+  XGEMM_DEVICE void advance() { source_ += Tile::kK * (kAlongK ? std::int64_t{1} : stride_); }
 
   // The other half of fetch(). `before`: where the slice before this one went; before the first one, a tile that is not
   // in use.
-  XGEMM_DEVICE void deposit(Storage& tile, Storage& before, Loc loc = Loc::current()) const {
+  XGEMM_DEVICE void deposit(Storage& tile, Storage& before, Share share, Loc loc = Loc::current()) const {
     const int base = line(0, lane_half()) * Tile::kRun + 2 * lane_word();
     if (odd_ == 0) {
-      for_each_offset(base, [&](int i, int offset) {
-        gpu::write<Space::shared>(reinterpret_cast<Word*>(tile.data + offset), word_[i], loc);
+      for_each_offset(share, base, [&](int i, int offset) {
+        gpu::write<Space::shared>(reinterpret_cast<std::uint32_t*>(tile.data + offset), word_[i], loc);
       });
     } else if constexpr (kAlongK) {
       // The first word's low half belongs to the slice before.
       const bool carries = lane_word() == 0;
       Element* const low = carries ? before.data : tile.data;
-      for_each_offset(carries ? base + Tile::kRun - 1 : base - 1,
-                      [&](int i, int offset) { gpu::write<Space::shared>(low + offset, word_[i][0], loc); });
-      for_each_offset(base,
-                      [&](int i, int offset) { gpu::write<Space::shared>(tile.data + offset, word_[i][1], loc); });
+      for_each_offset(share, carries ? base + Tile::kRun - 1 : base - 1,
+                      [&](int i, int offset) { gpu::write<Space::shared>(low + offset, low_half(word_[i]), loc); });
+      for_each_offset(share, base, [&](int i, int offset) {
+        gpu::write<Space::shared>(tile.data + offset, high_half(word_[i]), loc);
+      });
     } else {
-      for_each_offset(base + 1,
-                      [&](int i, int offset) { gpu::write<Space::shared>(tile.data + offset, word_[i][0], loc); });
+      for_each_offset(share, base + 1, [&](int i, int offset) {
+        gpu::write<Space::shared>(tile.data + offset, low_half(word_[i]), loc);
+      });
       // The last word reaches into the next tile.
-      for_each_offset(base + 2, [&](int i, int offset) {
+      for_each_offset(share, base + 2, [&](int i, int offset) {
         if (i % kPanels < kPanels - 1 || lane_word() < kLaneWords - 1) {
-          gpu::write<Space::shared>(tile.data + offset, word_[i][1], loc);
+          gpu::write<Space::shared>(tile.data + offset, high_half(word_[i]), loc);
         } else {
           gpu::skip_store<Space::shared>(loc);
         }
       });
-      if (owns_line()) gpu::write<Space::shared>(tile.data + Permutation::apply(own_line() * Tile::kRun), first_, loc);
+      if (share.part == 0 && owns_line())
+        gpu::write<Space::shared>(tile.data + Permutation::apply(own_line() * Tile::kRun), first_, loc);
     }
   }
 
@@ -143,17 +146,27 @@ class WordLoader {
     return line(gpu::lane_index() / kLinesAtOnce, gpu::lane_index() % kLinesAtOnce);
   }
 
+  XGEMM_DEVICE static const std::uint32_t* word_at(const Element* source) {
+    return reinterpret_cast<const std::uint32_t*>(source);
+  }
+  XGEMM_DEVICE static const std::uint16_t* half_at(const Element* source) {
+    return reinterpret_cast<const std::uint16_t*>(source);
+  }
+  XGEMM_DEVICE static Element low_half(std::uint32_t word) { return Element{static_cast<std::uint16_t>(word)}; }
+  XGEMM_DEVICE static Element high_half(std::uint32_t word) { return Element{static_cast<std::uint16_t>(word >> 16)}; }
+
   // f(number, lines and elements from the thread's first word)
   template <class F>
-  XGEMM_DEVICE static void for_each_word(const F& f) {
+  XGEMM_DEVICE static void for_each_word(Share share, const F& f) {
     XGEMM_UNROLL
-    for (int i = 0; i < kGroups * kPanels; ++i) f(i, line_step(i / kPanels), 2 * kLaneWords * (i % kPanels));
+    for (int i = share.begin(kGroups * kPanels); i < share.end(kGroups * kPanels); ++i)
+      f(i, line_step(i / kPanels), 2 * kLaneWords * (i % kPanels));
   }
   // f(number, permuted offset in the tile), from that of the thread's first word.
   template <class F>
-  XGEMM_DEVICE static void for_each_offset(int base, const F& f) {
+  XGEMM_DEVICE static void for_each_offset(Share share, int base, const F& f) {
     const int origin = Permutation::apply(base);
-    for_each_word([&](int i, int line_step, int panel_step) {
+    for_each_word(share, [&](int i, int line_step, int panel_step) {
       f(i, Tile::Swizzle::advance(origin, line_step * Tile::kRun + panel_step));
     });
   }
@@ -165,10 +178,9 @@ class WordLoader {
 
   const Element* source_;  // the thread's first word of the next slice
   std::int64_t stride_;    // between lines
-  std::int64_t k_left_;    // from the next slice on
   int mn_left_;
   int odd_;
-  Word word_[kGroups * kPanels];
+  std::uint32_t word_[kGroups * kPanels];
   Element first_ = {};
 };
 
