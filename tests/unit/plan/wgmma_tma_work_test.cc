@@ -52,11 +52,20 @@ Instance instance(const char* name) {
           kernels::wgmma_tma_arguments<kConfig>};
 }
 
-// Empty in builds that are not for sm_90.
+// And shapes that no row has: consumers on both axes, clusters on both, two instructions to a consumer's columns.
 const std::vector<Instance>& instances() {
   static const std::vector<Instance> all = {
 #define XGEMM_WGMMA_TMA(name, ...) instance<(__VA_ARGS__)>(#name),
 #include "kernels/instances.def"
+      instance<WgmmaTmaConfig{.cta_m = 256, .cta_n = 192, .groups_rows = 2, .groups_columns = 2}>("2 x 2 consumers"),
+      instance<WgmmaTmaConfig{.cta_m = 96,
+                              .cta_n = 128,
+                              .transposed = true,
+                              .groups_rows = 2,
+                              .groups_columns = 2,
+                              .cluster_m = 2,
+                              .cluster_n = 4}>("transposed, 2 x 2 consumers, 2 x 4 CTAs"),
+      instance<WgmmaTmaConfig{.cta_m = 64, .cta_n = 384, .groups_rows = 1, .cluster_m = 2}>("two instructions"),
   };
   return all;
 }
