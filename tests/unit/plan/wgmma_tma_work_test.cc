@@ -58,7 +58,7 @@ const std::vector<Instance>& instances() {
 #define XGEMM_WGMMA_TMA(name, ...) instance<(__VA_ARGS__)>(#name),
 #include "kernels/instances.def"
       instance<WgmmaTmaConfig{.cta_m = 256, .cta_n = 192, .groups_rows = 2, .groups_columns = 2}>("2 x 2 consumers"),
-      instance<WgmmaTmaConfig{.cta_m = 96,
+      instance<WgmmaTmaConfig{.cta_m = 128,
                               .cta_n = 128,
                               .transposed = true,
                               .groups_rows = 2,
