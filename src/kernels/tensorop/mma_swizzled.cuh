@@ -4,7 +4,7 @@
 //                        start anywhere (WordLoader)
 //   shared               in the operands' own order, permuted: no conflict and no padding (OperandTile)
 //   shared -> registers  ldmatrix, transposing where lines run along M or N, for the next 16 of K while these are
-//                        multiplied: fragments are double buffered across slices as well
+//                        multiplied, across slices as well
 //   registers -> C       through shared memory, a warp for itself, by vectors of 16 bytes
 //
 //     copy slice i + stages - 1 | multiply | ... | slice i + 1 is there: barrier | first fragments of it | multiply
@@ -139,10 +139,8 @@ struct MmaSwizzled {
     for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
       const std::int64_t row = tile_m * kTileM, col = tile_n * kTileN;
       Sums sums = {};
-      if (depth > 0) {
+      if (depth > 0)
         multiply(view_a<kConfig>(p, batch), view_b<kConfig>(p, batch).transposed(), row, col, depth, smem, sums);
-        gpu::sync_threads();  // the stages are free
-      }
       const int warp = gpu::opaque(gpu::warp_index());
       const auto c = view_c<kConfig>(p, batch).template block<kWarpM, kWarpN>(row + warp_m(warp), col + warp_n(warp));
       store(Epilogue<Element>::make(p), sums, c, smem.c[warp]);
@@ -162,16 +160,20 @@ struct MmaSwizzled {
 
   using ReaderA = FragmentReader<TileA, kWarpM, false>;
   using ReaderB = FragmentReader<TileB, kWarpN, true>;
+  // A step is made in turns, one for each block of columns of the warp's part of C. All turns need the fragments of A,
+  // so those of the next step are loaded beside them; those of B are replaced as soon as their turn is over.
+  static constexpr int kTurns = kWarpN / 16;
   struct Fragments {
-    typename ReaderA::Fragments a;
+    typename ReaderA::Fragments a[2];
     typename ReaderB::Fragments b;
   };
 
-  XGEMM_DEVICE static void multiply_block(const Fragments& f, int n, Sums& sums) {
+  XGEMM_DEVICE static void multiply_block(const typename ReaderA::Fragments& a, const std::uint32_t (&b)[4],
+                                          float (&sums)[kWarpM / 8][4]) {
     XGEMM_UNROLL
     for (int m = 0; m < kWarpM / 8; ++m) {
-      const std::uint32_t columns[2] = {f.a[m / 2][m % 2 * 2], f.a[m / 2][m % 2 * 2 + 1]};
-      gpu::mma<Element>(sums[n][m], f.b[n], columns);
+      const std::uint32_t columns[2] = {a[m / 2][m % 2 * 2], a[m / 2][m % 2 * 2 + 1]};
+      gpu::mma<Element>(sums[m], b, columns);
     }
   }
 
@@ -246,23 +248,7 @@ struct MmaSwizzled {
     }
   };
 
-  // Blocks of columns of the warp's part of C: in each step along K, they take turns with the loads.
-  static constexpr int kTurns = kWarpN / 16;
-
-  XGEMM_DEVICE static void load_fragments(const ReaderA& a, const ReaderB& b, const Stage& stage, int k, Share share,
-                                          Fragments& f) {
-    // Those of A first: every turn of the next step needs all of them.
-    constexpr int kCount = ReaderA::kCount + ReaderB::kCount;
-    XGEMM_UNROLL
-    for (int i = share.begin(kCount); i < share.end(kCount); ++i) {
-      if (i < ReaderA::kCount) {
-        a.load(stage.a, i, k, f.a);
-      } else {
-        b.load(stage.b, i - ReaderA::kCount, k, f.b);
-      }
-    }
-  }
-
+  // Leaves the stages unused: after the last barrier nothing is read or copied.
   template <class ViewA, class ViewB>
   XGEMM_DEVICE static void multiply(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col,
                                     std::int64_t depth, SharedStorage& smem, Sums& sums) {
@@ -279,8 +265,11 @@ struct MmaSwizzled {
     slices.template wait<kStages - 2>();
     gpu::sync_threads();
 
-    Fragments fragments[2];
-    load_fragments(reader_a, reader_b, smem.stage[0], 0, {0, 1}, fragments[0]);
+    Fragments fragments;
+    XGEMM_UNROLL
+    for (int i = 0; i < ReaderA::kCount; ++i) reader_a.load(smem.stage[0].a, i, 0, fragments.a[0]);
+    XGEMM_UNROLL
+    for (int i = 0; i < ReaderB::kCount; ++i) reader_b.load(smem.stage[0].b, i, 0, fragments.b);
     int stage = 0;
     XGEMM_NO_UNROLL
     for (std::int64_t left = depth; left > 0; left -= kTileK) {
@@ -292,14 +281,17 @@ struct MmaSwizzled {
           gpu::sync_threads();
           stage = stage + 1 < kStages ? stage + 1 : 0;
         }
+        const bool more = step < kSteps - 1 || left > kTileK;
+        const int next_k = (step + 1) % kSteps * 16;
         XGEMM_UNROLL
         for (int turn = 0; turn < kTurns; ++turn) {
           slices.copy(left - (kStages - 1) * kTileK, {step * kTurns + turn, kSteps * kTurns});
-          if (step < kSteps - 1 || left > kTileK) {
-            load_fragments(reader_a, reader_b, smem.stage[stage], (step + 1) % kSteps * 16, {turn, kTurns},
-                           fragments[(step + 1) % 2]);
-          }
-          multiply_block(fragments[step % 2], turn, sums);
+          const Share share = {turn, kTurns};
+          XGEMM_UNROLL
+          for (int i = share.begin(ReaderA::kCount); i < share.end(ReaderA::kCount); ++i)
+            if (more) reader_a.load(smem.stage[stage].a, i, next_k, fragments.a[(step + 1) % 2]);
+          multiply_block(fragments.a[step % 2], fragments.b[turn], sums[turn]);
+          if (more) reader_b.load(smem.stage[stage].b, turn, next_k, fragments.b);
         }
       }
       slices.advance();

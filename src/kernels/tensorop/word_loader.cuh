@@ -84,9 +84,10 @@ class WordLoader {
     }
     if constexpr (!kAlongK) {
       if (share.part == 0) {
+        const int lane = gpu::opaque(gpu::lane_index()), own = own_line(lane);
         first_ = Element{};
-        if (odd_ != 0 && owns_line() && own_line() < k_left)
-          first_ = gpu::read_constant(source_ - first_element() + (own_line() - line(0, lane_half())) * stride_, loc);
+        if (odd_ != 0 && lane < kLinesPerWarp && own < k_left)
+          first_ = gpu::read_constant(source_ - first_element() + (own - line(0, lane_half())) * stride_, loc);
       }
     }
   }
@@ -111,8 +112,8 @@ class WordLoader {
         gpu::write<Space::shared>(tile.data + offset, high_half(word_[i]), loc);
       });
     } else {
-      for_each_offset(share, base + 1, [&](int i, int offset) {
-        gpu::write<Space::shared>(tile.data + offset, low_half(word_[i]), loc);
+      for_each_offset(share, base, [&](int i, int offset) {
+        gpu::write<Space::shared>(tile.data + offset + 1, low_half(word_[i]), loc);
       });
       // The last word reaches into the next tile.
       for_each_offset(share, base + 2, [&](int i, int offset) {
@@ -122,8 +123,11 @@ class WordLoader {
           gpu::skip_store<Space::shared>(loc);
         }
       });
-      if (share.part == 0 && owns_line())
-        gpu::write<Space::shared>(tile.data + Permutation::apply(own_line() * Tile::kRun), first_, loc);
+      if (share.part == 0) {
+        const int lane = gpu::opaque(gpu::lane_index());
+        if (lane < kLinesPerWarp)
+          gpu::write<Space::shared>(tile.data + Permutation::apply(own_line(lane) * Tile::kRun), first_, loc);
+      }
     }
   }
 
@@ -141,10 +145,8 @@ class WordLoader {
     const int q = group * kWarps;
     return kLinesAtOnce == 1 ? q : q % 8 + q / 8 * 16;
   }
-  XGEMM_DEVICE static bool owns_line() { return gpu::lane_index() < kLinesPerWarp; }
-  XGEMM_DEVICE static int own_line() {
-    return line(gpu::lane_index() / kLinesAtOnce, gpu::lane_index() % kLinesAtOnce);
-  }
+  // The line whose first element a lane fetches.
+  XGEMM_DEVICE static int own_line(int lane) { return line(lane / kLinesAtOnce, lane % kLinesAtOnce); }
 
   XGEMM_DEVICE static const std::uint32_t* word_at(const Element* source) {
     return reinterpret_cast<const std::uint32_t*>(source);
