@@ -2,11 +2,14 @@
 #include "plan/planner.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "kernels/sm90/wgmma_tma_cost.h"
 #include "tuning/table.h"
+#include "tuning/wgmma_tma_measured.h"
 
 namespace xgemm::plan {
 namespace {
@@ -143,64 +146,99 @@ const tuning::KernelRow* row_for(const KernelInfo& kernel, const DeviceInfo& dev
   return tuning::find_row(table, kernel.name);
 }
 
-// Persistent CTAs: waves are the tiles that an SM computes one after the other.
-void estimate_wgmma_tma(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device,
-                        double ctas, double limit, Plan* plan) {
-  constexpr int kL2LineBytes = 128;
-  const TileConfig& c = kernel.config;
-  const kernels::WgmmaTmaProblem problem = {
-      .m = p.m,
-      .n = p.n,
-      .k = p.k,
-      .batch_count = p.batch_count,
-      .reads_c = p.reads_c(),
-      .aligned_rows = !p.reads_inputs() || (divisibility_along(facts.a, c.a_contiguous) >= kL2LineBytes &&
-                                            divisibility_along(facts.b, c.b_contiguous) >= kL2LineBytes),
-      .sms = device.sm_count};
-  constexpr double kMaxWorkspaceBytes = 32 << 20;  // what cuBLAS is given on such a GPU
-  const kernels::WgmmaTmaEstimate best = kernels::best_estimate(kernel.wgmma_tma, problem, kMaxWorkspaceBytes, limit);
-  plan->waves = clamp_to_int64(std::ceil(ctas * kernel.wgmma_tma.cluster_k / device.sm_count));
-  plan->estimated_us = best.us;
-  if (best.split.parts > 1) *plan = with_split(*plan, p, clamp_to_int64(best.split.whole_tiles), best.split.parts);
-}
+// Estimates of the instances on one problem.
+class Estimator {
+ public:
+  Estimator(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device)
+      : problem_(p), device_(device), tma_problem_(tma_problem(p, facts, device)) {}
 
-// Estimated time of an instance. A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it;
-// the last wave may leave SMs idle. An instance that cannot come below `limit` may get a cruder estimate, which does
-// not either.
-Plan estimate(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device,
-              double limit = std::numeric_limits<double>::infinity()) {
-  const TileConfig& c = kernel.config;
-  Plan plan;
-  plan.kernel = kernel.id;
-  plan.tiles_m = ceil_div(p.m, c.cta_m);
-  plan.tiles_n = ceil_div(p.n, c.cta_n);
-  // Counted in doubles: the estimate must not overflow where the extents do not.
-  const double ctas = double(plan.tiles_m) * double(plan.tiles_n) * double(p.batch_count);
-  plan.ctas = clamp_to_int64(ctas);
-  plan.tile_efficiency = double(p.m) * double(p.n) / (double(plan.tiles_m) * c.cta_m * double(plan.tiles_n) * c.cta_n);
-  if (kernel.family == Family::wgmma_tma) {
-    estimate_wgmma_tma(kernel, p, facts, device, ctas, limit, &plan);
+  Plan operator()(const KernelInfo& kernel) const {
+    const TileConfig& c = kernel.config;
+    Plan plan;
+    plan.kernel = kernel.id;
+    plan.tiles_m = ceil_div(problem_.m, c.cta_m);
+    plan.tiles_n = ceil_div(problem_.n, c.cta_n);
+    // Counted in doubles: the estimate must not overflow where the extents do not.
+    const double ctas = double(plan.tiles_m) * double(plan.tiles_n) * double(problem_.batch_count);
+    plan.ctas = clamp_to_int64(ctas);
+    plan.tile_efficiency =
+        double(problem_.m) * double(problem_.n) / (double(plan.tiles_m) * c.cta_m * double(plan.tiles_n) * c.cta_n);
+    if (kernel.family == Family::wgmma_tma) {
+      by_model(kernel, ctas, &plan);
+    } else {
+      by_row(kernel, ctas, &plan);
+    }
     return plan;
   }
-  const tuning::KernelRow* row = row_for(kernel, device);
-  if (row == nullptr) {
-    plan.estimated_us = std::numeric_limits<double>::infinity();
-    return plan;
+
+ private:
+  static kernels::WgmmaTmaProblem tma_problem(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+    constexpr int kL2LineBytes = 128;
+    const auto lines = [&](const StridedOperand& x, Op op, Axis stored_along) {
+      const Axis contiguous = op == Op::none ? stored_along : layout::other(stored_along);
+      return !p.reads_inputs() || divisibility_along(x, contiguous) >= kL2LineBytes;
+    };
+    return {.m = p.m,
+            .n = p.n,
+            .k = p.reads_inputs() ? p.k : 0,
+            .batch_count = p.batch_count,
+            .reads_c = p.reads_c(),
+            .lines_a = lines(facts.a, p.a.op, Axis::row),
+            .lines_b = lines(facts.b, p.b.op, Axis::row),
+            .sms = device.sm_count};
   }
-  const double slots = double(device.sm_count) * row->ctas_per_sm;
-  const double waves = std::ceil(ctas / slots);
-  plan.waves = clamp_to_int64(waves);
-  const double cta_flops =
-      2.0 * c.cta_m * c.cta_n * double(ceil_div(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k);
-  // Full waves share an SM among ctas_per_sm CTAs; in the last one fewer may share it, and leave some of it idle.
-  // Clamped because beyond 2^53 CTAs the difference is rounding.
-  const double last_sharing =
-      std::clamp(std::ceil((ctas - (waves - 1) * slots) / device.sm_count), 1.0, double(row->ctas_per_sm));
-  const double last_rate = std::min(row->gflops_per_sm, last_sharing * row->gflops_per_cta);
-  const double full_us = (waves - 1) * row->ctas_per_sm * cta_flops / row->gflops_per_sm * 1e-3;
-  plan.estimated_us = row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3;
-  return plan;
-}
+
+  // Persistent CTAs: waves are the tiles that an SM computes one after the other.
+  void by_model(const KernelInfo& kernel, double ctas, Plan* plan) const {
+    constexpr double kMaxWorkspaceBytes = 32 << 20;  // what cuBLAS is given on such a GPU
+    // Names are compared once in a process, not once in a call.
+    static const auto tiles = [] {
+      std::array<int, kernels::count()> all{};
+      for (int i = 0; i < kernels::count(); ++i)
+        all[i] = tuning::WgmmaTmaCorrections::tile_index(kernels::info(i).name);
+      return all;
+    }();
+    if (!corrections_)
+      corrections_.emplace(tma_problem_, problem_.a.op == Op::transpose, problem_.b.op == Op::transpose);
+    const int tile = tiles[static_cast<int>(kernel.id)];
+    const kernels::WgmmaTmaEstimate best = kernels::best_estimate(kernel.wgmma_tma, tma_problem_, kMaxWorkspaceBytes,
+                                                                  corrections_->whole(tile), corrections_->split(tile));
+    plan->waves = clamp_to_int64(std::ceil(ctas * kernel.wgmma_tma.cluster_k / device_.sm_count));
+    plan->estimated_us = best.us;
+    if (best.split.parts > 1)
+      *plan = with_split(*plan, problem_, clamp_to_int64(best.split.whole_tiles), best.split.parts);
+  }
+
+  // A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it; the last wave may leave SMs
+  // idle.
+  void by_row(const KernelInfo& kernel, double ctas, Plan* plan) const {
+    const TileConfig& c = kernel.config;
+    const Problem& p = problem_;
+    const DeviceInfo& device = device_;
+    const tuning::KernelRow* row = row_for(kernel, device);
+    if (row == nullptr) {
+      plan->estimated_us = std::numeric_limits<double>::infinity();
+      return;
+    }
+    const double slots = double(device.sm_count) * row->ctas_per_sm;
+    const double waves = std::ceil(ctas / slots);
+    plan->waves = clamp_to_int64(waves);
+    const double cta_flops =
+        2.0 * c.cta_m * c.cta_n * double(ceil_div(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k);
+    // Full waves share an SM among ctas_per_sm CTAs; in the last one fewer may share it, and leave some of it idle.
+    // Clamped because beyond 2^53 CTAs the difference is rounding.
+    const double last_sharing =
+        std::clamp(std::ceil((ctas - (waves - 1) * slots) / device.sm_count), 1.0, double(row->ctas_per_sm));
+    const double last_rate = std::min(row->gflops_per_sm, last_sharing * row->gflops_per_cta);
+    const double full_us = (waves - 1) * row->ctas_per_sm * cta_flops / row->gflops_per_sm * 1e-3;
+    plan->estimated_us = row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3;
+  }
+
+  const Problem& problem_;
+  const DeviceInfo& device_;
+  kernels::WgmmaTmaProblem tma_problem_;
+  mutable std::optional<tuning::WgmmaTmaCorrections> corrections_;  // made when the first instance asks
+};
 
 std::string not_usable_text(std::string_view force, const Problem& p, const ProblemFacts& facts,
                             const DeviceInfo& device) {
@@ -262,13 +300,13 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
 
 Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, std::string_view force,
                  Plan* chosen) {
+  const Estimator estimate(p, facts, device);
   bool found = false;
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     if (!force.empty() && !kernels::matches(kernel, force)) continue;
     if (obstacle(kernel, p, facts, device) != Obstacle::none) continue;
-    const Plan candidate =
-        found ? estimate(kernel, p, facts, device, chosen->estimated_us) : estimate(kernel, p, facts, device);
+    const Plan candidate = estimate(kernel);
     // Equal estimates keep the earlier, simpler kernel.
     if (!found || candidate.estimated_us < chosen->estimated_us) *chosen = candidate;
     found = true;
@@ -292,10 +330,11 @@ Plan with_split(Plan plan, const Problem& p, std::int64_t whole_tiles, int parts
 }
 
 std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+  const Estimator estimate(p, facts, device);
   std::vector<Plan> plans;
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
-    if (obstacle(kernel, p, facts, device) == Obstacle::none) plans.push_back(estimate(kernel, p, facts, device));
+    if (obstacle(kernel, p, facts, device) == Obstacle::none) plans.push_back(estimate(kernel));
   }
   std::stable_sort(plans.begin(), plans.end(),
                    [](const Plan& x, const Plan& y) { return x.estimated_us < y.estimated_us; });
@@ -303,12 +342,13 @@ std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const 
 }
 
 std::string explain_candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+  const Estimator estimate(p, facts, device);
   std::string text;
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     if (kernel.config.type != p.type) continue;
     const std::string reason = why_not(kernel, p, facts, device);
-    text += reason.empty() ? "  candidate: " + to_string(estimate(kernel, p, facts, device)) + "\n"
+    text += reason.empty() ? "  candidate: " + to_string(estimate(kernel)) + "\n"
                            : format("  not %s: %s\n", kernel.name, reason.c_str());
   }
   return text;

@@ -42,9 +42,9 @@ std::vector<const KernelInfo*> wgmma_tma_instances() {
 // ---- The cost model -------------------------------------------------------------------------------------------------
 
 std::string describe(const WgmmaTmaProblem& p) {
-  return format("m=%lld n=%lld k=%lld batch=%lld reads_c=%d aligned_rows=%d sms=%d", static_cast<long long>(p.m),
+  return format("m=%lld n=%lld k=%lld batch=%lld reads_c=%d lines_a=%d lines_b=%d sms=%d", static_cast<long long>(p.m),
                 static_cast<long long>(p.n), static_cast<long long>(p.k), static_cast<long long>(p.batch_count),
-                p.reads_c, p.aligned_rows, p.sms);
+                p.reads_c, p.lines_a, p.lines_b, p.sms);
 }
 
 std::string describe(const WgmmaTmaEstimate& e) {
@@ -60,7 +60,8 @@ WgmmaTmaProblem random_extents(Random& random) {
   p.m = pick(random, kExtents), p.n = pick(random, kExtents), p.k = pick(random, kDepths);
   p.batch_count = random.integer(0, 3) != 0 ? 1 : pick(random, {2, 5, 64, 1000});
   p.reads_c = random.integer(0, 1) != 0;
-  p.aligned_rows = random.integer(0, 2) != 0;
+  p.lines_a = random.integer(0, 2) != 0;
+  p.lines_b = random.integer(0, 2) != 0;
   p.sms = pick(random, {132, 132, 114, 78, 1});
   return p;
 }
@@ -134,23 +135,15 @@ TEST(SplitEstimate, IsFiniteAndTheLeastOfWhatWasWeighed) {
   });
 }
 
-// Pruning: below the limit the estimate is exact; otherwise it is anything that is not below.
-TEST(SplitEstimate, ALimitLeavesWhatIsBelowIt) {
-  walk(53, 100, [](const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, Random& random) {
+// Measured factors multiply the estimates of their kind, and decide between the two.
+TEST(SplitEstimate, FactorsWeighWholeAgainstSplit) {
+  walk(53, 200, [](const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, Random& random) {
     constexpr double kWorkspace = 32 << 20;
-    const WgmmaTmaEstimate exact = kernels::best_estimate(c, p, kWorkspace);
-    for (const double factor : {0.0, 0.3, 0.9, 1.0, 1.0 + 1e-12, 1.1, 3.0, 2.0 + random.uniform()}) {
-      const double limit = exact.us * factor;
-      const WgmmaTmaEstimate pruned = kernels::best_estimate(c, p, kWorkspace, limit);
-      SCOPED_TRACE(format("limit %.17g: ", limit) + describe(pruned) + " and exactly " + describe(exact));
-      if (exact.us < limit) {
-        EXPECT_EQ(pruned.us, exact.us);
-        EXPECT_EQ(pruned.split.parts, exact.split.parts);
-        EXPECT_EQ(pruned.split.whole_tiles, exact.split.whole_tiles);
-      } else {
-        EXPECT_GE(pruned.us, limit);
-      }
-    }
+    const double whole = 0.5 + random.uniform(), split = 0.5 + random.uniform();
+    const WgmmaTmaEstimate best = kernels::best_estimate(c, p, kWorkspace, whole, split);
+    EXPECT_EQ(best.us, kernels::estimate_us(c, p, best.split) * (best.split.parts == 1 ? whole : split));
+    EXPECT_LE(best.us, kernels::estimate_us(c, p, {tiles_of(c, p), 1}) * whole);
+    EXPECT_EQ(kernels::best_estimate(c, p, kWorkspace, 1, kInfinity).split.parts, 1);
   });
 }
 

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Fits the planner to measurements of xgemm-tune.
+
+    fit.py measured.tsv... --table src/tuning/wgmma_tma_measured.inc
+
+Two steps. First the constants of the cost model (src/kernels/sm90/wgmma_tma_cost.h) are fitted to all measurements;
+they are printed, to be put there. Then, for every measured problem, the ratios of measured to modelled time of each
+tile go into the table: the planner corrects its estimates by those of the nearest measured problems
+(src/tuning/wgmma_tma_measured.h). Printed as well: how much slower the choices are than the best measured instance,
+with every problem judged by the others' rows alone. Needs NumPy and SciPy.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import argparse
+import collections
+import math
+import re
+
+import numpy as np
+from scipy.optimize import least_squares
+
+SMS = 132
+CYCLES_PER_US = 1755
+# Of wgmma_tma_measured.h.
+NEIGHBOURS, REACH, OWN_WEIGHT = 6, 0.6, 0.3
+FLAGS_DISTANCE, ALIGNMENT_DISTANCE, BETA_DISTANCE = 0.15, 1.0, 0.1
+UNMEASURED = -128  # a ratio is 100 times its logarithm, in 8 bits
+
+INSTANCE = re.compile(
+    r"wgmma_tma_b?f16_(\d+)x(\d+)x64(_pp)?(_t)?(?:_c(\d)(\d))?(?:_k(\d))?_s(\d+)_(nn|nt|tn|tt)$")
+
+
+def parse_instance(name):
+    """The parameters of an instance, as its name has them; None for other families."""
+    match = INSTANCE.match(name)
+    if not match:
+        return None
+    m, n, pp, t, cm, cn, ck, stages, _ = match.groups()
+    m, n, pp, t = int(m), int(n), pp is not None, t is not None
+    rows, columns = (n, m) if t else (m, n)
+    groups = 1 if pp else 2 if rows == 256 else rows // 64
+    consumers = 2 if pp else groups
+    ck = int(ck or 1)
+    stored = columns // ck
+    chunk = 64 if stored % 64 == 0 else 48 if stored % 48 == 0 and not t else 32 if stored % 32 == 0 else 16
+    shared = int(stages) * (m + n) * 128 + consumers * 2 * 64 * chunk * 2 + (ck - 1) * m * n // ck * 4 + 512
+    return dict(tile=name[name.index("f16_") + 4:-3], cta_m=m, cta_n=n, pp=pp, rows=rows, columns=columns,
+                groups=groups, consumers=consumers, cm=int(cm or 1), cn=int(cn or 1), ck=ck, stages=int(stages),
+                per_sm=2 if consumers == 1 and shared <= 113 * 1024 else 1)
+
+
+def parse_case(text):
+    """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, flags and what rows start on 128-byte lines."""
+    fields = text.split()
+    m, n, k = map(int, fields[2].split("x"))
+    extra = dict(x.split("=") for x in fields[3:])
+    trans = fields[1]
+    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [m if trans[0] == "N" else k,
+                                                                      k if trans[1] == "N" else n]
+    return dict(trans=trans, m=m, n=n, k=k, batch=int(extra.get("batch", 1)), beta=float(extra.get("beta", 0)) != 0,
+                lines_a=ld[0] * 2 % 128 == 0, lines_b=ld[1] * 2 % 128 == 0)
+
+
+def load(files):
+    rows = []
+    for file in files:
+        for line in open(file):
+            case, kernel, whole, parts, us, _ = line.rstrip("\n").split("\t")
+            instance = parse_instance(kernel)
+            if instance:
+                rows.append(dict(case=case, whole=int(whole), parts=int(parts), us=float(us), **instance,
+                                 **parse_case(case)))
+    return rows
+
+
+START = dict(write=.4, tensor=1.02, slice=175, unaligned=3.3, unaligned_shared=.3, one_consumer=1.1, ingest=1.9,
+             epilogue=830, element=.1, old_c=1.7, exchange=1600, exchange_element=.09, l2=11.3, memory=3.7,
+             latency=.75, power=7.9, ping_pong=1.02, two=2.1, launch=1.6, cluster=.1, sum=2.6, sum_bytes=2.2,
+             overlapped=.7)
+
+
+class Model:
+    """wgmma_tma_cost.h, over arrays."""
+
+    def __init__(self, rows):
+        c = {x: np.array([r[x] for r in rows]) for x in rows[0] if x not in ("case", "tile", "trans")}
+        self.c = c
+        size = c["cm"] * c["cn"] * c["ck"]
+        self.size = size
+        usable = SMS * np.where(size <= 2, 1, np.where(size <= 4, .91, .85))
+        clusters = np.maximum(1, np.floor(usable * c["per_sm"] / size))
+        tiles = np.ceil(c["m"] / (c["cta_m"] * c["cm"])) * np.ceil(c["n"] / (c["cta_n"] * c["cn"])) * c["batch"]
+        parts = c["parts"].astype(float)
+        whole = np.where(parts == 1, tiles, c["whole"])
+        split = tiles - whole
+        units = tiles + split * (parts - 1)
+        slices = np.ceil(np.ceil(c["k"] / 64) / c["ck"])
+        whole_rounds, part_rounds = np.ceil(whole / clusters), np.ceil(split * parts / clusters)
+        self.rounds = whole_rounds + part_rounds
+        self.slices = whole_rounds * slices + part_rounds * np.ceil(slices / parts)
+        self.area = (c["rows"] * c["columns"]).astype(float)
+        self.reads = np.where(c["pp"], 1, c["groups"]) * (c["rows"] / c["groups"] / 64) * (64 + c["columns"])
+        self.own_a, self.own_b = c["cta_m"] / c["cn"], c["cta_n"] / c["cm"]
+        self.sum_bytes = np.where(parts > 1, split * parts * size * 4 * self.area, 0)
+        self.flops = 2. * c["m"] * c["n"] * c["k"] * c["batch"]
+        self.bytes = 2. * c["batch"] * (c["m"] * c["k"] + c["k"] * c["n"] + c["m"] * c["n"] * (1 + c["beta"]))
+        ctas = units * size
+        self.in_flight = np.minimum(ctas, clusters * size) * c["stages"] * (c["rows"] + c["columns"]) * 128.
+        self.l2_bytes = 2 * tiles * c["cm"] * c["cn"] * c["k"] * (self.own_a + self.own_b)
+        self.sharing = (c["per_sm"] == 2) & (ctas > SMS)
+
+    def __call__(self, p):
+        c = self.c
+        own, all_rows = self.own_a + self.own_b, c["rows"] + c["columns"]
+        terms = [self.area / 32 * p["tensor"], all_rows * p["write"] + self.reads, own * p["ingest"],
+                 p["unaligned"] * (self.own_a * ~c["lines_a"] + self.own_b * ~c["lines_b"]) + p["unaligned_shared"] *
+                 (c["cta_m"] * ~c["lines_a"] + c["cta_n"] * ~c["lines_b"]), p["slice"]]
+        slice_cycles = sum(t**4 for t in terms)**.25 * np.where(c["consumers"] == 1, p["one_consumer"], 1)
+        main = self.slices * slice_cycles * np.where(self.sharing, p["two"], 1)
+        epilogue = p["epilogue"] + self.area * p["element"] * np.where(c["beta"], p["old_c"], 1) + np.where(
+            c["ck"] > 1, p["exchange"] + self.area * p["exchange_element"] * (c["ck"] - 1) / c["ck"], 0)
+        all_epilogues = epilogue * self.rounds
+        compute = np.where(
+            c["pp"], np.maximum(main, (main + all_epilogues) / 2) + epilogue,
+            np.where(self.sharing & (self.rounds > 1), np.maximum(main, p["overlapped"] * all_epilogues) + epilogue,
+                     main + all_epilogues)) / CYCLES_PER_US
+        power = self.flops / (p["power"] * 1e8 * np.where(c["pp"], p["ping_pong"], 1))
+        work = np.maximum(np.maximum(compute, self.l2_bytes / (p["l2"] * 1e6)), power)
+        memory = self.bytes / np.minimum(p["memory"] * 1e6, self.in_flight / p["latency"])
+        fixed = p["launch"] + np.where(self.size > 1, p["cluster"], 0) + np.where(
+            c["parts"] > 1, p["sum"] + self.sum_bytes / (p["sum_bytes"] * 1e6), 0)
+        return fixed + (work**4 + memory**4)**.25
+
+
+def fit(rows):
+    model = Model(rows)
+    us = np.array([r["us"] for r in rows])
+    best = collections.defaultdict(lambda: math.inf)
+    for r in rows:
+        best[r["case"]] = min(best[r["case"]], r["us"])
+    slower = us / np.array([best[r["case"]] for r in rows])
+    weight = np.sqrt(np.where(slower < 1.6, np.exp(-(slower - 1) / .25), .08))  # what is chosen has to be right
+    names = list(START)
+
+    def unpack(v):
+        return {x: START[x] * math.exp(v[i]) for i, x in enumerate(names)}
+
+    def residuals(v):
+        return np.concatenate([np.log(model(unpack(v)) / us) * weight, .3 * v])
+
+    solution = least_squares(residuals, np.zeros(len(names)), loss="soft_l1", f_scale=.1, x_scale=.1, max_nfev=60)
+    return unpack(solution.x), model(unpack(solution.x))
+
+
+class Measured:
+    """wgmma_tma_measured.h."""
+
+    def __init__(self, rows, modelled):
+        self.tiles = sorted({r["tile"] for r in rows})
+        self.cases = list(dict.fromkeys(r["case"] for r in rows))
+        case_index = {x: i for i, x in enumerate(self.cases)}
+        tile_index = {x: i for i, x in enumerate(self.tiles)}
+        self.info = {r["case"]: r for r in rows}
+        self.ratio = np.full((len(self.cases), 2 * len(self.tiles)), UNMEASURED)
+        for r, estimate in zip(rows, modelled):
+            column = 2 * tile_index[r["tile"]] + (r["parts"] > 1)
+            self.ratio[case_index[r["case"]], column] = max(-127, min(127, round(100 * math.log(r["us"] / estimate))))
+        known = self.ratio != UNMEASURED
+        self.mean = np.array([round(self.ratio[known[:, i], i].mean()) if known[:, i].any() else 0
+                              for i in range(2 * len(self.tiles))])
+        self.tile_index = tile_index
+        log2 = np.log2
+        self.place = np.array([[log2(self.info[x][y]) for y in ("m", "n", "k", "batch")] for x in self.cases])
+
+    def distances(self, r):
+        place = np.array([math.log2(r[y]) for y in ("m", "n", "k", "batch")])
+        d = np.abs(self.place - place).sum(1)
+        for i, other in enumerate(self.cases):
+            o = self.info[other]
+            d[i] += FLAGS_DISTANCE * (o["trans"] != r["trans"]) + BETA_DISTANCE * (o["beta"] != r["beta"])
+            d[i] += ALIGNMENT_DISTANCE * ((o["lines_a"] and o["lines_b"]) != (r["lines_a"] and r["lines_b"]))
+        return d
+
+    def corrections(self, r, leave_out=None):
+        d = self.distances(r)
+        if leave_out is not None:
+            d[leave_out] = math.inf
+        near = np.argsort(d, kind="stable")[:NEIGHBOURS]
+        weights = np.exp(-d[near] / REACH)[:, None] * (self.ratio[near] != UNMEASURED)
+        return np.exp((OWN_WEIGHT * self.mean + (weights * self.ratio[near]).sum(0)) /
+                      (OWN_WEIGHT + weights.sum(0)) / 100)
+
+
+def regret(rows, modelled, measured, leave_out):
+    """How much slower than the best the choices are: the geometric mean and the worst ones."""
+    by_case = collections.defaultdict(list)
+    for i, r in enumerate(rows):
+        by_case[r["case"]].append(i)
+    losses = []
+    for index, case in enumerate(measured.cases):
+        factors = measured.corrections(measured.info[case], index if leave_out else None)
+        candidates = by_case[case]
+        value = lambda i: modelled[i] * factors[2 * measured.tile_index[rows[i]["tile"]] + (rows[i]["parts"] > 1)]
+        chosen, best = min(candidates, key=value), min(candidates, key=lambda i: rows[i]["us"])
+        losses.append((rows[chosen]["us"] / rows[best]["us"], case, rows[chosen]["tile"], rows[chosen]["parts"],
+                       rows[best]["tile"], rows[best]["parts"]))
+    losses.sort(reverse=True)
+    return math.exp(np.mean([math.log(x[0]) for x in losses])), losses[:12]
+
+
+def write_table(path, measured):
+    with open(path, "w") as out:
+        out.write("// Written by perf/tune/fit.py from measurements of xgemm-tune on an H200. Tiles in columns, whole and\n"
+                  "// split; 100 times the logarithm of measured to modelled time.\n"
+                  "// SPDX-License-Identifier: BSD-3-Clause\n// clang-format off\n")
+        for tile in measured.tiles:
+            out.write(f'XGEMM_MEASURED_TILE("{tile}")\n')
+        out.write("XGEMM_MEASURED_MEAN(" + ", ".join(map(str, measured.mean)) + ")\n")
+        for case, ratios in zip(measured.cases, measured.ratio):
+            r = measured.info[case]
+            out.write(f'XGEMM_MEASURED_PROBLEM({r["m"]}, {r["n"]}, {r["k"]}, {r["batch"]}, {int(r["trans"][0] == "T")}, '
+                      f'{int(r["trans"][1] == "T")}, {int(r["lines_a"] and r["lines_b"])}, {int(r["beta"])}, '
+                      + ", ".join(map(str, ratios)) + ")\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("measured", nargs="+", help="tables of xgemm-tune")
+    parser.add_argument("--table", help="where to write the table of ratios")
+    arguments = parser.parse_args()
+    rows = load(arguments.measured)
+    constants, modelled = fit(rows)
+    for name, value in constants.items():
+        print(f"{name:20} {value:.4g}")
+    measured = Measured(rows, modelled)
+    for leave_out in (False, True):
+        mean, worst = regret(rows, modelled, measured, leave_out)
+        print(f"chosen by {'the other rows' if leave_out else 'all rows'}: {mean:.4f} of the best")
+        for loss in worst:
+            print("   %.3f %-32s %s x%d, best %s x%d" % loss)
+    if arguments.table:
+        write_table(arguments.table, measured)
+
+
+if __name__ == "__main__":
+    main()

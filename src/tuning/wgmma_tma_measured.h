@@ -1,0 +1,33 @@
+// How far the cost model of wgmma_tma (kernels/sm90/wgmma_tma_cost.h) was off on measured problems, and what this says
+// about a problem that was not measured.
+//
+// wgmma_tma_measured.inc holds, for some hundred problems and every tile, the ratio of measured to modelled time; it is
+// written by perf/tune/fit.py from tables of xgemm-tune. A new problem is compared with the nearest ones by the
+// logarithms of its extents, flags and alignment; their ratios, weighted by distance, correct the model.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "kernels/sm90/wgmma_tma_cost.h"
+
+namespace xgemm::tuning {
+
+class WgmmaTmaCorrections {
+ public:
+  // a_transposed, b_transposed: the flags of the call.
+  WgmmaTmaCorrections(const kernels::WgmmaTmaProblem& problem, bool a_transposed, bool b_transposed);
+
+  // By what the estimate of a tile is to be multiplied. `tile` is from tile_index().
+  double whole(int tile) const { return tile < 0 ? 1 : factors_[2 * tile]; }
+  double split(int tile) const { return tile < 0 ? 1 : factors_[2 * tile + 1]; }
+
+  // The column of an instance's tile in the table, by the instance's name; -1 for one that was not measured.
+  static int tile_index(std::string_view instance);
+
+ private:
+  static constexpr int kMaxTiles = 80;
+  std::array<double, 2 * kMaxTiles> factors_;
+};
+
+}  // namespace xgemm::tuning
