@@ -139,7 +139,7 @@ TEST(SplitEstimate, IsFiniteAndTheLeastOfWhatWasWeighed) {
 TEST(SplitEstimate, FactorsWeighWholeAgainstSplit) {
   walk(53, 200, [](const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, Random& random) {
     constexpr double kWorkspace = 32 << 20;
-    const double whole = 0.5 + random.uniform(), split = 0.5 + random.uniform();
+    const double whole = 1 + 0.5 * random.uniform(), split = 1 + 0.5 * random.uniform();
     const WgmmaTmaEstimate best = kernels::best_estimate(c, p, kWorkspace, whole, split);
     EXPECT_EQ(best.us, kernels::estimate_us(c, p, best.split) * (best.split.parts == 1 ? whole : split));
     EXPECT_LE(best.us, kernels::estimate_us(c, p, {tiles_of(c, p), 1}) * whole);
