@@ -269,7 +269,9 @@ std::vector<GemmCase> cases_of(const SimKernel& kernel) {
   old_c.m += 5;
   old_c.beta = -0.7f;
   old_c.device_scalars = true;
-  return {c, old_c};
+  GemmCase no_product = c;  // where nothing but barriers keeps the lanes of a warp together
+  no_product.k = 0;
+  return {c, old_c, no_product};
 }
 
 std::string outcome(const SimKernel& kernel, Order order, std::uint64_t seed = 1) {
@@ -294,7 +296,7 @@ class Mutants : public testing::TestWithParam<std::string> {
     mutation = {};
     tamper = nullptr;
     places.clear();
-    ASSERT_EQ(outcome(kernel(), Order::random), "");
+    ASSERT_EQ(outcome(kernel(), Order::random, 3), "");
     found_ = places;
   }
   void TearDown() override {
@@ -309,11 +311,8 @@ class Mutants : public testing::TestWithParam<std::string> {
       if (!ops.contains(place.first)) continue;
       mutation = {place, change};
       for (const Order order : {Order::forward, Order::random}) {
+        if (order == Order::forward && place.first == Op::warp_sync) continue;  // lanes in order need none
         const std::string wrong = outcome(kernel(), order, 3);
-        if (::getenv("XGEMM_SHOW_MUTANTS")) {
-          fprintf(stderr, "%s %s:%u %d\n   %s\n", kernel().name, to_string(place.first), place.second,
-                  static_cast<int>(order), wrong.substr(0, 700).c_str());
-        }
         if (wrong.empty()) {
           text += std::string(to_string(place.first)) + " in line " + std::to_string(place.second) +
                   (order == Order::random ? ", random schedule\n" : "\n");

@@ -167,6 +167,17 @@ void Machine::run_wave(std::int64_t first, int count) {
   // Rounds: everybody who can run does, in the order of the schedule; those woken meanwhile form the next round. What
   // is deferred happens when nobody can run; under a random schedule at any time, the sooner the smaller the patience.
   const std::uint64_t patience = options_.order == Order::random && shape_.agents > 0 ? 1u << random() % 10 : 0;
+  // Now and then a CTA of a cluster or a warp is slow, so that the others run ahead as far as they can.
+  int slow_begin = 0, slow_end = 0;
+  if (patience != 0) {
+    const auto threads = static_cast<std::uint64_t>(first_agent_);
+    const int group = shape_.cluster > 1 && random() % 2 == 0 ? shape_.threads : kWarpSize;
+    slow_begin = static_cast<int>(random() % threads) / group * group;
+    slow_end = random() % 4 == 0 ? slow_begin : slow_begin + group;
+  }
+  const auto is_slow = [&](const Thread* thread) {
+    return thread->clock.thread() >= slow_begin && thread->clock.thread() < slow_end;
+  };
   while (!ready_.empty() || !deferred_.empty() || wake_the_impatient()) {
     if (options_.order == Order::random) {
       while (!ready_.empty() || !deferred_.empty()) {
@@ -176,7 +187,8 @@ void Machine::run_wave(std::int64_t first, int count) {
           woken_.clear();
           continue;
         }
-        const std::size_t pick = random() % ready_.size();
+        std::size_t pick = random() % ready_.size();
+        for (int again = 0; again < 8 && is_slow(ready_[pick]); ++again) pick = random() % ready_.size();
         Thread* const thread = ready_[pick];
         ready_[pick] = ready_.back();
         ready_.pop_back();
