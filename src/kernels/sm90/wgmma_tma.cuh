@@ -79,7 +79,7 @@ struct WgmmaTma {
   static constexpr int kClusterColumns = Shape::kClusterColumns;
   static constexpr int kSplits = kConfig.cluster_k;
   static constexpr int kClusterSize = kClusterRows * kClusterColumns * kSplits;
-  static constexpr int kEmptyArrivals = kWarps * (kClusterRows + kClusterColumns - 1);
+  static constexpr int kEmptyArrivals = kWarps * kClusterRows * kClusterColumns;
   static constexpr int kChunk = Shape::kChunk;
   static constexpr int kSplitColumns = Shape::kSplitColumns;  // columns that a consumer stores
   static constexpr int kChunks = kSplitColumns / kChunk;      // of one slab
@@ -356,12 +356,8 @@ struct WgmmaTma {
     const int lane = gpu::lane_index();
     if constexpr (kClusterRows * kClusterColumns == 1) {
       if (lane == 0) gpu::mbarrier_arrive(smem.empty[slot]);
-    } else if (lane < kClusterRows) {
-      gpu::mbarrier_arrive_remote(smem.empty[slot], Place::rank(lane, place.column, place.split));
-    } else if (lane < kClusterRows + kClusterColumns - 1) {
-      const int other = lane - kClusterRows;
-      gpu::mbarrier_arrive_remote(smem.empty[slot],
-                                  Place::rank(place.row, other + (other >= place.column ? 1 : 0), place.split));
+    } else if (lane < kClusterRows * kClusterColumns) {
+      gpu::mbarrier_arrive_remote(smem.empty[slot], Place::rank(lane % kClusterRows, lane / kClusterRows, place.split));
     }
   }
 
@@ -471,6 +467,7 @@ struct WgmmaTma {
   // To the other of two ping-pong consumers.
   XGEMM_DEVICE static void pass_turn(SharedStorage& smem, int group) {
     if constexpr (kConfig.ping_pong) {
+      gpu::sync_warp();
       if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.turn[1 - group]);
     }
   }
