@@ -21,8 +21,10 @@
 //
 // Cluster: cluster_rows x cluster_columns CTAs on neighbouring tiles. The CTAs of a cluster row share X tiles: each
 // loads its part and multicasts it to the row; Y likewise along cluster columns. A slot is free when the consumers of
-// all CTAs that get data from this producer have released it. cluster_k CTAs split K: they write their partial sums to
-// each other's shared memory, each sums one part of the tile's columns, in the order of K, and stores it.
+// all these CTAs have released it, also of those that get nothing from this producer: in between, a slot may hold old
+// C, which ties no CTA to another, and one that lags must not be overtaken by a phase. cluster_k CTAs split K: they
+// write their partial sums to each other's shared memory, each sums one part of the tile's columns, in the order of K,
+// and stores it.
 //
 // CTAs are persistent: cluster c computes units c, c + clusters, c + 2 clusters... A unit is a tile, in the order of
 // the rasterization. Where the last tiles would leave most of the GPU idle, they are split along K, so that a unit is
