@@ -29,15 +29,13 @@ constexpr KernelRow kRows[] = {
     {"mma_swizzled_f16_128x256x32_s4_v8", 3800, 3800, 1, 6.0, "placed by reasoning, not measured"},
     {"mma_swizzled_f16_128x128x32_s4_v8", 3600, 2400, 2, 5.0, "placed by reasoning, not measured"},
     {"mma_swizzled_f16_64x64x64_s4_v8", 2400, 1000, 3, 4.0, "placed by reasoning, not measured"},
-    {"mma_swizzled_f16_128x256x32_s4_v1", 2600, 2600, 1, 6.0, "placed by reasoning, not measured"},
-    {"mma_swizzled_f16_128x128x32_s4_v1", 2200, 1800, 2, 5.0, "placed by reasoning, not measured"},
-    {"mma_swizzled_f16_64x64x32_s4_v1", 1500, 700, 3, 4.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_f16_128x128x32_s6_v1", 2200, 1800, 2, 5.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_f16_64x64x32_s6_v1", 1500, 700, 3, 4.0, "placed by reasoning, not measured"},
     {"mma_swizzled_bf16_128x256x32_s4_v8", 3800, 3800, 1, 6.0, "placed by reasoning, not measured"},
     {"mma_swizzled_bf16_128x128x32_s4_v8", 3600, 2400, 2, 5.0, "placed by reasoning, not measured"},
     {"mma_swizzled_bf16_64x64x64_s4_v8", 2400, 1000, 3, 4.0, "placed by reasoning, not measured"},
-    {"mma_swizzled_bf16_128x256x32_s4_v1", 2600, 2600, 1, 6.0, "placed by reasoning, not measured"},
-    {"mma_swizzled_bf16_128x128x32_s4_v1", 2200, 1800, 2, 5.0, "placed by reasoning, not measured"},
-    {"mma_swizzled_bf16_64x64x32_s4_v1", 1500, 700, 3, 4.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_bf16_128x128x32_s6_v1", 2200, 1800, 2, 5.0, "placed by reasoning, not measured"},
+    {"mma_swizzled_bf16_64x64x32_s6_v1", 1500, 700, 3, 4.0, "placed by reasoning, not measured"},
 };
 
 }  // namespace

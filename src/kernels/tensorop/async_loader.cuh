@@ -34,28 +34,28 @@ class AsyncLoader {
     offset_ = Tile::Swizzle::Type::apply(line() * Tile::kRun + element());
   }
 
-  // Starts copies of the next slice, a share of them. `k_left` of K are left from there on; where nothing is, nothing
-  // is copied.
-  XGEMM_DEVICE void copy(typename Tile::Storage& tile, std::int64_t k_left, Share share,
-                         Loc loc = Loc::current()) const {
-    const std::int64_t step = kLinesAtOnce * line_stride_;
+  // Starts the copies of the next slice. `k_left` of K are left from there on; where nothing is, nothing is copied.
+  XGEMM_DEVICE void copy(typename Tile::Storage& tile, std::int64_t k_left, Loc loc = Loc::current()) {
+    const Element* source = source_;
     if (k_left >= Tile::kK && mn_left_ == Tile::kMn) {
       XGEMM_UNROLL
-      for (int i = share.begin(kCount); i < share.end(kCount); ++i)
-        gpu::copy_async<kBytes>(destination(tile, i), source_ + i * step, kBytes, loc);
+      for (int i = 0; i < kCount; ++i) {
+        gpu::copy_async<kBytes>(destination(tile, i), source, kBytes, loc);
+        source += kLinesAtOnce * line_stride_;
+      }
     } else if (k_left > 0) {
       const int k_inside = k_left < Tile::kK ? static_cast<int>(k_left) : Tile::kK;
       const int lines = kAlongK ? mn_left_ : k_inside, run = (kAlongK ? k_inside : mn_left_) - element();
       const int inside = run < 0 ? 0 : (run < kVector ? run : kVector);
       XGEMM_UNROLL
-      for (int i = share.begin(kCount); i < share.end(kCount); ++i) {
+      for (int i = 0; i < kCount; ++i) {
         const int elements = line() + i * kLinesAtOnce < lines ? inside : 0;
-        gpu::copy_async<kBytes>(destination(tile, i), source_ + i * step, elements * int{sizeof(Element)}, loc);
+        gpu::copy_async<kBytes>(destination(tile, i), source, elements * int{sizeof(Element)}, loc);
+        source += kLinesAtOnce * line_stride_;
       }
     }
+    source_ += Tile::kK * (kAlongK ? std::int64_t{1} : line_stride_);
   }
-
-  XGEMM_DEVICE void advance() { source_ += Tile::kK * (kAlongK ? std::int64_t{1} : line_stride_); }
 
  private:
   XGEMM_DEVICE static int line() { return gpu::thread_index() / kVectors; }

@@ -105,19 +105,20 @@ struct MmaSwizzled {
   static constexpr int kWarpN = kConfig.warp_n;
   static constexpr int kStages = kConfig.stages;
   static constexpr int kThreads = kConfig.threads();
-  static constexpr int kWarps = kThreads / gpu::kWarpSize;
+  static constexpr int kProducerWarps = kConfig.producer_warps;
+  static constexpr int kWarps = kThreads / gpu::kWarpSize - kProducerWarps;  // that multiply
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr int kTileGroup = 8;
-  // Sums and fragments of a 64 x 64 warp tile leave room for eight warps on an SM, those of smaller ones for twelve.
-  static constexpr int kMinBlocksPerSm = (kWarpM * kWarpN >= 64 * 64 ? 8 : 12) / kWarps > 0
-                                             ? (kWarpM* kWarpN >= 64 * 64 ? 8 : 12) / kWarps
-                                             : 1;
+  // As many warps on an SM as registers allow, which sums and fragments take.
+  static constexpr int kWarpsPerSm = kWarpM * kWarpN >= 64 * 64 ? 8 : (kWarpM * kWarpN >= 64 * 32 ? 12 : 16);
+  static constexpr int kMinBlocksPerSm = kWarpsPerSm > kWarps + kProducerWarps ? kWarpsPerSm / (kWarps + kProducerWarps)
+                                                                               : 1;
   static constexpr bool kAsync = kConfig.copy == Copy::async;
   static_assert(kMinArch >= 800, "mma.m16n8k16 and cp.async exist from sm_80 on");
   static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0 && kTileK >= 32, "warps share a tile out evenly");
-  static_assert(kConfig.vector >= 2 || !kAsync, "cp.async moves 4 bytes or more");
-  static_assert(kAsync ? kStages >= 3 && kStages <= 5 : kStages == 4 && kConfig.vector == 1,
-                "a slice through registers completes the one before it, which must not be next");
+  static_assert(kAsync ? kStages >= 3 && kStages <= 5 && kProducerWarps == 0 && kConfig.vector >= 2
+                       : kConfig.vector == 1,
+                "cp.async moves 4 bytes or more");
 
   using TileA = OperandTile<Element, kTileM, kTileK, kConfig.a_contiguous == Axis::col>;
   using TileB = OperandTile<Element, kTileN, kTileK, kConfig.b_contiguous == Axis::row>;
@@ -135,15 +136,26 @@ struct MmaSwizzled {
 
   XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
     const std::int64_t depth = Epilogue<Element>::make(p).effective_k(p);
-
     for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
+      const auto a = view_a<kConfig>(p, batch);
+      const auto b = view_b<kConfig>(p, batch).transposed();
       const std::int64_t row = tile_m * kTileM, col = tile_n * kTileN;
-      Sums sums = {};
-      if (depth > 0)
-        multiply(view_a<kConfig>(p, batch), view_b<kConfig>(p, batch).transposed(), row, col, depth, smem, sums);
-      const int warp = gpu::opaque(gpu::warp_index());
-      const auto c = view_c<kConfig>(p, batch).template block<kWarpM, kWarpN>(row + warp_m(warp), col + warp_n(warp));
-      store(Epilogue<Element>::make(p), sums, c, smem.c[warp]);
+      if (kAsync || gpu::warp_index() < kWarps) {
+        Sums sums = {};
+        if (depth > 0) {
+          if constexpr (kAsync) {
+            multiply(AsyncSlices(a, b, row, col, smem), depth, smem, sums);
+          } else {
+            multiply(ProducedSlices(), depth, smem, sums);
+            gpu::named_barrier_sync(kStagesUnused, kWarps * gpu::kWarpSize);
+          }
+        }
+        const int warp = gpu::opaque(gpu::warp_index());
+        const auto c = view_c<kConfig>(p, batch).template block<kWarpM, kWarpN>(row + warp_m(warp), col + warp_n(warp));
+        store(Epilogue<Element>::make(p), sums, c, smem.c[warp]);
+      } else if constexpr (!kAsync) {
+        if (depth > 0) produce(a, b, row, col, depth, smem);
+      }
       gpu::sync_threads();  // before the next tile's copies
     });
   }
@@ -160,141 +172,151 @@ struct MmaSwizzled {
 
   using ReaderA = FragmentReader<TileA, kWarpM, false>;
   using ReaderB = FragmentReader<TileB, kWarpN, true>;
-  // A step is made in turns, one for each block of columns of the warp's part of C. All turns need the fragments of A,
-  // so those of the next step are loaded beside them; those of B are replaced as soon as their turn is over.
-  static constexpr int kTurns = kWarpN / 16;
   struct Fragments {
-    typename ReaderA::Fragments a[2];
+    typename ReaderA::Fragments a;
     typename ReaderB::Fragments b;
   };
 
-  XGEMM_DEVICE static void multiply_block(const typename ReaderA::Fragments& a, const std::uint32_t (&b)[4],
-                                          float (&sums)[kWarpM / 8][4]) {
+  XGEMM_DEVICE static void multiply_step(const Fragments& f, Sums& sums) {
     XGEMM_UNROLL
-    for (int m = 0; m < kWarpM / 8; ++m) {
-      const std::uint32_t columns[2] = {a[m / 2][m % 2 * 2], a[m / 2][m % 2 * 2 + 1]};
-      gpu::mma<Element>(sums[m], b, columns);
+    for (int n = 0; n < kWarpN / 16; ++n) {
+      XGEMM_UNROLL
+      for (int m = 0; m < kWarpM / 8; ++m) {
+        const std::uint32_t columns[2] = {f.a[m / 2][m % 2 * 2], f.a[m / 2][m % 2 * 2 + 1]};
+        gpu::mma<Element>(sums[n][m], f.b[n], columns);
+      }
     }
   }
 
-  // How slices come in, one after the other: copy() for all shares of a slice, then advance(). Between them there is
-  // work on slices that are there, so that no burst of copies stands in its way. `left` is what is left of K from the
-  // slice on, and may be less than nothing. wait<n>() returns when this thread's part of all but the n newest slices is
-  // in shared memory.
+  XGEMM_DEVICE static int stage_after(int stage, int slices) {
+    return stage + slices < kStages ? stage + slices : stage + slices - kStages;
+  }
+
+  // How slices come in. begin() returns when the first one is there. start() is called where there is time for copies,
+  // with what is left of K from the current slice on; next() when all fragments of that slice have been read, and
+  // returns when the one after it is there.
+
+  // By the threads that multiply: cp.async, stages - 1 slices ahead. A group is committed for every slice, also for
+  // those beyond the last: the wait counts groups.
   template <class ViewA, class ViewB>
   struct AsyncSlices {
     AsyncLoader<ViewA, TileA, kConfig.vector, kThreads> a;
     AsyncLoader<ViewB, TileB, kConfig.vector, kThreads> b;
     SharedStorage& smem;
-    int next = 0;  // the stage of the slice that is copied next
+    int free = 0;  // the stage of the slice that is copied next
 
     XGEMM_DEVICE AsyncSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, SharedStorage& smem)
         : a(a, row), b(b, col), smem(smem) {}
 
-    XGEMM_DEVICE void copy(std::int64_t left, Share share) const {
-      a.copy(smem.stage[next].a, left, share);
-      b.copy(smem.stage[next].b, left, share);
-    }
-    XGEMM_DEVICE static void begin(std::int64_t) {}
-    // A group is committed for every slice, also for those beyond the last: the wait counts groups.
-    XGEMM_DEVICE void advance() {
-      gpu::copy_async_commit();
-      a.advance();
-      b.advance();
-      next = next + 1 < kStages ? next + 1 : 0;
-    }
-    template <int kNewest>
-    XGEMM_DEVICE static void wait() {
-      gpu::copy_async_wait<kNewest>();
-    }
-  };
-
-  // One slice is on its way through registers: words of it go to shared memory, and those of the next one take their
-  // place. The slice beyond the last brings the last elements of lines along K.
-  template <class ViewA, class ViewB>
-  struct WordSlices {
-    WordLoader<ViewA, TileA, kThreads> a;
-    WordLoader<ViewB, TileB, kThreads> b;
-    SharedStorage& smem;
-    int next = 0;  // the stage that the slice in registers goes to
-
-    XGEMM_DEVICE WordSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, SharedStorage& smem)
-        : a(a, row), b(b, col), smem(smem) {}
-
     XGEMM_DEVICE void begin(std::int64_t depth) {
-      fetch(depth, true, {0, 1});
-      a.advance();
-      b.advance();
+      XGEMM_NO_UNROLL
+      for (int s = 0; s < kStages - 1; ++s) copy(depth - s * kTileK);
+      next(0, depth);
     }
-    XGEMM_DEVICE void copy(std::int64_t left, Share share) {
-      if (left <= -kTileK) return;
-      const int last = next > 0 ? next - 1 : kStages - 1;
-      a.deposit(smem.stage[next].a, smem.stage[last].a, share);
-      b.deposit(smem.stage[next].b, smem.stage[last].b, share);
-      fetch(left - kTileK, false, share);
+    XGEMM_DEVICE void start(std::int64_t left) { copy(left - (kStages - 1) * kTileK); }
+    XGEMM_DEVICE void next(int, std::int64_t) {
+      gpu::copy_async_wait<kStages - 2>();
+      gpu::sync_threads();
     }
-    XGEMM_DEVICE void advance() {
-      a.advance();
-      b.advance();
-      next = next + 1 < kStages ? next + 1 : 0;
-    }
-    template <int kNewest>
-    XGEMM_DEVICE static void wait() {}
 
    private:
-    XGEMM_DEVICE void fetch(std::int64_t left, bool is_first, Share share) {
-      a.fetch(left, is_first, share);
-      b.fetch(left, is_first, share);
+    XGEMM_DEVICE void copy(std::int64_t left) {
+      a.copy(smem.stage[free].a, left);
+      b.copy(smem.stage[free].b, left);
+      gpu::copy_async_commit();
+      free = stage_after(free, 1);
+    }
+  };
+  template <class ViewA, class ViewB>
+  AsyncSlices(const ViewA&, const ViewB&, std::int64_t, std::int64_t, SharedStorage&) -> AsyncSlices<ViewA, ViewB>;
+
+  // By producer warps, for operands that start anywhere: their loads and stores are many, and would stand in the way of
+  // the products. They work in two groups, which take turns with the slices: each has its slice in registers while the
+  // other deposits. Named barriers say that a stage is full, and that it is empty again.
+  //
+  // The slice after a slice completes it (WordLoader), so that there is one slice more than there are, and a slice is
+  // used when the one after it is there.
+  static constexpr int kProducerGroups = 2;
+  static constexpr int kProducersPerGroup = kProducerWarps / kProducerGroups;
+  static constexpr int kBarrierThreads = (kWarps + kProducersPerGroup) * gpu::kWarpSize;
+  static_assert(kAsync || (kStages >= 4 && kStages <= 6 && kStages % kProducerGroups == 0 && kProducersPerGroup >= 2),
+                "a stage is always filled by the same group; there are 15 named barriers");
+  static constexpr int kStagesUnused = 2 * kStages + 1;
+  XGEMM_DEVICE static int full(int stage) { return 1 + stage; }
+  XGEMM_DEVICE static int empty(int stage) { return 1 + kStages + stage; }
+  // Whether there is a slice from which on this much of K is left.
+  XGEMM_DEVICE static bool exists(std::int64_t left) { return left > -kTileK; }
+
+  struct ProducedSlices {
+    XGEMM_DEVICE static void begin(std::int64_t) {
+      gpu::named_barrier_sync(full(0), kBarrierThreads);
+      gpu::named_barrier_sync(full(1), kBarrierThreads);
+    }
+    XGEMM_DEVICE static void start(std::int64_t) {}
+    XGEMM_DEVICE static void next(int stage, std::int64_t left) {
+      if (exists(left - kStages * kTileK)) gpu::named_barrier_arrive(empty(stage), kBarrierThreads);
+      if (exists(left - 2 * kTileK)) gpu::named_barrier_sync(full(stage_after(stage, 2)), kBarrierThreads);
     }
   };
 
-  // Leaves the stages unused: after the last barrier nothing is read or copied.
   template <class ViewA, class ViewB>
-  XGEMM_DEVICE static void multiply(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col,
-                                    std::int64_t depth, SharedStorage& smem, Sums& sums) {
-    using Slices = std::conditional_t<kAsync, AsyncSlices<ViewA, ViewB>, WordSlices<ViewA, ViewB>>;
+  XGEMM_DEVICE static void produce(const ViewA& view_a, const ViewB& view_b, std::int64_t row, std::int64_t col,
+                                   std::int64_t depth, SharedStorage& smem) {
+    const int warp = gpu::warp_index() - kWarps, group = warp / kProducersPerGroup;
+    WordLoader<ViewA, TileA, kProducersPerGroup> a(view_a, row, warp % kProducersPerGroup);
+    WordLoader<ViewB, TileB, kProducersPerGroup> b(view_b, col, warp % kProducersPerGroup);
+    const auto fetch = [&](std::int64_t left, bool is_first) {
+      if (!exists(left)) return;
+      a.fetch(left, is_first);
+      b.fetch(left, is_first);
+    };
+    std::int64_t left = depth - group * kTileK;
+    a.advance(group);
+    b.advance(group);
+    fetch(left, group == 0);
+    int stage = group;
+    bool used = false;  // the stage was, for another slice
+    XGEMM_NO_UNROLL
+    for (; exists(left); left -= kProducerGroups * kTileK) {
+      if (used) gpu::named_barrier_sync(empty(stage), kBarrierThreads);
+      const int before = stage > 0 ? stage - 1 : kStages - 1;
+      a.deposit(smem.stage[stage].a, smem.stage[before].a);
+      b.deposit(smem.stage[stage].b, smem.stage[before].b);
+      gpu::named_barrier_arrive(full(stage), kBarrierThreads);
+      a.advance(kProducerGroups);
+      b.advance(kProducerGroups);
+      fetch(left - kProducerGroups * kTileK, false);
+      used = used || stage + kProducerGroups >= kStages;
+      stage = stage_after(stage, kProducerGroups);
+    }
+  }
+
+  // The stages are unused by this thread on return.
+  template <class Slices>
+  XGEMM_DEVICE static void multiply(Slices slices, std::int64_t depth, SharedStorage& smem, Sums& sums) {
     const ReaderA reader_a(warp_m(gpu::warp_index()));
     const ReaderB reader_b(warp_n(gpu::warp_index()));
-    Slices slices(a, b, row, col, smem);
     slices.begin(depth);
-    XGEMM_NO_UNROLL
-    for (int s = 0; s < kStages - 1; ++s) {
-      slices.copy(depth - s * kTileK, {0, 1});
-      slices.advance();
-    }
-    slices.template wait<kStages - 2>();
-    gpu::sync_threads();
-
-    Fragments fragments;
-    XGEMM_UNROLL
-    for (int i = 0; i < ReaderA::kCount; ++i) reader_a.load(smem.stage[0].a, i, 0, fragments.a[0]);
-    XGEMM_UNROLL
-    for (int i = 0; i < ReaderB::kCount; ++i) reader_b.load(smem.stage[0].b, i, 0, fragments.b);
+    Fragments fragments[2];
+    reader_a.load(smem.stage[0].a, 0, fragments[0].a);
+    reader_b.load(smem.stage[0].b, 0, fragments[0].b);
     int stage = 0;
     XGEMM_NO_UNROLL
     for (std::int64_t left = depth; left > 0; left -= kTileK) {
+      slices.start(left);
       XGEMM_UNROLL
       for (int step = 0; step < kSteps; ++step) {
         if (step == kSteps - 1) {
-          // The next slice is there, and this one is in fragments; its stage is filled from the next round on.
-          slices.template wait<kStages - 3>();
-          gpu::sync_threads();
-          stage = stage + 1 < kStages ? stage + 1 : 0;
+          slices.next(stage, left);
+          stage = stage_after(stage, 1);
         }
-        const bool more = step < kSteps - 1 || left > kTileK;
-        const int next_k = (step + 1) % kSteps * 16;
-        XGEMM_UNROLL
-        for (int turn = 0; turn < kTurns; ++turn) {
-          slices.copy(left - (kStages - 1) * kTileK, {step * kTurns + turn, kSteps * kTurns});
-          const Share share = {turn, kTurns};
-          XGEMM_UNROLL
-          for (int i = share.begin(ReaderA::kCount); i < share.end(ReaderA::kCount); ++i)
-            if (more) reader_a.load(smem.stage[stage].a, i, next_k, fragments.a[(step + 1) % 2]);
-          multiply_block(fragments.a[step % 2], fragments.b[turn], sums[turn]);
-          if (more) reader_b.load(smem.stage[stage].b, turn, next_k, fragments.b);
+        if (step < kSteps - 1 || left > kTileK) {
+          Fragments& next = fragments[(step + 1) % 2];
+          reader_a.load(smem.stage[stage].a, (step + 1) % kSteps * 16, next.a);
+          reader_b.load(smem.stage[stage].b, (step + 1) % kSteps * 16, next.b);
         }
+        multiply_step(fragments[step % 2], sums);
       }
-      slices.advance();
     }
   }
 

@@ -42,13 +42,6 @@ struct ChunkSwizzle {
   }
 };
 
-// A part of `count` things that are to be done in `parts` parts of equal size.
-struct Share {
-  int part, parts;
-  XGEMM_DEVICE constexpr int begin(int count) const { return part * count / parts; }
-  XGEMM_DEVICE constexpr int end(int count) const { return (part + 1) * count / parts; }
-};
-
 template <class Element_, int kMn_, int kK_, bool kAlongK_>
 struct OperandTile {
   using Element = Element_;
@@ -93,11 +86,13 @@ class FragmentReader {
     origin_ = Tile::Swizzle::Type::apply(Tile::kAlongK ? mn * Tile::kK + k : k * Tile::kMn + mn);
   }
 
-  // Fragment i of the 16 elements along K from k on.
-  XGEMM_DEVICE void load(const typename Tile::Storage& storage, int i, int k, Fragments& f,
-                         Loc loc = Loc::current()) const {
-    const int step = Tile::kAlongK ? 16 * i * Tile::kK + k : k * Tile::kMn + 16 * i;
-    gpu::load_matrices<!Tile::kAlongK>(f[i], storage.data + Tile::Swizzle::advance(origin_, step), loc);
+  // The fragments of the 16 elements along K from k on.
+  XGEMM_DEVICE void load(const typename Tile::Storage& storage, int k, Fragments& f, Loc loc = Loc::current()) const {
+    XGEMM_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      const int step = Tile::kAlongK ? 16 * i * Tile::kK + k : k * Tile::kMn + 16 * i;
+      gpu::load_matrices<!Tile::kAlongK>(f[i], storage.data + Tile::Swizzle::advance(origin_, step), loc);
+    }
   }
 
  private:

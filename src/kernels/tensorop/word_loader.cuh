@@ -25,14 +25,13 @@
 
 namespace xgemm::kernels {
 
-template <class View, class Tile, int kThreads>
+template <class View, class Tile, int kWarps>
 class WordLoader {
   using Element = typename Tile::Element;
   using Storage = typename Tile::Storage;
   using Permutation = typename Tile::Swizzle::Type;
 
   static constexpr bool kAlongK = Tile::kAlongK;
-  static constexpr int kWarps = kThreads / gpu::kWarpSize;
   static constexpr int kWords = Tile::kRun / 2;                                         // of a line
   static constexpr int kLaneWords = kWords < gpu::kWarpSize ? kWords : gpu::kWarpSize;  // of a line, read at once
   static constexpr int kLinesAtOnce = gpu::kWarpSize / kLaneWords;                      // by a warp
@@ -41,13 +40,13 @@ class WordLoader {
   static constexpr int kPanels = kWords / kLaneWords;
   static_assert(kWarps % 2 == 0 && Tile::kK % 2 == 0, "the lines of a warp, and slices, lie an even distance apart");
   static_assert(kWarps * kLinesPerWarp == Tile::kLines && kGroups * kLinesAtOnce == kLinesPerWarp);
-  static_assert(kLinesPerWarp <= gpu::kWarpSize, "first elements are fetched by a lane per line");
+  static_assert(kAlongK || kLinesPerWarp <= gpu::kWarpSize, "first elements are fetched by a lane per line");
   static_assert(kLinesAtOnce == 1 || (kLinesAtOnce == 2 && kWarps <= 8), "see line()");
 
  public:
-  // Slices of the rows from mn on.
-  XGEMM_DEVICE WordLoader(const View& operand, std::int64_t mn)
-      : stride_(kAlongK ? operand.row_stride() : operand.col_stride()) {
+  // Slices of the rows from mn on, by kWarps warps of which this one is number `warp`.
+  XGEMM_DEVICE WordLoader(const View& operand, std::int64_t mn, int warp)
+      : stride_(kAlongK ? operand.row_stride() : operand.col_stride()), warp_(warp) {
     const std::int64_t rows = operand.rows() - mn;
     mn_left_ = rows < kMnNeeded ? static_cast<int>(rows) : kMnNeeded;
     source_ = kAlongK ? operand.address(mn + line(0, lane_half()), 0) : operand.address(mn, line(0, lane_half()));
@@ -55,19 +54,19 @@ class WordLoader {
     source_ += first_element();
   }
 
-  // Starts loads of the next slice, a share of them. `k_left` of K are left from there on; `is_first`: it is the first.
-  XGEMM_DEVICE void fetch(std::int64_t k_left, bool is_first, Share share, Loc loc = Loc::current()) {
+  // Starts the loads of a slice. `k_left` of K are left from there on; `is_first`: it is the first one.
+  XGEMM_DEVICE void fetch(std::int64_t k_left, bool is_first, Loc loc = Loc::current()) {
     const bool whole = kAlongK ? mn_left_ == Tile::kMn && k_left >= Tile::kK && !(is_first && odd_ != 0)
                                : mn_left_ >= Tile::kMn + odd_ && k_left >= Tile::kK;
     if (whole) {
-      for_each_word(share, [&](int i, int line_step, int panel_step) {
+      for_each_word([&](int i, int line_step, int panel_step) {
         word_[i] = gpu::read_constant(word_at(source_ + line_step * stride_ + panel_step), loc);
       });
     } else {
       const int k_inside = k_left < Tile::kK ? (k_left > -Tile::kK ? static_cast<int>(k_left) : -Tile::kK) : Tile::kK;
       const int lines = kAlongK ? mn_left_ : k_inside, run = kAlongK ? k_inside : mn_left_;
       const bool lacks_low = is_first && first_element() < 0;
-      for_each_word(share, [&](int i, int line_step, int panel_step) {
+      for_each_word([&](int i, int line_step, int panel_step) {
         // A half is loaded into the lower half, whichever it is: nothing waits for a load here.
         const Element* const source = source_ + line_step * stride_ + panel_step;
         const int inside = line(0, lane_half()) + line_step < lines ? run - first_element() - panel_step : 0;
@@ -80,54 +79,48 @@ class WordLoader {
           gpu::skip_load<Space::global>(loc);
         }
       });
-      if (lacks_low) for_each_word(share, [&](int i, int, int) { word_[i] <<= 16; });
+      if (lacks_low) for_each_word([&](int i, int, int) { word_[i] <<= 16; });
     }
     if constexpr (!kAlongK) {
-      if (share.part == 0) {
-        const int lane = gpu::opaque(gpu::lane_index()), own = own_line(lane);
-        first_ = Element{};
-        if (odd_ != 0 && lane < kLinesPerWarp && own < k_left)
-          first_ = gpu::read_constant(source_ - first_element() + (own - line(0, lane_half())) * stride_, loc);
-      }
+      const int lane = gpu::opaque(gpu::lane_index()), own = own_line(lane);
+      first_ = Element{};
+      if (odd_ != 0 && lane < kLinesPerWarp && own < k_left)
+        first_ = gpu::read_constant(source_ - first_element() + (own - line(0, lane_half())) * stride_, loc);
     }
   }
 
-  XGEMM_DEVICE void advance() { source_ += Tile::kK * (kAlongK ? std::int64_t{1} : stride_); }
+  XGEMM_DEVICE void advance(int slices) { source_ += slices * Tile::kK * (kAlongK ? std::int64_t{1} : stride_); }
 
   // The other half of fetch(). `before`: where the slice before this one went; before the first one, a tile that is not
   // in use.
-  XGEMM_DEVICE void deposit(Storage& tile, Storage& before, Share share, Loc loc = Loc::current()) const {
+  XGEMM_DEVICE void deposit(Storage& tile, Storage& before, Loc loc = Loc::current()) const {
     const int base = line(0, lane_half()) * Tile::kRun + 2 * lane_word();
     if (odd_ == 0) {
-      for_each_offset(share, base, [&](int i, int offset) {
+      for_each_offset(base, [&](int i, int offset) {
         gpu::write<Space::shared>(reinterpret_cast<std::uint32_t*>(tile.data + offset), word_[i], loc);
       });
     } else if constexpr (kAlongK) {
       // The first word's low half belongs to the slice before.
       const bool carries = lane_word() == 0;
       Element* const low = carries ? before.data : tile.data;
-      for_each_offset(share, carries ? base + Tile::kRun - 1 : base - 1,
+      for_each_offset(carries ? base + Tile::kRun - 1 : base - 1,
                       [&](int i, int offset) { gpu::write<Space::shared>(low + offset, low_half(word_[i]), loc); });
-      for_each_offset(share, base, [&](int i, int offset) {
-        gpu::write<Space::shared>(tile.data + offset, high_half(word_[i]), loc);
-      });
+      for_each_offset(
+          base, [&](int i, int offset) { gpu::write<Space::shared>(tile.data + offset, high_half(word_[i]), loc); });
     } else {
-      for_each_offset(share, base, [&](int i, int offset) {
-        gpu::write<Space::shared>(tile.data + offset + 1, low_half(word_[i]), loc);
-      });
+      for_each_offset(
+          base, [&](int i, int offset) { gpu::write<Space::shared>(tile.data + offset + 1, low_half(word_[i]), loc); });
       // The last word reaches into the next tile.
-      for_each_offset(share, base + 2, [&](int i, int offset) {
+      for_each_offset(base + 2, [&](int i, int offset) {
         if (i % kPanels < kPanels - 1 || lane_word() < kLaneWords - 1) {
           gpu::write<Space::shared>(tile.data + offset, high_half(word_[i]), loc);
         } else {
           gpu::skip_store<Space::shared>(loc);
         }
       });
-      if (share.part == 0) {
-        const int lane = gpu::opaque(gpu::lane_index());
-        if (lane < kLinesPerWarp)
-          gpu::write<Space::shared>(tile.data + Permutation::apply(own_line(lane) * Tile::kRun), first_, loc);
-      }
+      const int lane = gpu::opaque(gpu::lane_index());
+      if (lane < kLinesPerWarp)
+        gpu::write<Space::shared>(tile.data + Permutation::apply(own_line(lane) * Tile::kRun), first_, loc);
     }
   }
 
@@ -137,8 +130,8 @@ class WordLoader {
 
   // Lines of a warp, by groups that are accessed at once. Two lines that share an access lie eight apart: the
   // permutation puts those into opposite halves of the banks.
-  XGEMM_DEVICE static int line(int group, int half) {
-    const int q = group * kWarps + gpu::warp_index();
+  XGEMM_DEVICE int line(int group, int half) const {
+    const int q = group * kWarps + warp_;
     return kLinesAtOnce == 1 ? q : q % 8 + 8 * half + q / 8 * 16;
   }
   XGEMM_DEVICE static constexpr int line_step(int group) {
@@ -146,7 +139,7 @@ class WordLoader {
     return kLinesAtOnce == 1 ? q : q % 8 + q / 8 * 16;
   }
   // The line whose first element a lane fetches.
-  XGEMM_DEVICE static int own_line(int lane) { return line(lane / kLinesAtOnce, lane % kLinesAtOnce); }
+  XGEMM_DEVICE int own_line(int lane) const { return line(lane / kLinesAtOnce, lane % kLinesAtOnce); }
 
   XGEMM_DEVICE static const std::uint32_t* word_at(const Element* source) {
     return reinterpret_cast<const std::uint32_t*>(source);
@@ -159,16 +152,15 @@ class WordLoader {
 
   // f(number, lines and elements from the thread's first word)
   template <class F>
-  XGEMM_DEVICE static void for_each_word(Share share, const F& f) {
+  XGEMM_DEVICE static void for_each_word(const F& f) {
     XGEMM_UNROLL
-    for (int i = share.begin(kGroups * kPanels); i < share.end(kGroups * kPanels); ++i)
-      f(i, line_step(i / kPanels), 2 * kLaneWords * (i % kPanels));
+    for (int i = 0; i < kGroups * kPanels; ++i) f(i, line_step(i / kPanels), 2 * kLaneWords * (i % kPanels));
   }
   // f(number, permuted offset in the tile), from that of the thread's first word.
   template <class F>
-  XGEMM_DEVICE static void for_each_offset(Share share, int base, const F& f) {
+  XGEMM_DEVICE static void for_each_offset(int base, const F& f) {
     const int origin = Permutation::apply(base);
-    for_each_word(share, [&](int i, int line_step, int panel_step) {
+    for_each_word([&](int i, int line_step, int panel_step) {
       f(i, Tile::Swizzle::advance(origin, line_step * Tile::kRun + panel_step));
     });
   }
@@ -180,6 +172,7 @@ class WordLoader {
 
   const Element* source_;  // the thread's first word of the next slice
   std::int64_t stride_;    // between lines
+  int warp_;
   int mn_left_;
   int odd_;
   std::uint32_t word_[kGroups * kPanels];
