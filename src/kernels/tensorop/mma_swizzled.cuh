@@ -113,6 +113,7 @@ struct MmaSwizzled {
   static constexpr int kWarpsPerSm = kWarpM * kWarpN >= 64 * 64 ? 8 : (kWarpM * kWarpN >= 64 * 32 ? 12 : 16);
   static constexpr int kMinBlocksPerSm = kWarpsPerSm > kWarps + kProducerWarps ? kWarpsPerSm / (kWarps + kProducerWarps)
                                                                                : 1;
+  static constexpr int kMaxWords = kWarpsPerSm == 8 ? 64 : 32;  // that a producer has registers for
   static constexpr bool kAsync = kConfig.copy == Copy::async;
   static_assert(kMinArch >= 800, "mma.m16n8k16 and cp.async exist from sm_80 on");
   static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0 && kTileK >= 32, "warps share a tile out evenly");
@@ -137,8 +138,8 @@ struct MmaSwizzled {
   XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
     const std::int64_t depth = Epilogue<Element>::make(p).effective_k(p);
     for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
-      const auto a = view_a<kConfig>(p, batch);
-      const auto b = view_b<kConfig>(p, batch).transposed();
+      const ViewA a = view_a<kConfig>(p, batch);
+      const ViewB b = view_b<kConfig>(p, batch).transposed();
       const std::int64_t row = tile_m * kTileM, col = tile_n * kTileN;
       if (kAsync || gpu::warp_index() < kWarps) {
         Sums sums = {};
@@ -161,6 +162,14 @@ struct MmaSwizzled {
   }
 
  private:
+  // op(A), and op(B) transposed.
+  template <bool kAlongK>
+  using View =
+      MatrixView<const Element, Space::global, std::int64_t, std::int64_t,
+                 std::conditional_t<kAlongK, std::int64_t, Int<1>>, std::conditional_t<kAlongK, Int<1>, std::int64_t>>;
+  using ViewA = View<TileA::kAlongK>;
+  using ViewB = View<TileB::kAlongK>;
+
   static constexpr int kSteps = kTileK / 16;  // of K, in a slice
 
   // Where a warp's part of the CTA tile begins.
@@ -198,7 +207,6 @@ struct MmaSwizzled {
 
   // By the threads that multiply: cp.async, stages - 1 slices ahead. A group is committed for every slice, also for
   // those beyond the last: the wait counts groups.
-  template <class ViewA, class ViewB>
   struct AsyncSlices {
     AsyncLoader<ViewA, TileA, kConfig.vector, kThreads> a;
     AsyncLoader<ViewB, TileB, kConfig.vector, kThreads> b;
@@ -227,16 +235,15 @@ struct MmaSwizzled {
       free = stage_after(free, 1);
     }
   };
-  template <class ViewA, class ViewB>
-  AsyncSlices(const ViewA&, const ViewB&, std::int64_t, std::int64_t, SharedStorage&) -> AsyncSlices<ViewA, ViewB>;
 
   // By producer warps, for operands that start anywhere: their loads and stores are many, and would stand in the way of
-  // the products. They work in two groups, which take turns with the slices: each has its slice in registers while the
-  // other deposits. Named barriers say that a stage is full, and that it is empty again.
+  // the products. Where registers allow, they work in two groups, which take turns with the slices: each has its slice
+  // in registers while the other deposits. Named barriers say that a stage is full, and that it is empty again.
   //
   // The slice after a slice completes it (WordLoader), so that there is one slice more than there are, and a slice is
   // used when the one after it is there.
-  static constexpr int kProducerGroups = 2;
+  static constexpr int kWordsPerLane = (kTileM + kTileN) * kTileK / 2 / gpu::kWarpSize;  // of one warp, for a slice
+  static constexpr int kProducerGroups = 2 * kWordsPerLane <= kMaxWords * kProducerWarps ? 2 : 1;
   static constexpr int kProducersPerGroup = kProducerWarps / kProducerGroups;
   static constexpr int kBarrierThreads = (kWarps + kProducersPerGroup) * gpu::kWarpSize;
   static_assert(kAsync || (kStages >= 4 && kStages <= 6 && kStages % kProducerGroups == 0 && kProducersPerGroup >= 2),
@@ -259,7 +266,6 @@ struct MmaSwizzled {
     }
   };
 
-  template <class ViewA, class ViewB>
   XGEMM_DEVICE static void produce(const ViewA& view_a, const ViewB& view_b, std::int64_t row, std::int64_t col,
                                    std::int64_t depth, SharedStorage& smem) {
     const int warp = gpu::warp_index() - kWarps, group = warp / kProducersPerGroup;
@@ -332,8 +338,8 @@ struct MmaSwizzled {
     }
   }
 
-  template <class View>
-  XGEMM_DEVICE static void store(const Epilogue<Element>& epilogue, const Sums& sums, const View& c,
+  template <class ViewC>
+  XGEMM_DEVICE static void store(const Epilogue<Element>& epilogue, const Sums& sums, const ViewC& c,
                                  typename TileC::Storage& gathered) {
     const int lane = gpu::opaque(gpu::lane_index());
     using Pair = gpu::Vector<Element, 2>;

@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "kernels/common/kernel.cuh"
+#include "kernels/common/partial_word.cuh"
 #include "kernels/tensorop/operand_tile.cuh"
 
 namespace xgemm::kernels {
@@ -59,25 +60,17 @@ class WordLoader {
     const bool whole = kAlongK ? mn_left_ == Tile::kMn && k_left >= Tile::kK && !(is_first && odd_ != 0)
                                : mn_left_ >= Tile::kMn + odd_ && k_left >= Tile::kK;
     if (whole) {
-      for_each_word([&](int i, int line_step, int panel_step) {
-        word_[i] = gpu::read_constant(word_at(source_ + line_step * stride_ + panel_step), loc);
-      });
+      for_each_source(
+          [&](int i, int, int, const Element* source) { word_[i] = gpu::read_constant(word_at(source), loc); });
     } else {
       const int k_inside = k_left < Tile::kK ? (k_left > -Tile::kK ? static_cast<int>(k_left) : -Tile::kK) : Tile::kK;
       const int lines = kAlongK ? mn_left_ : k_inside, run = kAlongK ? k_inside : mn_left_;
       const bool lacks_low = is_first && first_element() < 0;
-      for_each_word([&](int i, int line_step, int panel_step) {
-        // A half is loaded into the lower half, whichever it is: nothing waits for a load here.
-        const Element* const source = source_ + line_step * stride_ + panel_step;
+      for_each_source([&](int i, int line_step, int panel_step, const Element* source) {
         const int inside = line(0, lane_half()) + line_step < lines ? run - first_element() - panel_step : 0;
-        word_[i] = 0;
-        if (inside >= 2 && !lacks_low) {
-          word_[i] = gpu::read_constant(word_at(source), loc);
-        } else if (inside >= 1 && (inside >= 2 || !lacks_low)) {
-          word_[i] = gpu::read_constant(half_at(source + (lacks_low ? 1 : 0)), loc);
-        } else {
-          gpu::skip_load<Space::global>(loc);
-        }
+        // A second element without a first is loaded as a first one: nothing waits for a load here.
+        word_[i] =
+            gpu::read_partial_word(half_at(source + (lacks_low ? 1 : 0)), lacks_low ? int{inside >= 2} : inside, loc);
       });
       if (lacks_low) for_each_word([&](int i, int, int) { word_[i] <<= 16; });
     }
@@ -94,14 +87,16 @@ class WordLoader {
   // The other half of fetch(). `before`: where the slice before this one went; before the first one, a tile that is not
   // in use.
   XGEMM_DEVICE void deposit(Storage& tile, Storage& before, Loc loc = Loc::current()) const {
-    const int base = line(0, lane_half()) * Tile::kRun + 2 * lane_word();
+    // Offsets are computed for each slice: kept, they would take as many registers as the words.
+    const int lane = gpu::opaque(gpu::lane_index()), lane_word = lane % kLaneWords;
+    const int base = line(0, lane / kLaneWords) * Tile::kRun + 2 * lane_word;
     if (odd_ == 0) {
       for_each_offset(base, [&](int i, int offset) {
         gpu::write<Space::shared>(reinterpret_cast<std::uint32_t*>(tile.data + offset), word_[i], loc);
       });
     } else if constexpr (kAlongK) {
       // The first word's low half belongs to the slice before.
-      const bool carries = lane_word() == 0;
+      const bool carries = lane_word == 0;
       Element* const low = carries ? before.data : tile.data;
       for_each_offset(carries ? base + Tile::kRun - 1 : base - 1,
                       [&](int i, int offset) { gpu::write<Space::shared>(low + offset, low_half(word_[i]), loc); });
@@ -112,13 +107,12 @@ class WordLoader {
           base, [&](int i, int offset) { gpu::write<Space::shared>(tile.data + offset + 1, low_half(word_[i]), loc); });
       // The last word reaches into the next tile.
       for_each_offset(base + 2, [&](int i, int offset) {
-        if (i % kPanels < kPanels - 1 || lane_word() < kLaneWords - 1) {
+        if (i % kPanels < kPanels - 1 || lane_word < kLaneWords - 1) {
           gpu::write<Space::shared>(tile.data + offset, high_half(word_[i]), loc);
         } else {
           gpu::skip_store<Space::shared>(loc);
         }
       });
-      const int lane = gpu::opaque(gpu::lane_index());
       if (lane < kLinesPerWarp)
         gpu::write<Space::shared>(tile.data + Permutation::apply(own_line(lane) * Tile::kRun), first_, loc);
     }
@@ -155,6 +149,16 @@ class WordLoader {
   XGEMM_DEVICE static void for_each_word(const F& f) {
     XGEMM_UNROLL
     for (int i = 0; i < kGroups * kPanels; ++i) f(i, line_step(i / kPanels), 2 * kLaneWords * (i % kPanels));
+  }
+  // f(number, lines and elements, address). One line's address follows from another's: all of them from the first would
+  // be as many multiples of the stride, kept in registers.
+  template <class F>
+  XGEMM_DEVICE void for_each_source(const F& f) const {
+    const Element* line_source = source_;
+    for_each_word([&](int i, int line_step, int panel_step) {
+      if (i > 0 && i % kPanels == 0) line_source += (line_step - WordLoader::line_step(i / kPanels - 1)) * stride_;
+      f(i, line_step, panel_step, line_source + panel_step);
+    });
   }
   // f(number, permuted offset in the tile), from that of the thread's first word.
   template <class F>
