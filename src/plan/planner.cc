@@ -231,7 +231,14 @@ class Estimator {
         std::clamp(std::ceil((ctas - (waves - 1) * slots) / device.sm_count), 1.0, double(row->ctas_per_sm));
     const double last_rate = std::min(row->gflops_per_sm, last_sharing * row->gflops_per_cta);
     const double full_us = (waves - 1) * row->ctas_per_sm * cta_flops / row->gflops_per_sm * 1e-3;
-    plan->estimated_us = row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3;
+    // These kernels overlap memory with arithmetic poorly. The same for all of them, so that it matters beside
+    // wgmma_tma alone.
+    constexpr double kMemoryBytesPerUs = 3.5e6;
+    const double depth = p.reads_inputs() ? double(p.k) : 0.0;
+    const double bytes = size_of(p.type) * double(p.batch_count) *
+                         (depth * (double(p.m) + double(p.n)) + double(p.m) * double(p.n) * (p.reads_c() ? 2 : 1));
+    plan->estimated_us =
+        bytes / kMemoryBytesPerUs + row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3;
   }
 
   const Problem& problem_;

@@ -1,6 +1,8 @@
 // Facts, plan, launch.
 #include "runtime/device_gemm.h"
 
+#include <memory>
+
 #include "core/environment.h"
 #include "plan/plan_cache.h"
 #include "plan/planner.h"
@@ -9,7 +11,9 @@
 namespace xgemm::runtime {
 
 Status make_plan(const Problem& problem, const DeviceInfo& device, plan::Plan* chosen) {
-  thread_local plan::PlanCache cache;
+  // On the heap: thread-local storage is kept for every thread of a program, also for those that never call.
+  thread_local const auto owned = std::make_unique<plan::PlanCache>();
+  plan::PlanCache& cache = *owned;
   const plan::PlanKey key(problem, device.ordinal);
   if (const plan::Plan* known = cache.find(key); known != nullptr) {
     *chosen = *known;

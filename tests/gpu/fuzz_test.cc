@@ -169,9 +169,9 @@ class Fuzz : public testing::Test {
     const testing::AssertionResult agrees =
         compare(call.product(), call.left(), call.right(), call.c, other, c.integers);
     if (agrees) return Outcome::agrees;
-    // One of the two is wrong.
+    // One of the two is wrong. cuBLAS rounds some products of short k to 16 bits before it adds beta * C.
     const testing::AssertionResult right = judge_alone(call);
-    if (!c.integers || !right) return failed(std::string(agrees.message()) + "\n" + right.message());
+    if (!right) return failed(std::string(agrees.message()) + "\n" + right.message());
     failed(agrees.message());
     return Outcome::differs_but_right;
   }

@@ -64,14 +64,14 @@ inline double split_bytes(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, const WgmmaTmaSplit& split) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kTensor = 0.974, kWrite = 0.1871, kIngest = 0.9271, kSlice = 171.7, kUnaligned = 3.299,
-                   kUnalignedShared = 0.08519, kOneConsumer = 1.171, kTwo = 2.25;  // cycles of a slice
-  constexpr double kEpilogue = 716.1, kElement = 0.1271, kOldC = 1.562, kExchange = 1613, kExchangeElement = 0.09117,
-                   kOverlapped = 0.7567;                                                 // cycles of an epilogue
-  constexpr double kL2 = 11.35, kMemory = 3.593;                                         // TB/s
-  constexpr double kLatency = 0.5905, kLaunch = 1.633, kCluster = 0.1101, kSum = 2.612;  // us
-  constexpr double kSumBytes = 2.195;                                                    // TB/s
-  constexpr double kPower = 7.709, kPingPong = 1.024;                                    // 100 TFLOP/s
+  constexpr double kTensor = 0.9976, kWrite = 0.177, kIngest = 0.7882, kSlice = 168.1, kUnaligned = 3.296,
+                   kUnalignedShared = 0.08593, kOneConsumer = 1.17, kTwo = 2.345;  // cycles of a slice
+  constexpr double kEpilogue = 708.6, kElement = 0.1148, kOldC = 1.598, kExchange = 1612, kExchangeElement = 0.09686,
+                   kOverlapped = 0.7684;                                                 // cycles of an epilogue
+  constexpr double kL2 = 11.33, kMemory = 3.56;                                          // TB/s
+  constexpr double kLatency = 0.5823, kLaunch = 1.705, kCluster = 0.1068, kSum = 2.575;  // us
+  constexpr double kSumBytes = 2.209;                                                    // TB/s
+  constexpr double kPower = 7.75, kPingPong = 1.018;                                     // 100 TFLOP/s
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
   const int rows = c.transposed ? c.cta_n : c.cta_m;
