@@ -5,8 +5,9 @@
  *
  * Checks, their order and their numbers are those of the reference BLAS. Errors go to the program's xerbla_ or
  * cblas_xerbla (or to those of the BLAS that it is linked with); where there is none, one line on stderr says what was
- * wrong and the call returns. fp16 and bf16 numbers are passed as their bits: hgemm is MKL's and Arm PL's, bgemm OpenBLAS's
- * and Arm PL's (bf16 A, B and C; sbgemm, cblas_gemm_bf16bf16f32 and the like, whose C is fp32, are not here).
+ * wrong and the call returns. fp16 and bf16 numbers are passed as their bits: hgemm is MKL's and Arm PL's, bgemm
+ * OpenBLAS's and Arm PL's (bf16 A, B and C; sbgemm, cblas_gemm_bf16bf16f32 and the like, whose C is fp32, are not
+ * here).
  *
  * C99. SPDX-License-Identifier: BSD-3-Clause
  */
