@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cmath>
+#include <latch>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -220,13 +221,18 @@ TYPED_TEST(Streams, ThreadsWithContextsOfTheirOwn) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// No thread ends before all are done: with CUDA 13.0, a thread that ends, and with it its own stream, while others use the
+// legacy stream can leave the process hanging, without any library (six threads that only fill memory in both streams).
 TYPED_TEST(Streams, ThreadsWithTheirDefaultContexts) {
+  constexpr int kCount = 6;
+  std::latch done(kCount);
   std::vector<std::thread> threads;
-  for (int t = 0; t < 6; ++t)
-    threads.emplace_back([t] {
+  for (int t = 0; t < kCount; ++t)
+    threads.emplace_back([t, &done] {
       for (int i = 0; i < 20; ++i)
         EXPECT_TRUE(serve<TypeParam>(
             {.m = 60 + 9 * t, .n = 70 + i, .k = 80, .seed = static_cast<std::uint64_t>(t * 50 + i + 1)}));
+      done.arrive_and_wait();
     });
   for (std::thread& thread : threads) thread.join();
 }
