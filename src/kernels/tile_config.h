@@ -25,7 +25,6 @@ struct TileConfig {
   int cta_m = 1, cta_n = 1, cta_k = 1;  // CTA tile of C, and the slice of K staged at a time
   int thread_m = 1, thread_n = 1;       // elements of C per thread
   int warp_m = 0, warp_n = 0;           // elements of C per warp, in kernels that compute by warps
-  int producer_warps = 0;               // warps beside those, which bring slices in
   int stages = 1;                       // slices held in shared memory
   Copy copy = Copy::direct;
   bool any_strides = false;       // serves operands contiguous along either axis, or neither
@@ -44,8 +43,7 @@ struct TileConfig {
            (later_architectures && compute_capability > min_compute_capability);
   }
   constexpr int threads() const {
-    return warp_m > 0 ? 32 * ((cta_m / warp_m) * (cta_n / warp_n) + producer_warps)
-                      : (cta_m / thread_m) * (cta_n / thread_n);
+    return warp_m > 0 ? 32 * (cta_m / warp_m) * (cta_n / warp_n) : (cta_m / thread_m) * (cta_n / thread_n);
   }
   // Elements that accesses to C need aligned.
   constexpr int vector_c() const { return any_c ? 1 : vector; }

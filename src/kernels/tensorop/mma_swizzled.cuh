@@ -105,21 +105,17 @@ struct MmaSwizzled {
   static constexpr int kWarpN = kConfig.warp_n;
   static constexpr int kStages = kConfig.stages;
   static constexpr int kThreads = kConfig.threads();
-  static constexpr int kProducerWarps = kConfig.producer_warps;
-  static constexpr int kWarps = kThreads / gpu::kWarpSize - kProducerWarps;  // that multiply
+  static constexpr int kWarps = kThreads / gpu::kWarpSize;
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr int kTileGroup = 8;
   // As many warps on an SM as registers allow, which sums and fragments take.
   static constexpr int kWarpsPerSm = kWarpM * kWarpN >= 64 * 64 ? 8 : (kWarpM * kWarpN >= 64 * 32 ? 12 : 16);
-  static constexpr int kMinBlocksPerSm = kWarpsPerSm > kWarps + kProducerWarps ? kWarpsPerSm / (kWarps + kProducerWarps)
-                                                                               : 1;
-  static constexpr int kMaxWords = kWarpsPerSm == 8 ? 64 : 32;  // that a producer has registers for
+  static constexpr int kMinBlocksPerSm = kWarpsPerSm > kWarps ? kWarpsPerSm / kWarps : 1;
   static constexpr bool kAsync = kConfig.copy == Copy::async;
   static_assert(kMinArch >= 800, "mma.m16n8k16 and cp.async exist from sm_80 on");
   static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0 && kTileK >= 32, "warps share a tile out evenly");
-  static_assert(kAsync ? kStages >= 3 && kStages <= 5 && kProducerWarps == 0 && kConfig.vector >= 2
-                       : kConfig.vector == 1,
-                "cp.async moves 4 bytes or more");
+  static_assert(kAsync ? kStages >= 3 && kStages <= 5 && kConfig.vector >= 2 : kStages == 3 && kConfig.vector == 1,
+                "cp.async moves 4 bytes or more; slices through registers are deposited two ahead");
 
   using TileA = OperandTile<Element, kTileM, kTileK, kConfig.a_contiguous == Axis::col>;
   using TileB = OperandTile<Element, kTileN, kTileK, kConfig.b_contiguous == Axis::row>;
@@ -141,22 +137,11 @@ struct MmaSwizzled {
       const ViewA a = view_a<kConfig>(p, batch);
       const ViewB b = view_b<kConfig>(p, batch).transposed();
       const std::int64_t row = tile_m * kTileM, col = tile_n * kTileN;
-      if (kAsync || gpu::warp_index() < kWarps) {
-        Sums sums = {};
-        if (depth > 0) {
-          if constexpr (kAsync) {
-            multiply(AsyncSlices(a, b, row, col, smem), depth, smem, sums);
-          } else {
-            multiply(ProducedSlices(), depth, smem, sums);
-            gpu::named_barrier_sync(kStagesUnused, kWarps * gpu::kWarpSize);
-          }
-        }
-        const int warp = gpu::opaque(gpu::warp_index());
-        const auto c = view_c<kConfig>(p, batch).template block<kWarpM, kWarpN>(row + warp_m(warp), col + warp_n(warp));
-        store(Epilogue<Element>::make(p), sums, c, smem.c[warp]);
-      } else if constexpr (!kAsync) {
-        if (depth > 0) produce(a, b, row, col, depth, smem);
-      }
+      Sums sums = {};
+      if (depth > 0) multiply(Slices(a, b, row, col, smem), depth, smem, sums);
+      const int warp = gpu::opaque(gpu::warp_index());
+      const auto c = view_c<kConfig>(p, batch).template block<kWarpM, kWarpN>(row + warp_m(warp), col + warp_n(warp));
+      store(Epilogue<Element>::make(p), sums, c, smem.c[warp]);
       gpu::sync_threads();  // before the next tile's copies
     });
   }
@@ -197,16 +182,14 @@ struct MmaSwizzled {
     }
   }
 
-  XGEMM_DEVICE static int stage_after(int stage, int slices) {
-    return stage + slices < kStages ? stage + slices : stage + slices - kStages;
-  }
+  XGEMM_DEVICE static int stage_after(int stage) { return stage + 1 < kStages ? stage + 1 : 0; }
 
-  // How slices come in. begin() returns when the first one is there. start() is called where there is time for copies,
-  // with what is left of K from the current slice on; next() when all fragments of that slice have been read, and
-  // returns when the one after it is there.
+  // How slices come in. begin() returns when the first one is there. start() is called before a slice is multiplied,
+  // with what is left of K from it on, and fills the stage of the slice before it; next() when all fragments of the
+  // slice have been read, and returns when the one after it is there.
 
-  // By the threads that multiply: cp.async, stages - 1 slices ahead. A group is committed for every slice, also for
-  // those beyond the last: the wait counts groups.
+  // cp.async, stages - 1 slices ahead. A group is committed for every slice, also for those beyond the last: the wait
+  // counts groups.
   struct AsyncSlices {
     AsyncLoader<ViewA, TileA, kConfig.vector, kThreads> a;
     AsyncLoader<ViewB, TileB, kConfig.vector, kThreads> b;
@@ -219,10 +202,10 @@ struct MmaSwizzled {
     XGEMM_DEVICE void begin(std::int64_t depth) {
       XGEMM_NO_UNROLL
       for (int s = 0; s < kStages - 1; ++s) copy(depth - s * kTileK);
-      next(0, depth);
+      next();
     }
     XGEMM_DEVICE void start(std::int64_t left) { copy(left - (kStages - 1) * kTileK); }
-    XGEMM_DEVICE void next(int, std::int64_t) {
+    XGEMM_DEVICE void next() {
       gpu::copy_async_wait<kStages - 2>();
       gpu::sync_threads();
     }
@@ -232,73 +215,53 @@ struct MmaSwizzled {
       a.copy(smem.stage[free].a, left);
       b.copy(smem.stage[free].b, left);
       gpu::copy_async_commit();
-      free = stage_after(free, 1);
+      free = stage_after(free);
     }
   };
 
-  // By producer warps, for operands that start anywhere: their loads and stores are many, and would stand in the way of
-  // the products. Where registers allow, they work in two groups, which take turns with the slices: each has its slice
-  // in registers while the other deposits. Named barriers say that a stage is full, and that it is empty again.
-  //
-  // The slice after a slice completes it (WordLoader), so that there is one slice more than there are, and a slice is
-  // used when the one after it is there.
-  static constexpr int kWordsPerLane = (kTileM + kTileN) * kTileK / 2 / gpu::kWarpSize;  // of one warp, for a slice
-  static constexpr int kProducerGroups = 2 * kWordsPerLane <= kMaxWords * kProducerWarps ? 2 : 1;
-  static constexpr int kProducersPerGroup = kProducerWarps / kProducerGroups;
-  static constexpr int kBarrierThreads = (kWarps + kProducersPerGroup) * gpu::kWarpSize;
-  static_assert(kAsync || (kStages >= 4 && kStages <= 6 && kStages % kProducerGroups == 0 && kProducersPerGroup >= 2),
-                "a stage is always filled by the same group; there are 15 named barriers");
-  static constexpr int kStagesUnused = 2 * kStages + 1;
-  XGEMM_DEVICE static int full(int stage) { return 1 + stage; }
-  XGEMM_DEVICE static int empty(int stage) { return 1 + kStages + stage; }
-  // Whether there is a slice from which on this much of K is left.
-  XGEMM_DEVICE static bool exists(std::int64_t left) { return left > -kTileK; }
+  // Through registers, for operands that start anywhere: a slice is deposited two ahead of its use, and the next one
+  // fetched. All at once: were loads to take turns with deposits or products, these would wait for the newest loads,
+  // since the hardware counts loads and does not tell them apart.
+  struct WordSlices {
+    WordLoader<ViewA, TileA, kThreads> a;
+    WordLoader<ViewB, TileB, kThreads> b;
+    SharedStorage& smem;
+    int free = 0;  // the stage that the slice in registers goes to
 
-  struct ProducedSlices {
-    XGEMM_DEVICE static void begin(std::int64_t) {
-      gpu::named_barrier_sync(full(0), kBarrierThreads);
-      gpu::named_barrier_sync(full(1), kBarrierThreads);
-    }
-    XGEMM_DEVICE static void start(std::int64_t) {}
-    XGEMM_DEVICE static void next(int stage, std::int64_t left) {
-      if (exists(left - kStages * kTileK)) gpu::named_barrier_arrive(empty(stage), kBarrierThreads);
-      if (exists(left - 2 * kTileK)) gpu::named_barrier_sync(full(stage_after(stage, 2)), kBarrierThreads);
-    }
-  };
+    XGEMM_DEVICE WordSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, SharedStorage& smem)
+        : a(a, row), b(b, col), smem(smem) {}
 
-  XGEMM_DEVICE static void produce(const ViewA& view_a, const ViewB& view_b, std::int64_t row, std::int64_t col,
-                                   std::int64_t depth, SharedStorage& smem) {
-    const int warp = gpu::warp_index() - kWarps, group = warp / kProducersPerGroup;
-    WordLoader<ViewA, TileA, kProducersPerGroup> a(view_a, row, warp % kProducersPerGroup);
-    WordLoader<ViewB, TileB, kProducersPerGroup> b(view_b, col, warp % kProducersPerGroup);
-    const auto fetch = [&](std::int64_t left, bool is_first) {
+    XGEMM_DEVICE void begin(std::int64_t depth) {
+      fetch(depth, true);
+      XGEMM_NO_UNROLL
+      for (int s = 0; s < kStages - 1; ++s) copy(depth - s * kTileK);
+      next();
+    }
+    XGEMM_DEVICE void start(std::int64_t left) { copy(left - (kStages - 1) * kTileK); }
+    XGEMM_DEVICE static void next() { gpu::sync_threads(); }
+
+   private:
+    // The slice beyond the last completes it (see WordLoader).
+    XGEMM_DEVICE static bool exists(std::int64_t left) { return left > -kTileK; }
+
+    XGEMM_DEVICE void fetch(std::int64_t left, bool is_first) {
       if (!exists(left)) return;
       a.fetch(left, is_first);
       b.fetch(left, is_first);
-    };
-    std::int64_t left = depth - group * kTileK;
-    a.advance(group);
-    b.advance(group);
-    fetch(left, group == 0);
-    int stage = group;
-    bool used = false;  // the stage was, for another slice
-    XGEMM_NO_UNROLL
-    for (; exists(left); left -= kProducerGroups * kTileK) {
-      if (used) gpu::named_barrier_sync(empty(stage), kBarrierThreads);
-      const int before = stage > 0 ? stage - 1 : kStages - 1;
-      a.deposit(smem.stage[stage].a, smem.stage[before].a);
-      b.deposit(smem.stage[stage].b, smem.stage[before].b);
-      gpu::named_barrier_arrive(full(stage), kBarrierThreads);
-      a.advance(kProducerGroups);
-      b.advance(kProducerGroups);
-      fetch(left - kProducerGroups * kTileK, false);
-      used = used || stage + kProducerGroups >= kStages;
-      stage = stage_after(stage, kProducerGroups);
     }
-  }
+    XGEMM_DEVICE void copy(std::int64_t left) {
+      if (!exists(left)) return;
+      const int before = free > 0 ? free - 1 : kStages - 1;
+      a.deposit(smem.stage[free].a, smem.stage[before].a);
+      b.deposit(smem.stage[free].b, smem.stage[before].b);
+      free = stage_after(free);
+      fetch(left - kTileK, false);
+    }
+  };
+
+  using Slices = std::conditional_t<kAsync, AsyncSlices, WordSlices>;
 
   // The stages are unused by this thread on return.
-  template <class Slices>
   XGEMM_DEVICE static void multiply(Slices slices, std::int64_t depth, SharedStorage& smem, Sums& sums) {
     const ReaderA reader_a(warp_m(gpu::warp_index()));
     const ReaderB reader_b(warp_n(gpu::warp_index()));
@@ -313,8 +276,8 @@ struct MmaSwizzled {
       XGEMM_UNROLL
       for (int step = 0; step < kSteps; ++step) {
         if (step == kSteps - 1) {
-          slices.next(stage, left);
-          stage = stage_after(stage, 1);
+          slices.next();
+          stage = stage_after(stage);
         }
         if (step < kSteps - 1 || left > kTileK) {
           Fragments& next = fragments[(step + 1) % 2];

@@ -26,13 +26,14 @@
 
 namespace xgemm::kernels {
 
-template <class View, class Tile, int kWarps>
+template <class View, class Tile, int kThreads>
 class WordLoader {
   using Element = typename Tile::Element;
   using Storage = typename Tile::Storage;
   using Permutation = typename Tile::Swizzle::Type;
 
   static constexpr bool kAlongK = Tile::kAlongK;
+  static constexpr int kWarps = kThreads / gpu::kWarpSize;
   static constexpr int kWords = Tile::kRun / 2;                                         // of a line
   static constexpr int kLaneWords = kWords < gpu::kWarpSize ? kWords : gpu::kWarpSize;  // of a line, read at once
   static constexpr int kLinesAtOnce = gpu::kWarpSize / kLaneWords;                      // by a warp
@@ -40,54 +41,53 @@ class WordLoader {
   static constexpr int kGroups = kLinesPerWarp / kLinesAtOnce;
   static constexpr int kPanels = kWords / kLaneWords;
   static_assert(kWarps % 2 == 0 && Tile::kK % 2 == 0, "the lines of a warp, and slices, lie an even distance apart");
+  static_assert(kPanels == 1 || !kAlongK);
   static_assert(kWarps * kLinesPerWarp == Tile::kLines && kGroups * kLinesAtOnce == kLinesPerWarp);
   static_assert(kAlongK || kLinesPerWarp <= gpu::kWarpSize, "first elements are fetched by a lane per line");
   static_assert(kLinesAtOnce == 1 || (kLinesAtOnce == 2 && kWarps <= 8), "see line()");
 
  public:
-  // Slices of the rows from mn on, by kWarps warps of which this one is number `warp`.
-  XGEMM_DEVICE WordLoader(const View& operand, std::int64_t mn, int warp)
-      : stride_(kAlongK ? operand.row_stride() : operand.col_stride()), warp_(warp) {
+  // Slices of the rows from mn on.
+  XGEMM_DEVICE WordLoader(const View& operand, std::int64_t mn)
+      : stride_(kAlongK ? operand.row_stride() : operand.col_stride()) {
     const std::int64_t rows = operand.rows() - mn;
     mn_left_ = rows < kMnNeeded ? static_cast<int>(rows) : kMnNeeded;
-    source_ = kAlongK ? operand.address(mn + line(0, lane_half()), 0) : operand.address(mn, line(0, lane_half()));
+    source_ = kAlongK ? operand.address(mn + first_line(), 0) : operand.address(mn, first_line());
     odd_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(source_) >> 1 & 1);
     source_ += first_element();
   }
 
-  // Starts the loads of a slice. `k_left` of K are left from there on; `is_first`: it is the first one.
+  // Starts the loads of the next slice. `k_left` of K are left from there on; `is_first`: it is the first one.
   XGEMM_DEVICE void fetch(std::int64_t k_left, bool is_first, Loc loc = Loc::current()) {
-    const bool whole = kAlongK ? mn_left_ == Tile::kMn && k_left >= Tile::kK && !(is_first && odd_ != 0)
-                               : mn_left_ >= Tile::kMn + odd_ && k_left >= Tile::kK;
-    if (whole) {
+    if (k_left < Tile::kK || mn_left_ < 2 || (kAlongK && is_first && odd_ != 0)) {
+      fetch_partial(k_left, is_first, loc);
+    } else if (mn_left_ >= (kAlongK ? Tile::kMn : Tile::kMn + odd_)) {
       for_each_source(
           [&](int i, int, int, const Element* source) { word_[i] = gpu::read_constant(word_at(source), loc); });
-    } else {
-      const int k_inside = k_left < Tile::kK ? (k_left > -Tile::kK ? static_cast<int>(k_left) : -Tile::kK) : Tile::kK;
-      const int lines = kAlongK ? mn_left_ : k_inside, run = kAlongK ? k_inside : mn_left_;
-      const bool lacks_low = is_first && first_element() < 0;
-      for_each_source([&](int i, int line_step, int panel_step, const Element* source) {
-        const int inside = line(0, lane_half()) + line_step < lines ? run - first_element() - panel_step : 0;
-        // A second element without a first is loaded as a first one: nothing waits for a load here.
-        word_[i] =
-            gpu::read_partial_word(half_at(source + (lacks_low ? 1 : 0)), lacks_low ? int{inside >= 2} : inside, loc);
+    } else if constexpr (kAlongK) {
+      // Lines beyond the edge repeat the last one that starts as they do: what is made of them is not stored.
+      const int last = (mn_left_ - 1 - first_line()) & ~1;
+      for_each_word([&](int i, int line_step, int) {
+        word_[i] = gpu::read_constant(word_at(source_ + (line_step < last ? line_step : last) * stride_), loc);
       });
-      if (lacks_low) for_each_word([&](int i, int, int) { word_[i] <<= 16; });
+    } else {
+      const int element = first_element();
+      for_each_source([&](int i, int, int panel_step, const Element* source) {
+        word_[i] = gpu::read_partial_word(half_at(source), mn_left_ - element - panel_step, loc);
+      });
     }
     if constexpr (!kAlongK) {
       const int lane = gpu::opaque(gpu::lane_index()), own = own_line(lane);
       first_ = Element{};
       if (odd_ != 0 && lane < kLinesPerWarp && own < k_left)
-        first_ = gpu::read_constant(source_ - first_element() + (own - line(0, lane_half())) * stride_, loc);
+        first_ = gpu::read_constant(source_ - first_element() + (own - first_line()) * stride_, loc);
     }
+    source_ += Tile::kK * (kAlongK ? std::int64_t{1} : stride_);
   }
-
-  XGEMM_DEVICE void advance(int slices) { source_ += slices * Tile::kK * (kAlongK ? std::int64_t{1} : stride_); }
 
   // The other half of fetch(). `before`: where the slice before this one went; before the first one, a tile that is not
   // in use.
   XGEMM_DEVICE void deposit(Storage& tile, Storage& before, Loc loc = Loc::current()) const {
-    // Offsets are computed for each slice: kept, they would take as many registers as the words.
     const int lane = gpu::opaque(gpu::lane_index()), lane_word = lane % kLaneWords;
     const int base = line(0, lane / kLaneWords) * Tile::kRun + 2 * lane_word;
     if (odd_ == 0) {
@@ -119,13 +119,25 @@ class WordLoader {
   }
 
  private:
-  XGEMM_DEVICE static int lane_word() { return gpu::lane_index() % kLaneWords; }
-  XGEMM_DEVICE static int lane_half() { return gpu::lane_index() / kLaneWords; }
+  // Where K begins or ends: by lines and elements.
+  XGEMM_DEVICE void fetch_partial(std::int64_t k_left, bool is_first, Loc loc) {
+    const int k_inside = k_left < Tile::kK ? (k_left > -Tile::kK ? static_cast<int>(k_left) : -Tile::kK) : Tile::kK;
+    const int lines = kAlongK ? mn_left_ : k_inside, run = kAlongK ? k_inside : mn_left_;
+    const int first = first_line(), element = first_element();
+    const bool lacks_low = is_first && element < 0;
+    for_each_source([&](int i, int line_step, int panel_step, const Element* source) {
+      const int inside = first + line_step < lines ? run - element - panel_step : 0;
+      // A second element without a first is loaded as a first one: nothing waits for a load here.
+      word_[i] =
+          gpu::read_partial_word(half_at(source + (lacks_low ? 1 : 0)), lacks_low ? int{inside >= 2} : inside, loc);
+    });
+    if (lacks_low) for_each_word([&](int i, int, int) { word_[i] <<= 16; });
+  }
 
   // Lines of a warp, by groups that are accessed at once. Two lines that share an access lie eight apart: the
   // permutation puts those into opposite halves of the banks.
-  XGEMM_DEVICE int line(int group, int half) const {
-    const int q = group * kWarps + warp_;
+  XGEMM_DEVICE static int line(int group, int half) {
+    const int q = group * kWarps + gpu::opaque(gpu::warp_index());
     return kLinesAtOnce == 1 ? q : q % 8 + 8 * half + q / 8 * 16;
   }
   XGEMM_DEVICE static constexpr int line_step(int group) {
@@ -133,7 +145,7 @@ class WordLoader {
     return kLinesAtOnce == 1 ? q : q % 8 + q / 8 * 16;
   }
   // The line whose first element a lane fetches.
-  XGEMM_DEVICE int own_line(int lane) const { return line(lane / kLinesAtOnce, lane % kLinesAtOnce); }
+  XGEMM_DEVICE static int own_line(int lane) { return line(lane / kLinesAtOnce, lane % kLinesAtOnce); }
 
   XGEMM_DEVICE static const std::uint32_t* word_at(const Element* source) {
     return reinterpret_cast<const std::uint32_t*>(source);
@@ -169,14 +181,17 @@ class WordLoader {
     });
   }
 
-  // Of the thread's first word, in its line of a slice.
-  XGEMM_DEVICE int first_element() const { return 2 * lane_word() + (kAlongK ? -odd_ : odd_); }
+  // Line and element of the thread's first word in a slice. Computed where they are needed: kept, such numbers would
+  // take registers from the words.
+  XGEMM_DEVICE static int first_line() { return line(0, gpu::opaque(gpu::lane_index()) / kLaneWords); }
+  XGEMM_DEVICE int first_element() const {
+    return 2 * (gpu::lane_index() % kLaneWords) + (kAlongK ? -odd_ : odd_);
+  }
 
   static constexpr int kMnNeeded = Tile::kMn + (kAlongK ? 0 : 1);
 
   const Element* source_;  // the thread's first word of the next slice
   std::int64_t stride_;    // between lines
-  int warp_;
   int mn_left_;
   int odd_;
   std::uint32_t word_[kGroups * kPanels];

@@ -346,6 +346,35 @@ TEST(Planner, HalvesGoToTheTensorCores) {
       }
 }
 
+// From sm_80 on, 16-bit types have tensor cores for operands that start anywhere: mma_swizzled, where TMA cannot take
+// them or there is none. Before, there is double_buffered.
+TEST(Planner, SixteenBitsGoToTheTensorCoresWhereverTheyStart) {
+  const bool tma = kernels::is_kernel_or_family("wgmma_tma");
+  for (const DeviceInfo& device : fake_devices())
+    for (const DType type : {DType::f16, DType::bf16})
+      for (const char transa : {'N', 'T'})
+        for (const char transb : {'N', 'T'})
+          for (const std::int64_t size : {std::int64_t{511}, std::int64_t{2047}, std::int64_t{4096}})
+            for (const Alignment& at : {Alignment{}, Alignment{.lda = 1}, Alignment{.ldb = 4}, Alignment{.a = 1},
+                                        Alignment{.ldc = 1}, Alignment{.c = 2, .lda = 2, .ldb = 6}}) {
+              const Problem p = make_problem(type, transa, transb, size, size, size, at);
+              const Plan chosen = plan_for(p, device);
+              SCOPED_TRACE(describe(p, device) + ": " + to_string(chosen));
+              const KernelInfo& kernel = kernels::info(chosen.kernel);
+              bool for_tma = false;  // legal for it
+              for (int i = 0; i < kernels::count(); ++i)
+                for_tma =
+                    for_tma || (kernels::info(i).family == Family::wgmma_tma && is_legal(kernels::info(i), p, device));
+              EXPECT_EQ(for_tma, tma && at.a + at.c + at.lda + at.ldb + at.ldc == 0 && device.compute_capability == 90);
+              if (device.compute_capability < 80) {
+                EXPECT_EQ(kernel.family, type == DType::f16 ? Family::double_buffered : Family::smem_tiled);
+              } else {
+                EXPECT_EQ(kernel.family, for_tma ? Family::wgmma_tma : Family::mma_swizzled);
+              }
+              if (HasFailure()) return;
+            }
+}
+
 // Twice the extents are eight times the work. Measured problems correct the estimates near them, each by a noise of its
 // own, where the work hardly matters.
 TEST(Planner, MoreWorkIsNotEstimatedFaster) {
