@@ -298,10 +298,22 @@ struct WgmmaTma {
         gpu::Mbarrier& full = smem.full[ring.slot];
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
         gpu::mbarrier_arrive_expect(full, kSlotElements * static_cast<int>(sizeof(Element)));
-        load_operand<kMajorX, Shape::kTileRows, 64, kClusterColumns>(slot.x, p.x, full, row_mask, place.column,
-                                                                     tile.row, slice * kTileK, x_batch);
-        load_operand<kMajorY, Shape::kYColumns, Shape::kPieceY, kClusterRows>(slot.y, p.y, full, column_mask, place.row,
-                                                                              tile.column, slice * kTileK, y_batch);
+        const auto load_x = [&] {
+          load_operand<kMajorX, Shape::kTileRows, 64, kClusterColumns>(slot.x, p.x, full, row_mask, place.column,
+                                                                       tile.row, slice * kTileK, x_batch);
+        };
+        const auto load_y = [&] {
+          load_operand<kMajorY, Shape::kYColumns, Shape::kPieceY, kClusterRows>(
+              slot.y, p.y, full, column_mask, place.row, tile.column, slice * kTileK, y_batch);
+        };
+        // First what goes to more CTAs.
+        if constexpr (kClusterRows > kClusterColumns) {
+          load_y();
+          load_x();
+        } else {
+          load_x();
+          load_y();
+        }
         ring.next();
       }
       if (epilogue.reads_c() && !schedule.partial()) {

@@ -106,14 +106,19 @@ WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters
   }
   result.clusters = std::min(work.units, static_cast<unsigned>(resident_clusters));
 
-  // CTAs that run at the same time should cover a square of C: they then read the fewest different slices.
+  // CTAs that run at the same time should cover a square of C: they then read the fewest different slices. Clusters
+  // that follow each other share the operand that is not multicast, or the wider one: measured, up to a fifth faster.
   if (options.raster_group != 0) {
     work.raster_columns = options.raster_group < 0;
     work.raster_group = static_cast<unsigned>(std::abs(options.raster_group));
   } else {
-    work.raster_columns = false;
+    constexpr bool kSharesX = Shape::kClusterRows != Shape::kClusterColumns
+                                  ? Shape::kClusterRows > Shape::kClusterColumns
+                                  : Shape::kTileRows > Shape::kTileColumns;
     const double together = std::min(work.tiles, result.clusters);
-    work.raster_group = static_cast<unsigned>(std::lround(std::sqrt(together * kColumns / kRows)));
+    work.raster_columns = kSharesX;
+    work.raster_group = static_cast<unsigned>(
+        std::lround(std::sqrt(kSharesX ? together * kRows / kColumns : together * kColumns / kRows)));
   }
   work.raster_group = std::clamp(work.raster_group, 1u, work.raster_columns ? work.tiles_columns : work.tiles_rows);
   return result;
