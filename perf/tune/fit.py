@@ -23,7 +23,7 @@ from scipy.optimize import least_squares
 SMS = 132
 CYCLES_PER_US = 1755
 # Of wgmma_tma_measured.h.
-NEIGHBOURS, REACH, OWN_WEIGHT = 6, 0.6, 0.3
+NEIGHBOURS, REACH, NEAR, MEAN_WEIGHT = 6, 1.0, 0.05, 0.3
 FLAGS_DISTANCE, ALIGNMENT_DISTANCE, BETA_DISTANCE = 0.15, 1.0, 0.1
 UNMEASURED = -128  # a ratio is 100 times its logarithm, in 8 bits
 
@@ -39,15 +39,16 @@ def parse_instance(name):
     m, n, pp, t, cm, cn, ck, stages, _ = match.groups()
     m, n, pp, t = int(m), int(n), pp is not None, t is not None
     rows, columns = (n, m) if t else (m, n)
-    groups = 1 if pp else 2 if rows == 256 else rows // 64
-    consumers = 2 if pp else groups
+    groups = 1 if pp else 2 if rows == 256 else rows // 64  # along the rows
+    groups_columns = 2 if groups == 1 and columns > 256 else 1
+    consumers = 2 if pp else groups * groups_columns
     ck = int(ck or 1)
-    stored = columns // ck
+    stored = columns // groups_columns // ck
     chunk = 64 if stored % 64 == 0 else 48 if stored % 48 == 0 and not t else 32 if stored % 32 == 0 else 16
     shared = int(stages) * (m + n) * 128 + consumers * 2 * 64 * chunk * 2 + (ck - 1) * m * n // ck * 4 + 512
     return dict(tile=name[name.index("f16_") + 4:-3], cta_m=m, cta_n=n, pp=pp, rows=rows, columns=columns,
-                groups=groups, consumers=consumers, cm=int(cm or 1), cn=int(cn or 1), ck=ck, stages=int(stages),
-                per_sm=2 if consumers == 1 and shared <= 113 * 1024 else 1)
+                groups=groups, groups_columns=groups_columns, consumers=consumers, cm=int(cm or 1), cn=int(cn or 1),
+                ck=ck, stages=int(stages), per_sm=2 if consumers == 1 and shared <= 113 * 1024 else 1)
 
 
 def parse_case(text):
@@ -88,7 +89,7 @@ class Model:
         self.c = c
         size = c["cm"] * c["cn"] * c["ck"]
         self.size = size
-        usable = SMS * np.where(size <= 2, 1, np.where(size <= 4, .91, .85))
+        usable = SMS * np.where(size <= 2, 1, .91)
         clusters = np.maximum(1, np.floor(usable * c["per_sm"] / size))
         tiles = np.ceil(c["m"] / (c["cta_m"] * c["cm"])) * np.ceil(c["n"] / (c["cta_n"] * c["cn"])) * c["batch"]
         parts = c["parts"].astype(float)
@@ -100,7 +101,7 @@ class Model:
         self.rounds = whole_rounds + part_rounds
         self.slices = whole_rounds * slices + part_rounds * np.ceil(slices / parts)
         self.area = (c["rows"] * c["columns"]).astype(float)
-        self.reads = np.where(c["pp"], 1, c["groups"]) * (c["rows"] / c["groups"] / 64) * (64 + c["columns"])
+        self.reads = c["groups_columns"] * (c["rows"] / 64) * (64 + c["columns"] / c["groups_columns"])
         self.own_a, self.own_b = c["cta_m"] / c["cn"], c["cta_n"] / c["cm"]
         self.sum_bytes = np.where(parts > 1, split * parts * size * 4 * self.area, 0)
         self.flops = 2. * c["m"] * c["n"] * c["k"] * c["batch"]
@@ -187,9 +188,9 @@ class Measured:
         if leave_out is not None:
             d[leave_out] = math.inf
         near = np.argsort(d, kind="stable")[:NEIGHBOURS]
-        weights = np.exp(-d[near] / REACH)[:, None] * (self.ratio[near] != UNMEASURED)
-        return np.exp((OWN_WEIGHT * self.mean + (weights * self.ratio[near]).sum(0)) /
-                      (OWN_WEIGHT + weights.sum(0)) / 100)
+        weights = (np.exp(-d[near] / REACH) / (d[near] + NEAR))[:, None] * (self.ratio[near] != UNMEASURED)
+        return np.exp((MEAN_WEIGHT * self.mean + (weights * self.ratio[near]).sum(0)) /
+                      (MEAN_WEIGHT + weights.sum(0)) / 100)
 
 
 def regret(rows, modelled, measured, leave_out):

@@ -54,7 +54,7 @@ constexpr int kProblemCount = sizeof(kProblems) / sizeof(kProblems[0]);
 
 // The constants of perf/tune/fit.py, which judges them. Distances are in octaves.
 constexpr int kNeighbours = 6;
-constexpr double kReach = 0.6;
+constexpr double kReach = 1.0, kNear = 0.05;  // a problem that was measured itself has nearly all the weight
 constexpr double kMeanWeight = 0.3;
 constexpr double kFlagsDistance = 0.15;
 constexpr double kAlignmentDistance = 1.0;
@@ -109,7 +109,7 @@ WgmmaTmaCorrections::WgmmaTmaCorrections(const kernels::WgmmaTmaProblem& p, bool
     weights[i] = kMeanWeight;
   }
   for (const Neighbour& neighbour : nearest(p, a_transposed, b_transposed)) {
-    const double weight = std::exp(-neighbour.distance / kReach);
+    const double weight = std::exp(-neighbour.distance / kReach) / (neighbour.distance + kNear);
     const std::int8_t* ratios = kProblems[neighbour.problem].ratios;
     for (int i = 0; i < kColumns; ++i) {
       if (ratios[i] == kUnmeasured) continue;

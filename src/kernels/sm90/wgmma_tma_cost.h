@@ -49,7 +49,7 @@ inline int ctas_per_sm(const WgmmaTmaConfig& c) {
 // That run at the same time.
 inline double clusters(const WgmmaTmaConfig& c, int sms) {
   // Clusters of four and eight do not fill the parts of the GPU that they must fit in.
-  const double usable = sms * (c.cluster_size() <= 2 ? 1.0 : c.cluster_size() <= 4 ? 0.91 : 0.85);
+  const double usable = sms * (c.cluster_size() <= 2 ? 1.0 : 0.91);
   return std::max(1.0, std::floor(usable * ctas_per_sm(c) / c.cluster_size()));
 }
 
@@ -64,14 +64,14 @@ inline double split_bytes(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, const WgmmaTmaSplit& split) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kTensor = 0.9976, kWrite = 0.177, kIngest = 0.7882, kSlice = 168.1, kUnaligned = 3.296,
-                   kUnalignedShared = 0.08593, kOneConsumer = 1.17, kTwo = 2.345;  // cycles of a slice
-  constexpr double kEpilogue = 708.6, kElement = 0.1148, kOldC = 1.598, kExchange = 1612, kExchangeElement = 0.09686,
-                   kOverlapped = 0.7684;                                                 // cycles of an epilogue
-  constexpr double kL2 = 11.33, kMemory = 3.56;                                          // TB/s
-  constexpr double kLatency = 0.5823, kLaunch = 1.705, kCluster = 0.1068, kSum = 2.575;  // us
-  constexpr double kSumBytes = 2.209;                                                    // TB/s
-  constexpr double kPower = 7.75, kPingPong = 1.018;                                     // 100 TFLOP/s
+  constexpr double kTensor = 1.011, kWrite = 0.2576, kIngest = 0.7067, kSlice = 172.9, kUnaligned = 3.016,
+                   kUnalignedShared = 0.2955, kOneConsumer = 1.084, kTwo = 2.162;  // cycles of a slice
+  constexpr double kEpilogue = 748.4, kElement = 0.08687, kOldC = 1.654, kExchange = 1216, kExchangeElement = 0.1517,
+                   kOverlapped = 0.7777;                                                 // cycles of an epilogue
+  constexpr double kL2 = 11.93, kMemory = 3.567;                                         // TB/s
+  constexpr double kLatency = 0.6031, kLaunch = 1.786, kCluster = 0.2679, kSum = 2.699;  // us
+  constexpr double kSumBytes = 2.47;                                                     // TB/s
+  constexpr double kPower = 7.504, kPingPong = 1.044;                                    // 100 TFLOP/s
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
   const int rows = c.transposed ? c.cta_n : c.cta_m;
