@@ -196,8 +196,9 @@ struct MmaSwizzled {
     SharedStorage& smem;
     int free = 0;  // the stage of the slice that is copied next
 
-    XGEMM_DEVICE AsyncSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, SharedStorage& smem)
-        : a(a, row), b(b, col), smem(smem) {}
+    XGEMM_DEVICE AsyncSlices(const ViewA& all_a, const ViewB& all_b, std::int64_t row, std::int64_t col,
+                             SharedStorage& storage)
+        : a(all_a, row), b(all_b, col), smem(storage) {}
 
     XGEMM_DEVICE void begin(std::int64_t depth) {
       XGEMM_NO_UNROLL
@@ -228,8 +229,9 @@ struct MmaSwizzled {
     SharedStorage& smem;
     int free = 0;  // the stage that the slice in registers goes to
 
-    XGEMM_DEVICE WordSlices(const ViewA& a, const ViewB& b, std::int64_t row, std::int64_t col, SharedStorage& smem)
-        : a(a, row), b(b, col), smem(smem) {}
+    XGEMM_DEVICE WordSlices(const ViewA& all_a, const ViewB& all_b, std::int64_t row, std::int64_t col,
+                            SharedStorage& storage)
+        : a(all_a, row), b(all_b, col), smem(storage) {}
 
     XGEMM_DEVICE void begin(std::int64_t depth) {
       fetch(depth, true);
