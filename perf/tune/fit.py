@@ -163,10 +163,14 @@ class Measured:
         case_index = {x: i for i, x in enumerate(self.cases)}
         tile_index = {x: i for i, x in enumerate(self.tiles)}
         self.info = {r["case"]: r for r in rows}
-        self.ratio = np.full((len(self.cases), 2 * len(self.tiles)), UNMEASURED)
+        sums = np.zeros((len(self.cases), 2 * len(self.tiles)))  # of logarithms: a tile may be measured repeatedly
+        counts = np.zeros_like(sums)
         for r, estimate in zip(rows, modelled):
-            column = 2 * tile_index[r["tile"]] + (r["parts"] > 1)
-            self.ratio[case_index[r["case"]], column] = max(-127, min(127, round(100 * math.log(r["us"] / estimate))))
+            at = case_index[r["case"]], 2 * tile_index[r["tile"]] + (r["parts"] > 1)
+            sums[at] += math.log(r["us"] / estimate)
+            counts[at] += 1
+        ratios = np.clip(np.round(100 * sums / np.maximum(counts, 1)), -127, 127).astype(int)
+        self.ratio = np.where(counts > 0, ratios, UNMEASURED)
         known = self.ratio != UNMEASURED
         self.mean = np.array([round(self.ratio[known[:, i], i].mean()) if known[:, i].any() else 0
                               for i in range(2 * len(self.tiles))])

@@ -2,10 +2,11 @@
 // instances whose estimates come near the best one, with and without split K, and cuBLAS beside them. Its table is what
 // the planner's rates are fitted to.
 //
-//   xgemm-tune [--within 1.6] [--budget-us 1500] SET-OR-SHAPE... > measured.tsv
+//   xgemm-tune [--within 1.6] [--heat-us 10000] SET-OR-SHAPE... > measured.tsv
 //
 // A line: case, kernel, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0, 1) and rotate
-// through several times the L2; calls are replayed from a graph; medians of three.
+// through several times the L2; calls are replayed from a graph; medians of three, when the GPU is as warm as in
+// lasting work: which tile is best differs between a burst and what the power limit allows.
 //
 // Links the library's inside, since a plan cannot be forced through the interface.
 //
@@ -60,7 +61,7 @@ std::vector<unsigned char> random_block(char type, std::size_t bytes) {
 
 class Tuner {
  public:
-  Tuner(double within, double budget_us) : within_(within), budget_us_(budget_us) {
+  Tuner(double within, double budget_us, double heat_us) : within_(within), budget_us_(budget_us), heat_us_(heat_us) {
     std::string why;
     device_ = make_cuda_device(0, why);
     if (!device_) throw std::runtime_error(why);
@@ -137,6 +138,7 @@ class Tuner {
         why);
     next_ += static_cast<std::size_t>(calls);
     if (!recorded) throw std::runtime_error(why);
+    for (double spent = 0; spent < heat_us_;) spent += device_->time(*recorded);
     std::array<double, 4> times{};
     for (double& t : times) t = device_->time(*recorded) / calls;
     std::sort(times.begin() + 1, times.end());  // the first one warms up
@@ -171,7 +173,7 @@ class Tuner {
     return sets;
   }
 
-  double within_, budget_us_;
+  double within_, budget_us_, heat_us_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Candidate> cublas_;
   unsigned char* arena_ = nullptr;
@@ -182,12 +184,13 @@ class Tuner {
 
 int run(int argc, char** argv) {
   CLI::App app("Times the kernels that the planner chooses among");
-  double within = 1.6, budget_us = 1500;
+  double within = 1.6, budget_us = 1500, heat_us = 10000;
   std::vector<std::string> arguments;
   ShapeDefaults defaults;
   std::string types, transposes;
   app.add_option("--within", within, "Leave out what is estimated to be slower than this many times the best");
   app.add_option("--budget-us", budget_us, "Time to spend on one replay");
+  app.add_option("--heat-us", heat_us, "Time to run before measuring, so that power limits clocks as in lasting work");
   app.add_option("--type", types, "Types of shapes that name none");
   app.add_option("--trans", transposes, "Flags of shapes that name none");
   app.add_option("shapes", arguments, "Shapes, built-in sets or files, as xgemm-bench takes them")->required();
@@ -198,7 +201,7 @@ int run(int argc, char** argv) {
   std::vector<Case> cases;
   for (const std::string& argument : arguments)
     for (const Case& one : parse_shape_argument(argument, defaults)) cases.push_back(one);
-  Tuner tuner(within, budget_us);
+  Tuner tuner(within, budget_us, heat_us);
   for (const Case& one : without_duplicates(cases)) tuner.run(one);
   return 0;
 }

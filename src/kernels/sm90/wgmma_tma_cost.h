@@ -64,14 +64,14 @@ inline double split_bytes(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, const WgmmaTmaSplit& split) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kTensor = 1.011, kWrite = 0.2576, kIngest = 0.7067, kSlice = 172.9, kUnaligned = 3.016,
-                   kUnalignedShared = 0.2955, kOneConsumer = 1.084, kTwo = 2.162;  // cycles of a slice
-  constexpr double kEpilogue = 748.4, kElement = 0.08687, kOldC = 1.654, kExchange = 1216, kExchangeElement = 0.1517,
-                   kOverlapped = 0.7777;                                                 // cycles of an epilogue
-  constexpr double kL2 = 11.93, kMemory = 3.567;                                         // TB/s
-  constexpr double kLatency = 0.6031, kLaunch = 1.786, kCluster = 0.2679, kSum = 2.699;  // us
-  constexpr double kSumBytes = 2.47;                                                     // TB/s
-  constexpr double kPower = 7.504, kPingPong = 1.044;                                    // 100 TFLOP/s
+  constexpr double kTensor = 1.02, kWrite = 0.277, kIngest = 1.273, kSlice = 163.2, kUnaligned = 3.194,
+                   kUnalignedShared = 0.1228, kOneConsumer = 1.097, kTwo = 2.376;  // cycles of a slice
+  constexpr double kEpilogue = 814.7, kElement = 0.07775, kOldC = 1.637, kExchange = 1107, kExchangeElement = 0.18,
+                   kOverlapped = 0.7;                                                   // cycles of an epilogue
+  constexpr double kL2 = 11.62, kMemory = 3.681;                                        // TB/s
+  constexpr double kLatency = 0.602, kLaunch = 1.716, kCluster = 0.3057, kSum = 2.789;  // us
+  constexpr double kSumBytes = 2.538;                                                   // TB/s
+  constexpr double kPower = 7.537, kPingPong = 1.036;                                   // 100 TFLOP/s
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
   const int rows = c.transposed ? c.cta_n : c.cta_m;
