@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
 """Fits the planner to measurements of xgemm-tune.
 
-    fit.py measured.tsv... --table src/tuning/wgmma_tma_measured.inc
+    fit.py measured.tsv... [--lasting result.json...] --table src/tuning/wgmma_tma_measured.inc
 
 Two steps. First the constants of the cost model (src/kernels/sm90/wgmma_tma_cost.h) are fitted to all measurements;
 they are printed, to be put there. Then, for every measured problem, the ratios of measured to modelled time of each
 tile go into the table: the planner corrects its estimates by those of the nearest measured problems
 (src/tuning/wgmma_tma_measured.h). Printed as well: how much slower the choices are than the best measured instance,
-with every problem judged by the others' rows alone. Needs NumPy and SciPy.
+with every problem judged by the others' rows alone.
+
+xgemm-tune measures in bursts, in which the power limit counts less than in lasting work, and not equally for all tiles.
+Results of xgemm-bench (--lasting), which keeps the GPU busy, correct for that: of large products, each tile's times are
+multiplied by how much slower, relative to cuBLAS, it was there; and what was measured there is preferred to what was not.
+Needs NumPy and SciPy.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 import argparse
 import collections
+import json
 import math
 import re
 
@@ -25,6 +31,8 @@ CYCLES_PER_US = 1755
 # Of wgmma_tma_measured.h.
 NEIGHBOURS, REACH, NEAR, MEAN_WEIGHT = 6, 1.0, 0.05, 0.3
 FLAGS_DISTANCE, ALIGNMENT_DISTANCE, BETA_DISTANCE = 0.15, 1.0, 0.1
+LARGE_FLOPS = 5e10  # a product that the power limit slows down
+SHRINKAGE = 10  # of a tile's mean, in measurements
 UNMEASURED = -128  # a ratio is 100 times its logarithm, in 8 bits
 
 INSTANCE = re.compile(
@@ -64,15 +72,61 @@ def parse_case(text):
 
 
 def load(files):
+    """The rows of xgemm-tune's tables, and cuBLAS's times by case."""
     rows = []
+    cublas = collections.defaultdict(list)
     for file in files:
         for line in open(file):
             case, kernel, whole, parts, us, _ = line.rstrip("\n").split("\t")
+            if kernel == "cublas":
+                cublas[case].append(float(us))
             instance = parse_instance(kernel)
             if instance:
                 rows.append(dict(case=case, whole=int(whole), parts=int(parts), us=float(us), **instance,
                                  **parse_case(case)))
-    return rows
+    return rows, {case: math.exp(np.mean(np.log(times))) for case, times in cublas.items()}
+
+
+def load_lasting(files):
+    """(case, tile, whether split, ratio to cuBLAS) of what libxgemm chose in runs of xgemm-bench."""
+    results = []
+    for file in files:
+        for row in json.load(open(file))["rows"]:
+            for candidate in row["candidates"]:
+                instance = parse_instance(candidate.get("kernel", ""))
+                if row["shape"]["type"] == "h" and instance and "ratio" in candidate:
+                    plan = next(x for x in candidate["plan"].splitlines() if x.startswith("plan:"))
+                    results.append((row["id"], instance["tile"], " parts=" in plan, candidate["ratio"]["median"]))
+    return results
+
+
+def as_in_lasting_work(rows, cublas, lasting):
+    """The rows as they would be, relative to cuBLAS's times in bursts, in lasting work."""
+    large = lambda r: 2 * r["m"] * r["n"] * r["k"] * r["batch"] > LARGE_FLOPS and r["case"] in cublas
+    proved = collections.defaultdict(list)
+    for case, tile, split, ratio in lasting:
+        proved[case, tile, split].append(ratio)
+    proved = {what: math.exp(np.mean(np.log(ratios))) for what, ratios in proved.items()}
+    best = collections.defaultdict(float)  # ratio, by case
+    for (case, _, _), ratio in proved.items():
+        best[case] = max(best[case], ratio)
+    slower = collections.defaultdict(list)  # logarithms, by tile
+    for r in rows:
+        ratio = proved.get((r["case"], r["tile"], r["parts"] > 1))
+        if ratio and large(r) and r["lines_a"] and r["lines_b"]:
+            slower[r["tile"]].append(math.log(cublas[r["case"]] / ratio / r["us"]))
+    factor = {tile: math.exp(sum(x) / (len(x) + SHRINKAGE)) for tile, x in slower.items()}
+
+    def us(r):
+        if not large(r):
+            return r["us"]
+        ratio = proved.get((r["case"], r["tile"], r["parts"] > 1))
+        if ratio:
+            return cublas[r["case"]] / ratio
+        corrected = r["us"] * factor.get(r["tile"], 1)
+        return max(corrected, cublas[r["case"]] / (best[r["case"]] * .98)) if best[r["case"]] else corrected
+
+    return [{**r, "us": us(r)} for r in rows]
 
 
 START = dict(write=.4, tensor=1.02, slice=175, unaligned=3.3, unaligned_shared=.3, one_consumer=1.1, ingest=1.9,
@@ -232,9 +286,11 @@ def write_table(path, measured):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measured", nargs="+", help="tables of xgemm-tune")
+    parser.add_argument("--lasting", nargs="+", default=[], help="results of xgemm-bench with cublas-ws32 as reference")
     parser.add_argument("--table", help="where to write the table of ratios")
     arguments = parser.parse_args()
-    rows = load(arguments.measured)
+    rows, cublas = load(arguments.measured)
+    rows = as_in_lasting_work(rows, cublas, load_lasting(arguments.lasting))
     constants, modelled = fit(rows)
     for name, value in constants.items():
         print(f"{name:20} {value:.4g}")
