@@ -31,7 +31,7 @@ CYCLES_PER_US = 1755
 # Of wgmma_tma_measured.h.
 NEIGHBOURS, REACH, NEAR, MEAN_WEIGHT = 6, 1.0, 0.05, 0.3
 FLAGS_DISTANCE, ALIGNMENT_DISTANCE, BETA_DISTANCE = 0.15, 1.0, 0.1
-LARGE_FLOPS = 5e10  # a product that the power limit slows down
+LARGE_FLOPS = 1e10  # a product that the power limit slows down
 SHRINKAGE = 10  # of a tile's mean, in measurements
 UNMEASURED = -128  # a ratio is 100 times its logarithm, in 8 bits
 
@@ -102,7 +102,8 @@ def load_lasting(files):
 
 def as_in_lasting_work(rows, cublas, lasting):
     """The rows as they would be, relative to cuBLAS's times in bursts, in lasting work."""
-    large = lambda r: 2 * r["m"] * r["n"] * r["k"] * r["batch"] > LARGE_FLOPS and r["case"] in cublas
+    large = lambda r: 2 * r["m"] * r["n"] * r["k"] * r["batch"] > LARGE_FLOPS
+    rows = [r for r in rows if r["case"] in cublas]
     proved = collections.defaultdict(list)
     for case, tile, split, ratio in lasting:
         proved[case, tile, split].append(ratio)

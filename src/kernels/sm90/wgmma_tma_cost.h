@@ -64,14 +64,14 @@ inline double split_bytes(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, const WgmmaTmaSplit& split) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kTensor = 1.019, kWrite = 0.268, kIngest = 1.231, kSlice = 163, kUnaligned = 3.169,
-                   kUnalignedShared = 0.1322, kOneConsumer = 1.104, kTwo = 2.38;  // cycles of a slice
-  constexpr double kEpilogue = 816, kElement = 0.07857, kOldC = 1.623, kExchange = 1097, kExchangeElement = 0.1912,
-                   kOverlapped = 0.6862;                                               // cycles of an epilogue
-  constexpr double kL2 = 11.58, kMemory = 3.681;                                       // TB/s
-  constexpr double kLatency = 0.591, kLaunch = 1.72, kCluster = 0.3013, kSum = 2.796;  // us
-  constexpr double kSumBytes = 2.571;                                                  // TB/s
-  constexpr double kPower = 7.464, kPingPong = 1.051;                                  // 100 TFLOP/s
+  constexpr double kTensor = 1.018, kWrite = 0.2794, kIngest = 1.191, kSlice = 163.9, kUnaligned = 3.133,
+                   kUnalignedShared = 0.1489, kOneConsumer = 1.105, kTwo = 2.354;  // cycles of a slice
+  constexpr double kEpilogue = 814.6, kElement = 0.07888, kOldC = 1.609, kExchange = 1194, kExchangeElement = 0.1566,
+                   kOverlapped = 0.8428;                                                 // cycles of an epilogue
+  constexpr double kL2 = 11.61, kMemory = 3.686;                                         // TB/s
+  constexpr double kLatency = 0.6018, kLaunch = 1.724, kCluster = 0.2865, kSum = 2.786;  // us
+  constexpr double kSumBytes = 2.547;                                                    // TB/s
+  constexpr double kPower = 7.485, kPingPong = 1.047;                                    // 100 TFLOP/s
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
   const int rows = c.transposed ? c.cta_n : c.cta_m;
