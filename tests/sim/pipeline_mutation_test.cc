@@ -32,8 +32,6 @@ enum class Mutation {
   none,
   no_barrier,         // __syncthreads does nothing
   no_warp_barrier,    // __syncwarp does nothing
-  no_named_barrier,   // nobody comes to a named barrier
-  no_named_wait,      // its threads arrive, but do not wait
   no_commit,          // copies stay outside all groups
   no_wait,            // cp.async.wait_group does nothing
   lax_wait,           // it lets one group more be under way
@@ -72,15 +70,6 @@ inline void sync_threads(Loc loc = Loc::current()) {
 
 inline void sync_warp(unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
   if (!breaks(Mutation::no_warp_barrier, loc)) real::sync_warp(mask, loc);
-}
-
-inline void named_barrier_sync(int id, int threads, Loc loc = Loc::current()) {
-  if (breaks(Mutation::no_named_barrier, loc)) return;
-  if (breaks(Mutation::no_named_wait, loc)) return real::named_barrier_arrive(id, threads, loc);
-  real::named_barrier_sync(id, threads, loc);
-}
-inline void named_barrier_arrive(int id, int threads, Loc loc = Loc::current()) {
-  if (!breaks(Mutation::no_named_barrier, loc)) real::named_barrier_arrive(id, threads, loc);
 }
 
 template <int kBytes>
@@ -260,11 +249,6 @@ const auto kRace = AnyOf(HasSubstr("shared_race"), HasSubstr("async_not_waited")
 TEST_P(Mutants, WithoutABarrier) {
   expect_found(Mutation::no_barrier, 1, kRace);
   expect_found(Mutation::no_warp_barrier, is("double_buffered") ? 0 : 2, kRace);
-  // Who does not wait may come to a barrier twice, where it counts for another.
-  const auto race_or_hang = AnyOf(kRace, HasSubstr("deadlock"), HasSubstr("barrier_misuse"));
-  const bool has_producers = is("mma_swizzled") && !copies();
-  expect_found(Mutation::no_named_barrier, has_producers ? 2 : 0, race_or_hang);
-  expect_found(Mutation::no_named_wait, has_producers ? 1 : 0, race_or_hang);
 }
 
 TEST_P(Mutants, WithoutAWait) {
