@@ -9,10 +9,10 @@ tile go into the table: the planner corrects its estimates by those of the neare
 (src/tuning/wgmma_tma_measured.h). Printed as well: how much slower the choices are than the best measured instance,
 with every problem judged by the others' rows alone.
 
-xgemm-tune measures in bursts, in which the power limit counts less than in lasting work, and not equally for all tiles.
-Results of xgemm-bench (--lasting), which keeps the GPU busy, correct for that: of large products, each tile's times are
-multiplied by how much slower, relative to cuBLAS, it was there; and what was measured there is preferred to what was not.
-Needs NumPy and SciPy.
+xgemm-tune works for milliseconds before it measures; the power limit takes longer to slow a GPU down, and does not slow
+all tiles equally. Results of xgemm-bench (--lasting), which keeps the GPU busy, correct for that: of large products, each
+tile's times are multiplied by how much slower, relative to cuBLAS, it was there; and what was measured there is preferred
+to what was not, unless that is clearly faster. Needs NumPy and SciPy.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -28,11 +28,12 @@ from scipy.optimize import least_squares
 
 SMS = 132
 CYCLES_PER_US = 1755
-# Of wgmma_tma_measured.h.
+# Of wgmma_tma_measured.cc.
 NEIGHBOURS, REACH, NEAR, MEAN_WEIGHT = 6, 1.0, 0.05, 0.3
 FLAGS_DISTANCE, ALIGNMENT_DISTANCE, BETA_DISTANCE = 0.15, 1.0, 0.1
 LARGE_FLOPS = 1e10  # a product that the power limit slows down
 SHRINKAGE = 10  # of a tile's mean, in measurements
+DOUBT = .05  # by how much what was not tried in lasting work must look better than what was
 UNMEASURED = -128  # a ratio is 100 times its logarithm, in 8 bits
 
 INSTANCE = re.compile(
@@ -71,20 +72,29 @@ def parse_case(text):
                 lines_a=ld[0] * 2 % 128 == 0, lines_b=ld[1] * 2 % 128 == 0)
 
 
+def geometric_mean(values):
+    return math.exp(np.mean(np.log(values)))
+
+
 def load(files):
-    """The rows of xgemm-tune's tables, and cuBLAS's times by case."""
-    rows = []
-    cublas = collections.defaultdict(list)
+    """The rows of xgemm-tune's tables, and cuBLAS's times by case. Sessions differ in clocks: where a case is in several
+    tables, their times are made comparable by cuBLAS's, and repeated rows become one."""
+    cublas = collections.defaultdict(dict)  # by case, by file
+    measured = collections.defaultdict(list)
     for file in files:
         for line in open(file):
             case, kernel, whole, parts, us, _ = line.rstrip("\n").split("\t")
             if kernel == "cublas":
-                cublas[case].append(float(us))
-            instance = parse_instance(kernel)
-            if instance:
-                rows.append(dict(case=case, whole=int(whole), parts=int(parts), us=float(us), **instance,
-                                 **parse_case(case)))
-    return rows, {case: math.exp(np.mean(np.log(times))) for case, times in cublas.items()}
+                cublas[case][file] = float(us)
+            elif parse_instance(kernel):
+                measured[case, kernel, int(whole), int(parts)].append((file, float(us)))
+    means = {case: geometric_mean(list(times.values())) for case, times in cublas.items()}
+    rows = []
+    for (case, kernel, whole, parts), times in measured.items():
+        if case in means:
+            us = geometric_mean([us * means[case] / cublas[case].get(file, means[case]) for file, us in times])
+            rows.append(dict(case=case, whole=whole, parts=parts, us=us, **parse_instance(kernel), **parse_case(case)))
+    return rows, means
 
 
 def load_lasting(files):
@@ -94,20 +104,20 @@ def load_lasting(files):
         for row in json.load(open(file))["rows"]:
             for candidate in row["candidates"]:
                 instance = parse_instance(candidate.get("kernel", ""))
-                if row["shape"]["type"] == "h" and instance and "ratio" in candidate:
+                if (row["shape"]["type"] == "h" and row["reference"] == "cublas-ws32" and candidate["name"] == "xgemm" and
+                        instance and "ratio" in candidate):
                     plan = next(x for x in candidate["plan"].splitlines() if x.startswith("plan:"))
                     results.append((row["id"], instance["tile"], " parts=" in plan, candidate["ratio"]["median"]))
     return results
 
 
 def as_in_lasting_work(rows, cublas, lasting):
-    """The rows as they would be, relative to cuBLAS's times in bursts, in lasting work."""
+    """The rows as they would be in lasting work, relative to cuBLAS's times here."""
     large = lambda r: 2 * r["m"] * r["n"] * r["k"] * r["batch"] > LARGE_FLOPS
-    rows = [r for r in rows if r["case"] in cublas]
     proved = collections.defaultdict(list)
     for case, tile, split, ratio in lasting:
         proved[case, tile, split].append(ratio)
-    proved = {what: math.exp(np.mean(np.log(ratios))) for what, ratios in proved.items()}
+    proved = {what: geometric_mean(ratios) for what, ratios in proved.items()}
     best = collections.defaultdict(float)  # ratio, by case
     for (case, _, _), ratio in proved.items():
         best[case] = max(best[case], ratio)
@@ -125,7 +135,8 @@ def as_in_lasting_work(rows, cublas, lasting):
         if ratio:
             return cublas[r["case"]] / ratio
         corrected = r["us"] * factor.get(r["tile"], 1)
-        return max(corrected, cublas[r["case"]] / (best[r["case"]] * .98)) if best[r["case"]] else corrected
+        known = cublas[r["case"]] / best[r["case"]] if best[r["case"]] else 0
+        return corrected if corrected < (1 - DOUBT) * known else max(corrected, known * 1.02)
 
     return [{**r, "us": us(r)} for r in rows]
 
@@ -218,14 +229,13 @@ class Measured:
         case_index = {x: i for i, x in enumerate(self.cases)}
         tile_index = {x: i for i, x in enumerate(self.tiles)}
         self.info = {r["case"]: r for r in rows}
-        sums = np.zeros((len(self.cases), 2 * len(self.tiles)))  # of logarithms: a tile may be measured repeatedly
-        counts = np.zeros_like(sums)
+        self.ratio = np.full((len(self.cases), 2 * len(self.tiles)), UNMEASURED)
+        fastest = {}
         for r, estimate in zip(rows, modelled):
             at = case_index[r["case"]], 2 * tile_index[r["tile"]] + (r["parts"] > 1)
-            sums[at] += math.log(r["us"] / estimate)
-            counts[at] += 1
-        ratios = np.clip(np.round(100 * sums / np.maximum(counts, 1)), -127, 127).astype(int)
-        self.ratio = np.where(counts > 0, ratios, UNMEASURED)
+            if r["us"] < fastest.get(at, math.inf):  # of several numbers of parts
+                fastest[at] = r["us"]
+                self.ratio[at] = max(-127, min(127, round(100 * math.log(r["us"] / estimate))))
         known = self.ratio != UNMEASURED
         self.mean = np.array([round(self.ratio[known[:, i], i].mean()) if known[:, i].any() else 0
                               for i in range(2 * len(self.tiles))])

@@ -2,7 +2,7 @@
 // instances whose estimates come near the best one, with and without split K, and cuBLAS beside them. Its table is what
 // the planner's rates are fitted to.
 //
-//   xgemm-tune [--within 1.6] [--heat-us 10000] SET-OR-SHAPE... > measured.tsv
+//   xgemm-tune [--within 1.6] [--budget-us 1500] [--heat-us 10000] SET-OR-SHAPE... > measured.tsv
 //
 // A line: case, kernel, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0, 1) and rotate
 // through several times the L2; calls are replayed from a graph; medians of three, when the GPU is as warm as in
@@ -76,7 +76,8 @@ class Tuner {
     const std::vector<OperandSet> sets = lay_out(one);
     if (sets.empty()) return;
     if (cublas_ && cublas_->prepare(one, sets[0]).empty()) {
-      const double us = measure(20, sets, [&](const OperandSet& s) { cublas_->run(one, s); });
+      const auto multiply = [&](const OperandSet& operands) { cublas_->run(one, operands); };
+      const double us = measure(measure(20, sets, multiply), sets, multiply);
       print(one, "cublas", 0, 1, us, 0);
     }
     const runtime::DeviceInfo& info = *runtime::device_info(0);
@@ -190,7 +191,7 @@ int run(int argc, char** argv) {
   std::string types, transposes;
   app.add_option("--within", within, "Leave out what is estimated to be slower than this many times the best");
   app.add_option("--budget-us", budget_us, "Time to spend on one replay");
-  app.add_option("--heat-us", heat_us, "Time to run before measuring, so that power limits clocks as in lasting work");
+  app.add_option("--heat-us", heat_us, "Time to run before measuring: clocks fall under load");
   app.add_option("--type", types, "Types of shapes that name none");
   app.add_option("--trans", transposes, "Flags of shapes that name none");
   app.add_option("shapes", arguments, "Shapes, built-in sets or files, as xgemm-bench takes them")->required();

@@ -73,10 +73,9 @@ struct WgmmaTma {
   static constexpr int kWarps = Shape::kTileGroups * gpu::kWarpsPerGroup;  // consumer warps that work on one tile
   static constexpr int kTileK = Shape::kTileK;
   static constexpr int kMmaK = 16;
-  static constexpr int kSlabs = Shape::kGroupRows / 64;  // wgmma instructions of a consumer along rows
-  static constexpr int kMmaN = Shape::kMmaN;
-  static constexpr int kMmas = Shape::kGroupColumns / kMmaN;       // and along columns
-  static constexpr int kSlabRegisters = Shape::kGroupColumns / 2;  // accumulators of a thread per 64 rows
+  static constexpr int kMmaN = Shape::kGroupColumns;
+  static constexpr int kSlabs = Shape::kGroupRows / 64;  // wgmma instructions of a consumer for 16 of K
+  static constexpr int kSlabRegisters = kMmaN / 2;       // accumulators of a thread per 64 rows
   static constexpr int kClusterRows = Shape::kClusterRows;
   static constexpr int kClusterColumns = Shape::kClusterColumns;
   static constexpr int kSplits = kConfig.cluster_k;
@@ -458,12 +457,9 @@ struct WgmmaTma {
       for (int step = 0; step < kTileK / kMmaK; ++step) {
         XGEMM_UNROLL
         for (int i = 0; i < kSlabs; ++i) {
-          XGEMM_UNROLL
-          for (int j = 0; j < kMmas; ++j) {
-            gpu::wgmma<Element, kMmaN, kMajorX, kMajorY>(&acc[i][j * (kMmaN / 2)],
-                                                         gpu::wgmma_advance(x, step * Shape::kStepX + i * 64 * 128),
-                                                         gpu::wgmma_advance(y, step * Shape::kStepY + j * kMmaN * 128));
-          }
+          gpu::wgmma<Element, kMmaN, kMajorX, kMajorY>(acc[i],
+                                                       gpu::wgmma_advance(x, step * Shape::kStepX + i * 64 * 128),
+                                                       gpu::wgmma_advance(y, step * Shape::kStepY));
         }
       }
       gpu::wgmma_commit();

@@ -70,8 +70,8 @@ struct WgmmaTmaShape {
   static constexpr int kGroupRows = kTileRows / kConfig.groups_rows;
   static constexpr int kGroupColumns = kTileColumns / kConfig.groups_columns;
   static constexpr int kSplitColumns = kGroupColumns / kConfig.cluster_k;
-  static constexpr int kMmaN = kGroupColumns <= 256 ? kGroupColumns : kGroupColumns / 2;
-  static_assert(kMmaN <= 256 && (kMmaN == 8 || kMmaN % 16 == 0), "N of a wgmma, of those that are wrapped");
+  static_assert(kGroupColumns <= 256 && (kGroupColumns == 8 || kGroupColumns % 16 == 0),
+                "N of a wgmma, of those that are wrapped");
   static_assert(!kConfig.ping_pong || kTileGroups == 1, "ping-pong consumers take whole tiles");
   static_assert(kTileColumns % kConfig.groups_columns == 0 && kGroupColumns % (8 * kConfig.cluster_k) == 0,
                 "consumers and CTAs store whole 8 x 8 matrices");
@@ -84,13 +84,11 @@ struct WgmmaTmaShape {
 
   // MN-major tiles are made of pieces, each kPiece wide with a row per k; K-major ones are a single piece. A width that
   // only 16 divides is stored rounded up to whole pieces of 64: narrow pieces are slow to load and to read.
-  static constexpr int kPieceY = kMajorY == gpu::Major::k ? kTileK : detail::piece(kMmaN);
+  static constexpr int kPieceY = kMajorY == gpu::Major::k ? kTileK : detail::piece(kGroupColumns);
   static constexpr int kYColumns =
       kMajorY == gpu::Major::mn ? (kTileColumns + kPieceY - 1) / kPieceY * kPieceY : kTileColumns;  // as stored
   static_assert(kMajorY == gpu::Major::k || kGroupColumns % kPieceY == 0 || kConfig.groups_columns == 1,
                 "consumers start on whole pieces");
-  static_assert(kMajorY == gpu::Major::k || kMmaN % kPieceY == 0 || kMmaN == kGroupColumns,
-                "instructions start on whole pieces");
   static constexpr int kXElements = kTileRows * kTileK;
   static constexpr int kYElements = kYColumns * kTileK;
   static constexpr int kSwizzleY = kPieceY * 2;

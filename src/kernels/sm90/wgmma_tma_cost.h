@@ -64,14 +64,14 @@ inline double split_bytes(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, const WgmmaTmaSplit& split) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kTensor = 1.018, kWrite = 0.2794, kIngest = 1.191, kSlice = 163.9, kUnaligned = 3.133,
-                   kUnalignedShared = 0.1489, kOneConsumer = 1.105, kTwo = 2.354;  // cycles of a slice
-  constexpr double kEpilogue = 814.6, kElement = 0.07888, kOldC = 1.609, kExchange = 1194, kExchangeElement = 0.1566,
-                   kOverlapped = 0.8428;                                                 // cycles of an epilogue
-  constexpr double kL2 = 11.61, kMemory = 3.686;                                         // TB/s
-  constexpr double kLatency = 0.6018, kLaunch = 1.724, kCluster = 0.2865, kSum = 2.786;  // us
-  constexpr double kSumBytes = 2.547;                                                    // TB/s
-  constexpr double kPower = 7.485, kPingPong = 1.047;                                    // 100 TFLOP/s
+  constexpr double kTensor = 1.027, kWrite = 0.2768, kIngest = 0.8292, kSlice = 168.2, kUnaligned = 3.134,
+                   kUnalignedShared = 0.229, kOneConsumer = 1.09, kTwo = 2.228;  // cycles of a slice
+  constexpr double kEpilogue = 797.1, kElement = 0.08326, kOldC = 1.688, kExchange = 1125, kExchangeElement = 0.1731,
+                   kOverlapped = 0.7;                                                   // cycles of an epilogue
+  constexpr double kL2 = 11.33, kMemory = 3.573;                                        // TB/s
+  constexpr double kLatency = 0.6032, kLaunch = 1.749, kCluster = 0.2749, kSum = 2.69;  // us
+  constexpr double kSumBytes = 2.456;                                                   // TB/s
+  constexpr double kPower = 7.386, kPingPong = 1.053;                                   // 100 TFLOP/s
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
   const int rows = c.transposed ? c.cta_n : c.cta_m;

@@ -36,7 +36,6 @@ constexpr int kGroupThreads = 128;
 struct Instance {
   const char* name;
   WgmmaTmaConfig config;
-  int mma_n;  // columns of one instruction
   SplitSumLayout (*layout)(unsigned split_tiles);
   WgmmaTmaArguments (*arguments)(const GemmParams&, int resident_clusters, const SplitK&, const WgmmaTmaLaunch&);
 
@@ -48,11 +47,10 @@ struct Instance {
 
 template <WgmmaTmaConfig kConfig>
 Instance instance(const char* name) {
-  return {name, kConfig, kernels::WgmmaTmaShape<kConfig>::kMmaN, kernels::split_sum_layout<kConfig>,
-          kernels::wgmma_tma_arguments<kConfig>};
+  return {name, kConfig, kernels::split_sum_layout<kConfig>, kernels::wgmma_tma_arguments<kConfig>};
 }
 
-// And shapes that no row has: consumers on both axes, clusters on both, two instructions to a consumer's columns.
+// And shapes that no row has: consumers on both axes.
 const std::vector<Instance>& instances() {
   static const std::vector<Instance> all = {
 #define XGEMM_WGMMA_TMA(name, ...) instance<(__VA_ARGS__)>(#name),
@@ -65,7 +63,6 @@ const std::vector<Instance>& instances() {
                               .groups_columns = 2,
                               .cluster_m = 2,
                               .cluster_n = 4}>("transposed, 2 x 2 consumers, 2 x 4 CTAs"),
-      instance<WgmmaTmaConfig{.cta_m = 64, .cta_n = 384, .groups_rows = 1, .cluster_m = 2}>("two instructions"),
   };
   return all;
 }
@@ -253,6 +250,13 @@ TEST(WgmmaTmaWork, ArgumentsCoverC) {
       }
       if (options.raster_group != 0) {
         EXPECT_EQ(w.raster_columns, options.raster_group < 0);
+      } else if (w.raster_group > 1) {
+        // Neighbours share what is not multicast, else the wider operand.
+        const int multicast = instance.cluster_columns() - instance.cluster_rows();  // of X more than of Y, or less
+        const bool share_x = multicast != 0 ? multicast < 0 : instance.tile_rows() > instance.tile_columns();
+        const WgmmaTmaWork::Position first = w.position(0), second = w.position(1);
+        EXPECT_TRUE(share_x ? first.row == second.row && first.column != second.column
+                            : first.row != second.row && first.column == second.column);
       }
       expect_sound(w);
     }
@@ -291,8 +295,7 @@ TEST(SplitSumLayout, VectorsCoverTheTile) {
 // What wgmma_tma writes: CTA after CTA of a unit, consumer after consumer, in it the accumulators of all threads, four
 // of each at a time. Which element of D an accumulator is follows from the fragment of wgmma (common/sm90/wgmma.cuh):
 // warp w has the rows 16 w to 16 w + 15 of a slab of 64, lane l the rows l / 4 and l / 4 + 8 of these; registers
-// 4 g + 0, 1 are columns 8 g + 2 (l % 4) + 0, 1 of the upper row, 4 g + 2, 3 of the lower. An instruction has mma_n
-// columns; those of the next one are in the next mma_n / 2 registers.
+// 4 g + 0, 1 are columns 8 g + 2 (l % 4) + 0, 1 of the upper row, 4 g + 2, 3 of the lower.
 TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
   constexpr unsigned kTiles = 3, kParts = 2;
   for_each_instance([](const Instance& instance) {
@@ -323,11 +326,11 @@ TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
                 const int cta_column = rank / instance.cluster_rows() * instance.tile_columns();
                 const int warp = thread / 32, lane = thread % 32;
                 for (int e = 0; e < 4; ++e) {
-                  const int mma = (4 * v + e) / (instance.mma_n / 2), d = (4 * v + e) % (instance.mma_n / 2);
+                  const int d = 4 * v + e;
                   const int row = cta_row + group / groups_columns * group_rows + slab * 64 + 16 * warp + lane / 4 +
                                   (d % 4 >= 2 ? 8 : 0);
-                  const int column = cta_column + group % groups_columns * group_columns + mma * instance.mma_n +
-                                     8 * (d / 4) + 2 * (lane % 4) + d % 2;
+                  const int column =
+                      cta_column + group % groups_columns * group_columns + 8 * (d / 4) + 2 * (lane % 4) + d % 2;
                   ASSERT_EQ(at.row + e / 2 * 8, row) << "vector " << index << " element " << e;
                   ASSERT_EQ(at.column + e % 2, column) << "vector " << index << " element " << e;
                 }
