@@ -221,8 +221,9 @@ TYPED_TEST(Streams, ThreadsWithContextsOfTheirOwn) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// No thread ends before all are done: with CUDA 13.0, a thread that ends, and with it its own stream, while others use the
-// legacy stream can leave the process hanging, without any library (six threads that only fill memory in both streams).
+// No thread ends before all are done: with CUDA 13.0, a thread that ends, and with it its own stream, while others use
+// the legacy stream can leave the process hanging, without any library (six threads that only fill memory in both
+// streams).
 TYPED_TEST(Streams, ThreadsWithTheirDefaultContexts) {
   constexpr int kCount = 6;
   std::latch done(kCount);

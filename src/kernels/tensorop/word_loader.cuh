@@ -184,9 +184,7 @@ class WordLoader {
   // Line and element of the thread's first word in a slice. Computed where they are needed: kept, such numbers would
   // take registers from the words.
   XGEMM_DEVICE static int first_line() { return line(0, gpu::opaque(gpu::lane_index()) / kLaneWords); }
-  XGEMM_DEVICE int first_element() const {
-    return 2 * (gpu::lane_index() % kLaneWords) + (kAlongK ? -odd_ : odd_);
-  }
+  XGEMM_DEVICE int first_element() const { return 2 * (gpu::lane_index() % kLaneWords) + (kAlongK ? -odd_ : odd_); }
 
   static constexpr int kMnNeeded = Tile::kMn + (kAlongK ? 0 : 1);
 
