@@ -139,7 +139,7 @@ struct Rows {
 };
 
 const tuning::KernelRow* row_for(const KernelInfo& kernel, const DeviceInfo& device) {
-  static const Rows rows[] = {Rows(tuning::kSm90), Rows(tuning::kSm80), Rows(tuning::kGeneric)};
+  static const Rows rows[] = {Rows(tuning::kSm90), Rows(tuning::kGeneric)};
   const tuning::Table& table = tuning::table_for(device.compute_capability);
   for (const Rows& r : rows)
     if (r.table == &table) return r.of_kernel[static_cast<int>(kernel.id)];

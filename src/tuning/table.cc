@@ -4,9 +4,7 @@
 namespace xgemm::tuning {
 
 const Table& table_for(int compute_capability) {
-  for (const Table* table : {&kSm90, &kSm80})
-    if (compute_capability / 10 == table->min_compute_capability / 10) return *table;
-  return kGeneric;
+  return compute_capability / 10 == kSm90.min_compute_capability / 10 ? kSm90 : kGeneric;
 }
 
 const KernelRow* find_row(const Table& table, std::string_view kernel_name) {

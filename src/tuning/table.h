@@ -25,7 +25,6 @@ struct Table {
 };
 
 extern const Table kSm90;
-extern const Table kSm80;
 extern const Table kGeneric;
 
 // The table for a GPU (10 * major + minor).

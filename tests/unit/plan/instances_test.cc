@@ -164,7 +164,7 @@ TEST(Instances, WgmmaTmaNamesSayWhatTheyAre) {
 
 // ---- Rows -------------------------------------------------------------------------------------------------------
 
-const tuning::Table* const kTables[] = {&tuning::kGeneric, &tuning::kSm80, &tuning::kSm90};
+const tuning::Table* const kTables[] = {&tuning::kGeneric, &tuning::kSm90};
 
 TEST(TuningRows, AreSane) {
   for (const tuning::Table* table : kTables) {
@@ -228,9 +228,9 @@ TEST(TuningRows, TheLongestPrefixWins) {
 
 TEST(TuningRows, TablesByArchitecture) {
   EXPECT_EQ(tuning::table_for(75).name, tuning::kGeneric.name);
-  EXPECT_EQ(tuning::table_for(80).name, tuning::kSm80.name);
-  EXPECT_EQ(tuning::table_for(86).name, tuning::kSm80.name);
-  EXPECT_EQ(tuning::table_for(89).name, tuning::kSm80.name);
+  EXPECT_EQ(tuning::table_for(80).name, tuning::kGeneric.name);
+  EXPECT_EQ(tuning::table_for(86).name, tuning::kGeneric.name);
+  EXPECT_EQ(tuning::table_for(89).name, tuning::kGeneric.name);
   EXPECT_EQ(tuning::table_for(90).name, tuning::kSm90.name);
   EXPECT_EQ(tuning::table_for(100).name, tuning::kGeneric.name);
 }
