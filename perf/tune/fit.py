@@ -48,16 +48,13 @@ def parse_instance(name):
     m, n, pp, t, cm, cn, ck, stages, _ = match.groups()
     m, n, pp, t = int(m), int(n), pp is not None, t is not None
     rows, columns = (n, m) if t else (m, n)
-    groups = 1 if pp else 2 if rows == 256 else rows // 64  # along the rows
-    groups_columns = 2 if groups == 1 and columns > 256 else 1
-    consumers = 2 if pp else groups * groups_columns
+    consumers = 2 if pp else rows // 64
     ck = int(ck or 1)
-    stored = columns // groups_columns // ck
+    stored = columns // ck
     chunk = 64 if stored % 64 == 0 else 48 if stored % 48 == 0 and not t else 32 if stored % 32 == 0 else 16
     shared = int(stages) * (m + n) * 128 + consumers * 2 * 64 * chunk * 2 + (ck - 1) * m * n // ck * 4 + 512
     return dict(tile=name[name.index("f16_") + 4:-3], cta_m=m, cta_n=n, pp=pp, rows=rows, columns=columns,
-                groups=groups, groups_columns=groups_columns, consumers=consumers, cm=int(cm or 1), cn=int(cn or 1),
-                ck=ck, stages=int(stages), per_sm=2 if consumers == 1 and shared <= 113 * 1024 else 1)
+                consumers=consumers, cm=int(cm or 1), cn=int(cn or 1), ck=ck, stages=int(stages), per_sm=2 if consumers == 1 and shared <= 113 * 1024 else 1)
 
 
 def parse_case(text):
@@ -167,7 +164,7 @@ class Model:
         self.rounds = whole_rounds + part_rounds
         self.slices = whole_rounds * slices + part_rounds * np.ceil(slices / parts)
         self.area = (c["rows"] * c["columns"]).astype(float)
-        self.reads = c["groups_columns"] * (c["rows"] / 64) * (64 + c["columns"] / c["groups_columns"])
+        self.reads = (c["rows"] / 64) * (64 + c["columns"])
         self.own_a, self.own_b = c["cta_m"] / c["cn"], c["cta_n"] / c["cm"]
         self.sum_bytes = np.where(parts > 1, split * parts * size * 4 * self.area, 0)
         self.flops = 2. * c["m"] * c["n"] * c["k"] * c["batch"]

@@ -5,8 +5,8 @@
 //   xgemm-tune [--within 1.6] [--budget-us 1500] [--heat-us 10000] SET-OR-SHAPE... > measured.tsv
 //
 // A line: case, kernel, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0, 1) and rotate
-// through several times the L2; calls are replayed from a graph; medians of three, when the GPU is as warm as in
-// lasting work: which tile is best differs between a burst and what the power limit allows.
+// through several times the L2; calls are replayed from a graph; medians of three, after some milliseconds
+// of the same work: which tile is best differs between a burst and what the power limit allows.
 //
 // Links the library's inside, since a plan cannot be forced through the interface.
 //
