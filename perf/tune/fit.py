@@ -50,9 +50,7 @@ def parse_instance(name):
     rows, columns = (n, m) if t else (m, n)
     consumers = 2 if pp else rows // 64
     ck = int(ck or 1)
-    stored = columns // ck
-    chunk = 64 if stored % 64 == 0 else 48 if stored % 48 == 0 and not t else 32 if stored % 32 == 0 else 16
-    shared = int(stages) * (m + n) * 128 + consumers * 2 * 64 * chunk * 2 + (ck - 1) * m * n // ck * 4 + 512
+    shared = int(stages) * (m + n) * 128 + (ck - 1) * m * n // ck * 4 + 1024 + 64 * 16 * 2  # a chunk of C at least
     return dict(tile=name[name.index("f16_") + 4:-3], cta_m=m, cta_n=n, pp=pp, rows=rows, columns=columns,
                 consumers=consumers, cm=int(cm or 1), cn=int(cn or 1), ck=ck, stages=int(stages), per_sm=2 if consumers == 1 and shared <= 113 * 1024 else 1)
 
@@ -171,7 +169,8 @@ class Model:
         self.bytes = 2. * c["batch"] * (c["m"] * c["k"] + c["k"] * c["n"] + c["m"] * c["n"] * (1 + c["beta"]))
         ctas = units * size
         self.in_flight = np.minimum(ctas, clusters * size) * c["stages"] * (c["rows"] + c["columns"]) * 128.
-        self.l2_bytes = 2 * tiles * c["cm"] * c["cn"] * c["k"] * (self.own_a + self.own_b)
+        self.l2_bytes = 2. * c["k"] * c["batch"] * (c["m"] * np.ceil(c["n"] / (c["cta_n"] * c["cn"])) +
+                                                    c["n"] * np.ceil(c["m"] / (c["cta_m"] * c["cm"])))
         self.sharing = (c["per_sm"] == 2) & (ctas > SMS)
 
     def __call__(self, p):

@@ -271,7 +271,12 @@ std::vector<GemmCase> cases_of(const SimKernel& kernel) {
   old_c.device_scalars = true;
   GemmCase no_product = c;  // where nothing but barriers keeps the lanes of a warp together
   no_product.k = 0;
-  return {c, old_c, no_product};
+  GemmCase outside = old_c;  // of C lie most consumers of a cluster: they only pass slots on
+  outside.m = 8;
+  outside.n = 8;
+  outside.k = kernel.config.cta_k + 1;
+  outside.batch_count = 5;
+  return {c, old_c, no_product, outside};
 }
 
 std::string outcome(const SimKernel& kernel, Order order, std::uint64_t seed = 1) {

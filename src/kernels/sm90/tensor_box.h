@@ -16,7 +16,7 @@ struct TensorBox {
   std::int64_t extent_z;  // the batch; 1 where all entries are the same matrix
   std::int64_t stride_y;  // elements, a multiple of 8 where extent_y > 1
   std::int64_t stride_z;  // elements, a multiple of 8 where extent_z > 1
-  int box_x;              // elements; box_x * 2 = swizzle_bytes, or 16 bytes without swizzle
+  int box_x;              // elements; box_x * 2 = swizzle_bytes where there is a swizzle
   int box_y;              // at most 256
   int swizzle_bytes;      // 128, 64, 32 or 0
 

@@ -35,8 +35,9 @@
 // under the next chunk and the next tile's mainloop. Old C, where beta is not 0, arrives through the slots of the same
 // ring, after the last slice of K, and is read with ldmatrix into the layout of the accumulators.
 //
-// Edges: TMA fills zeros outside of X and Y (outside k in both, so that zeros never meet an Inf) and stores nothing
-// outside of C.
+// Edges: TMA fills zeros outside of k in both X and Y, so that zeros never meet an Inf, and stores nothing outside of
+// C. Rows of X and columns of Y that do not exist are not loaded: their sums are of what was left in the slot, and end
+// at the edge of C.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -85,10 +86,14 @@ struct WgmmaTma {
   static constexpr int kSplitColumns = Shape::kSplitColumns;  // columns that a consumer stores
   static constexpr int kChunks = kSplitColumns / kChunk;      // of one slab
   static constexpr int kChunkElements = 64 * kChunk;
-  static constexpr int kBuffers = kConfig.epilogue_buffers;
+  static constexpr int kTileChunks = kSlabs * kChunks;
+  static constexpr int kBuffers = kConfig.buffers();
+  // Chunks that are converted, then handed to the copy engine, together: while it reads those, the next ones go to the
+  // other buffers.
+  static constexpr int kChunkBatch = kBuffers >= kTileChunks ? kTileChunks : kBuffers > 1 ? kBuffers / 2 : 1;
   static constexpr int kSlotElements = Shape::kXElements + Shape::kYElements;
   static constexpr int kChunksPerSlot = kSlotElements / kChunkElements / Shape::kTileGroups;
-  static constexpr int kCSlots = (kSlabs * kChunks + kChunksPerSlot - 1) / kChunksPerSlot;
+  static constexpr int kCSlots = (kTileChunks + kChunksPerSlot - 1) / kChunksPerSlot;
   static constexpr bool kTransposed = kConfig.transposed;  // D is C^T: C is contiguous along columns of D
   static constexpr gpu::Major kMajorX = Shape::kMajorX;
   static constexpr gpu::Major kMajorY = Shape::kMajorY;
@@ -115,7 +120,7 @@ struct WgmmaTma {
     gpu::Mbarrier partial_full;
     gpu::Mbarrier partial_empty;
   };
-  static_assert(sizeof(SharedStorage) <= 227 * 1024, "more shared memory than an SM has");
+  static_assert(sizeof(SharedStorage) <= kConfig.shared_bytes() && kConfig.shared_bytes() <= 227 * 1024);
 
   // Where a CTA stands in its cluster.
   struct Place {
@@ -221,7 +226,6 @@ struct WgmmaTma {
     }
     sync_cluster();
     gpu::grid_launch_dependents();
-    gpu::grid_wait_dependencies();
     const Place place = Place::make();
     if (group == 0) {
       if constexpr (kProducerRegisters != 0) gpu::release_registers<kProducerRegisters>();
@@ -244,51 +248,82 @@ struct WgmmaTma {
 
   // ---- Producer: one thread ----
 
-  // This CTA's part of a tile of one operand, to the kPeers CTAs of `mask`. mn and k are elements.
+  // A tile of one operand, as the kPeers CTAs that share it load it: each its part, multicast to all. Only what lies
+  // inside of the operand: TMA would fill the rest with zeros, but at a price. Where many CTAs ask for rows beyond the
+  // end of a matrix, their loads take up to twice as long as those of rows that exist.
   template <gpu::Major kMajor, int kExtent, int kChunkMn, int kPeers>
-  XGEMM_DEVICE static void load_operand(Element* tile, const TensorMap& map, gpu::Mbarrier& full, unsigned mask,
-                                        int peer, int mn, int k, int batch) {
-    const auto load = [&](Element* destination, int x, int y) {
-      if constexpr (kPeers > 1) {
-        gpu::tma_load_multicast(destination, map, full, mask, x, y, batch);
-      } else {
-        gpu::tma_load(destination, map, full, x, y, batch);
-      }
-    };
-    if constexpr (kMajor == gpu::Major::k) {
-      constexpr int kRows = kExtent / kPeers;
-      load(tile + peer * kRows * kTileK, k, mn + peer * kRows);
-    } else {
-      // kChunkMn wide columns of k; split by columns where that divides, otherwise along k
-      constexpr int kPieces = kExtent / kChunkMn;
-      if constexpr (kPieces % kPeers == 0) {
+  struct OperandTile {
+    static constexpr int kRows = kExtent / kPeers;               // K-major: a part
+    static constexpr int kPieces = kExtent / kChunkMn;           // MN-major: kChunkMn wide columns of k
+    static constexpr bool kSplitPieces = kPieces % kPeers == 0;  // by columns; otherwise along k
+    static constexpr int kPieceElements = kChunkMn * kTileK;
+
+    const TensorMap& map;
+    int mn;      // of the tile, in elements
+    int inside;  // rows, or pieces, of the tile
+    int peer;
+
+    XGEMM_DEVICE static OperandTile make(const TensorMap& whole, const TensorMap& tail, int mn, int extent, int peer) {
+      const int left = extent - mn < 0 ? 0 : extent - mn < kExtent ? extent - mn : kExtent;
+      if constexpr (kMajor == gpu::Major::k) return {left < (peer + 1) * kRows ? tail : whole, mn, left, peer};
+      return {whole, mn, (left + kChunkMn - 1) / kChunkMn, peer};
+    }
+
+    // What arrives in a CTA, from all peers.
+    XGEMM_DEVICE int bytes() const {
+      return inside * (kMajor == gpu::Major::k ? kTileK : kPieceElements) * static_cast<int>(sizeof(Element));
+    }
+
+    XGEMM_DEVICE void load(Element* tile, gpu::Mbarrier& full, unsigned mask, int k, int batch) const {
+      if constexpr (kMajor == gpu::Major::k) {
+        if (peer * kRows < inside) copy(tile + peer * kRows * kTileK, full, mask, k, mn + peer * kRows, batch);
+      } else if constexpr (kSplitPieces) {
         XGEMM_UNROLL
         for (int i = 0; i < kPieces / kPeers; ++i) {
           const int piece = peer * (kPieces / kPeers) + i;
-          load(tile + piece * kChunkMn * kTileK, mn + piece * kChunkMn, k);
+          if (piece < inside) copy(tile + piece * kPieceElements, full, mask, mn + piece * kChunkMn, k, batch);
         }
       } else {
         constexpr int kDepth = kTileK / kPeers;
         XGEMM_UNROLL
         for (int piece = 0; piece < kPieces; ++piece) {
-          load(tile + piece * kChunkMn * kTileK + peer * kDepth * kChunkMn, mn + piece * kChunkMn, k + peer * kDepth);
+          if (piece < inside) {
+            copy(tile + piece * kPieceElements + peer * kDepth * kChunkMn, full, mask, mn + piece * kChunkMn,
+                 k + peer * kDepth, batch);
+          }
         }
       }
     }
-  }
+
+   private:
+    XGEMM_DEVICE void copy(Element* destination, gpu::Mbarrier& full, unsigned mask, int x, int y, int batch) const {
+      if constexpr (kPeers > 1) {
+        gpu::tma_load_multicast(destination, map, full, mask, x, y, batch);
+      } else {
+        gpu::tma_load(destination, map, full, x, y, batch);
+      }
+    }
+  };
+  using TileX = OperandTile<kMajorX, Shape::kTileRows, 64, kClusterColumns>;
+  using TileY = OperandTile<kMajorY, Shape::kYColumns, Shape::kPieceY, kClusterRows>;
 
   XGEMM_DEVICE static void produce(const Params& p, SharedStorage& smem, const Place& place) {
-    const Epilogue epilogue = Epilogue::make(p);
     unsigned row_mask = 0;     // the CTAs of this cluster row: they share X
     unsigned column_mask = 0;  // the CTAs of this cluster column: they share Y
     for (int c = 0; c < kClusterColumns; ++c) row_mask |= 1u << Place::rank(place.row, c, place.split);
     for (int r = 0; r < kClusterRows; ++r) column_mask |= 1u << Place::rank(r, place.column, place.split);
 
     Ring ring;
+    Schedule schedule = Schedule::make(p);
+    Tile tile = schedule.at(place);  // takes a while: under the end of the kernel before
+    gpu::grid_wait_dependencies();
+    const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
-    for (Schedule schedule = Schedule::make(p); schedule.more(); schedule.next()) {
-      const Tile tile = schedule.at(place);
+    while (true) {
       const Slices slices = Slices::make(p, epilogue, schedule, place.split);
+      const TileX x = TileX::make(p.x, p.x_tail, tile.row, kTransposed ? p.n : p.m, place.column);
+      const TileY y = TileY::make(p.y, p.y_tail, tile.column, kTransposed ? p.m : p.n, place.row);
+      const int bytes = x.bytes() + y.bytes();
       const int x_batch = tile.batch * p.x_batch_step;
       const int y_batch = tile.batch * p.y_batch_step;
       XGEMM_NO_UNROLL
@@ -296,22 +331,14 @@ struct WgmmaTma {
         typename SharedStorage::Slot& slot = smem.slots[ring.slot];
         gpu::Mbarrier& full = smem.full[ring.slot];
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-        gpu::mbarrier_arrive_expect(full, kSlotElements * static_cast<int>(sizeof(Element)));
-        const auto load_x = [&] {
-          load_operand<kMajorX, Shape::kTileRows, 64, kClusterColumns>(slot.x, p.x, full, row_mask, place.column,
-                                                                       tile.row, slice * kTileK, x_batch);
-        };
-        const auto load_y = [&] {
-          load_operand<kMajorY, Shape::kYColumns, Shape::kPieceY, kClusterRows>(
-              slot.y, p.y, full, column_mask, place.row, tile.column, slice * kTileK, y_batch);
-        };
+        gpu::mbarrier_arrive_expect(full, bytes);
         // First what goes to more CTAs.
         if constexpr (kClusterRows > kClusterColumns) {
-          load_y();
-          load_x();
+          y.load(slot.y, full, column_mask, slice * kTileK, y_batch);
+          x.load(slot.x, full, row_mask, slice * kTileK, x_batch);
         } else {
-          load_x();
-          load_y();
+          x.load(slot.x, full, row_mask, slice * kTileK, x_batch);
+          y.load(slot.y, full, column_mask, slice * kTileK, y_batch);
         }
         ring.next();
       }
@@ -320,7 +347,7 @@ struct WgmmaTma {
         XGEMM_NO_UNROLL
         for (int s = 0; s < kCSlots; ++s) {
           const int first = s * kChunksPerSlot;
-          const int left = kSlabs * kChunks - first;
+          const int left = kTileChunks - first;
           const int chunks = left < kChunksPerSlot ? left : kChunksPerSlot;
           gpu::Mbarrier& full = smem.full[ring.slot];
           gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
@@ -339,6 +366,9 @@ struct WgmmaTma {
           ring.next();
         }
       }
+      schedule.next();
+      if (!schedule.more()) break;
+      tile = schedule.at(place);
     }
     // A CTA stays until the consumers of the other CTAs have released all slots here: an arrival at a CTA that has
     // exited is a fault.
@@ -375,7 +405,6 @@ struct WgmmaTma {
   }
 
   XGEMM_DEVICE static void consume(const Params& p, SharedStorage& smem, const Place& place, int group, int warp) {
-    const Epilogue epilogue = Epilogue::make(p);
     const int tile_group = kConfig.ping_pong ? 0 : group;
     // One descriptor for each operand; slots, slabs and steps of K are offsets from it.
     const std::uint64_t x0 = gpu::wgmma_advance(
@@ -387,6 +416,8 @@ struct WgmmaTma {
     unsigned partial_phase = 0;
     int tiles_to_skip = group;              // ping-pong
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open
+    gpu::grid_wait_dependencies();
+    const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
     for (Schedule schedule = Schedule::make(p); schedule.more(); schedule.next()) {
       const int slices = Slices::make(p, epilogue, schedule, place.split).count();
@@ -402,15 +433,17 @@ struct WgmmaTma {
         gpu::mbarrier_wait(smem.turn[group], turn_phase);
         turn_phase ^= 1;
       }
+      const Tile tile = schedule.at(place);  // takes a while: before there is data
+      const bool inside = tile.row + group_row(tile_group) < (kTransposed ? p.n : p.m) &&
+                          tile.column + group_column(tile_group) < (kTransposed ? p.m : p.n);
       float acc[kSlabs][kSlabRegisters];
-      mainloop(smem, place, ring, slices, x0, y0, acc, c_slots == 0, group);
+      mainloop(smem, place, ring, slices, x0, y0, acc, inside, c_slots == 0, group);
       if constexpr (kSplits == 1) {
         if (schedule.partial()) {
           store_partial(p, schedule, tile_group, acc);
           continue;
         }
       }
-      const Tile tile = schedule.at(place);
       const int row = tile.row + group_row(tile_group);
       const int column = tile.column + group_column(tile_group) + place.split * kSplitColumns;
       const auto store = [&](const auto& sums) {
@@ -437,7 +470,8 @@ struct WgmmaTma {
   static_assert(kTileK * sizeof(Element) == 128);
 
   XGEMM_DEVICE static void mainloop(SharedStorage& smem, const Place& place, Ring& ring, int slices, std::uint64_t x0,
-                                    std::uint64_t y0, float (&acc)[kSlabs][kSlabRegisters], bool last, int group) {
+                                    std::uint64_t y0, float (&acc)[kSlabs][kSlabRegisters], bool inside, bool last,
+                                    int group) {
     // Cleared here rather than by the first wgmma: registers that it ignores would count as live through the loop over
     // tiles, and be saved.
     XGEMM_UNROLL
@@ -446,6 +480,17 @@ struct WgmmaTma {
       for (int j = 0; j < kSlabRegisters; ++j) acc[i][j] = 0.0f;
     }
     keep(acc);
+    if (!inside) {  // of C: what other CTAs need of the slots still comes and goes
+      XGEMM_NO_UNROLL
+      for (int slice = 0; slice < slices; ++slice) {
+        gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+        gpu::sync_warp();  // all lanes have seen this phase
+        release(smem, ring.slot, place);
+        ring.next();
+      }
+      if (last) pass_turn(smem, group);
+      return;
+    }
     int previous = 0;
     XGEMM_NO_UNROLL
     for (int slice = 0; slice < slices; ++slice) {
@@ -581,13 +626,13 @@ struct WgmmaTma {
     const int row = 16 * warp + 8 * (lane / 8 % 2);
     const int column8 = column + 8 * (lane / 16);
     if constexpr (kTransposed) {  // buffer: 64 rows of kChunk columns
-      constexpr int kRowBytes = kChunk * 2;
-      const int offset = (row + lane % 8) * kRowBytes + column8 * 2;
-      return kRowBytes == 16 ? offset : offset ^ (offset >> 3 & (kRowBytes - 16));
+      return swizzle_c((row + lane % 8) * Shape::kChunkRowBytes + column8 * 2);
     } else {  // buffer: kChunk columns of 64 rows
-      const int offset = (column8 + lane % 8) * 128 + row * 2;
-      return offset ^ (offset >> 3 & 0x70);
+      return swizzle_c((column8 + lane % 8) * Shape::kChunkRowBytes + row * 2);
     }
+  }
+  XGEMM_DEVICE static int swizzle_c(int offset) {
+    return Shape::kSwizzleC == 0 ? offset : offset ^ (offset >> 3 & (Shape::kSwizzleC - 16));
   }
 
   // The last m % 8 rows of C, where they lie in this chunk, one element at a time.
@@ -596,19 +641,35 @@ struct WgmmaTma {
     constexpr int kColumns = kTransposed ? 64 : kChunk;
     const int rows = p.m - p.c_whole_m;
     const int first = p.c_whole_m - c_row;
-    if (rows == 0 || first < 0 || first >= kRows) return;
+    if (first < 0 || first >= kRows) return;
     Element* c = static_cast<Element*>(p.c_data) + batch * p.c_batch + p.c_whole_m;
     XGEMM_NO_UNROLL
     for (int i = gpu::thread_index() % gpu::kGroupThreads; i < rows * kColumns; i += gpu::kGroupThreads) {
       const int column = i / rows;
       const int row = i - column * rows;
       if (c_column + column >= p.n) return;
-      constexpr int kRowBytes = kRows * 2;  // of the buffer
-      int offset = column * kRowBytes + (first + row) * 2;
-      if constexpr (kRowBytes > 16) offset ^= offset >> 3 & (kRowBytes - 16);
+      const int offset = swizzle_c(column * Shape::kChunkRowBytes + (first + row) * 2);
       const Element value = gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + offset));
       gpu::write<gpu::Space::global>(c + row + (c_column + column) * p.c_ld, value);
     }
+  }
+
+  // The kWide (8 or 16) columns of a warp at `offset` of a chunk: registers, and old C where it counts, to the buffer.
+  template <bool kReadsC, int kWide>
+  XGEMM_DEVICE static void convert(const Epilogue& epilogue, const float* sums, const char* old, char* buffer,
+                                   int offset) {
+    std::uint32_t pairs[kWide / 4];
+    if constexpr (kReadsC) gpu::load_matrices<!kTransposed>(pairs, old + offset);
+    XGEMM_UNROLL
+    for (int e = 0; e < kWide / 4; ++e) {
+      if constexpr (kReadsC) {
+        pairs[e] = gpu::pack_pair<Element>(epilogue.with_c(sums[2 * e], gpu::unpack_low<Element>(pairs[e])),
+                                           epilogue.with_c(sums[2 * e + 1], gpu::unpack_high<Element>(pairs[e])));
+      } else {
+        pairs[e] = gpu::pack_pair<Element>(epilogue.without_c(sums[2 * e]), epilogue.without_c(sums[2 * e + 1]));
+      }
+    }
+    gpu::store_matrices<!kTransposed>(buffer + offset, pairs);
   }
 
   // Stores the kColumns = 2 * kRegisters columns from (row, column) on.
@@ -616,64 +677,64 @@ struct WgmmaTma {
   XGEMM_DEVICE static void store_tile(const Params& p, SharedStorage& smem, const Place& place,
                                       const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
                                       int batch, const float (&acc)[kSlabs][kRegisters]) {
-    constexpr int kWide = kChunk == 8 ? 8 : 16;  // columns of one stmatrix
     const int tile_group = kConfig.ping_pong ? 0 : group;
-    XGEMM_UNROLL
-    for (int i = 0; i < kSlabs; ++i) {
+    // Calls f(chunk, its buffer) for the chunks of a batch.
+    const auto for_batch = [&](int first, const auto& f) {
       XGEMM_UNROLL
-      for (int j = 0; j < kChunks; ++j) {
-        constexpr int kAll = kSlabs * kChunks;
-        const int index = i * kChunks + j;
-        char* buffer = reinterpret_cast<char*>(smem.c[group][index % kBuffers]);
-        if (kReadsC && index % kChunksPerSlot == 0) gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+      for (int chunk = first; chunk < first + kChunkBatch; ++chunk) {
+        if (chunk < kTileChunks) f(chunk, reinterpret_cast<char*>(smem.c[group][chunk % kBuffers]));
+      }
+    };
+    XGEMM_UNROLL
+    for (int first = 0; first < kTileChunks; first += kChunkBatch) {
+      // The stores that last used these buffers have read them.
+      if (is_storer(warp)) {
+        if (first == 0) {
+          gpu::tma_store_wait_read<0>();
+        } else {
+          gpu::tma_store_wait_read<kBuffers / kChunkBatch - 1>();
+        }
+      }
+      gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
+      for_batch(first, [&](int chunk, char* buffer) {
+        if (kReadsC && chunk % kChunksPerSlot == 0) gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
         const char* old =
-            reinterpret_cast<const char*>(c_chunk(smem.slots[ring.slot], tile_group, index % kChunksPerSlot));
-        // The store that last used this buffer has read it.
-        if (is_storer(warp)) {
-          if (index == 0) {
-            gpu::tma_store_wait_read<0>();
-          } else {
-            gpu::tma_store_wait_read<kBuffers - 1>();
-          }
-        }
-        gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
+            reinterpret_cast<const char*>(c_chunk(smem.slots[ring.slot], tile_group, chunk % kChunksPerSlot));
+        const float* sums = &acc[chunk / kChunks][chunk % kChunks * kChunk / 2];
         XGEMM_UNROLL
-        for (int c = 0; c < kChunk; c += kWide) {
-          const float* f = &acc[i][(j * kChunk + c) / 2];
-          const int offset = lane_offset(warp, c);
-          std::uint32_t pairs[kWide / 4];
-          if constexpr (kReadsC) {
-            gpu::load_matrices<!kTransposed>(pairs, old + offset);
-            XGEMM_UNROLL
-            for (int e = 0; e < kWide / 4; ++e) {
-              pairs[e] = gpu::pack_pair<Element>(epilogue.with_c(f[2 * e], gpu::unpack_low<Element>(pairs[e])),
-                                                 epilogue.with_c(f[2 * e + 1], gpu::unpack_high<Element>(pairs[e])));
-            }
-          } else {
-            XGEMM_UNROLL
-            for (int e = 0; e < kWide / 4; ++e) {
-              pairs[e] = gpu::pack_pair<Element>(epilogue.without_c(f[2 * e]), epilogue.without_c(f[2 * e + 1]));
-            }
-          }
-          gpu::store_matrices<!kTransposed>(buffer + offset, pairs);
+        for (int c = 0; c < kChunk / 16 * 16; c += 16) {
+          convert<kReadsC, 16>(epilogue, sums + c / 2, old, buffer, lane_offset(warp, c));
         }
-        if (kReadsC && (index % kChunksPerSlot == kChunksPerSlot - 1 || index == kAll - 1)) {
+        if constexpr (kChunk % 16 != 0) {
+          constexpr int kLast = kChunk - 8;
+          convert<kReadsC, 8>(epilogue, sums + kLast / 2, old, buffer, lane_offset(warp, kLast));
+        }
+        if (kReadsC && (chunk % kChunksPerSlot == kChunksPerSlot - 1 || chunk == kTileChunks - 1)) {
           gpu::sync_warp();
           release(smem, ring.slot, place);
           ring.next();
-          if (index == kAll - 1) pass_turn(smem, group);
+          if (chunk == kTileChunks - 1) pass_turn(smem, group);
         }
-        gpu::fence_async_shared();
-        gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
-        const int d_row = row + i * 64;
-        const int d_column = column + j * kChunk;
-        const int c_row = kTransposed ? d_column : d_row;
-        const int c_column = kTransposed ? d_row : d_column;
-        if (is_storer(warp)) {
-          if (c_row < p.c_whole_m && c_column < p.n) gpu::tma_store(p.c, buffer, c_row, c_column, batch);
-          gpu::tma_store_commit();
-        }
-        store_last_rows(p, buffer, c_row, c_column, batch);
+      });
+      gpu::fence_async_shared();
+      gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
+      const auto at = [&](int chunk, const auto& f) {  // f(row, column) of C
+        const int d_row = row + chunk / kChunks * 64;
+        const int d_column = column + chunk % kChunks * kChunk;
+        f(kTransposed ? d_column : d_row, kTransposed ? d_row : d_column);
+      };
+      if (is_storer(warp)) {
+        for_batch(first, [&](int chunk, const char* buffer) {
+          at(chunk, [&](int c_row, int c_column) {
+            if (c_row < p.c_whole_m && c_column < p.n) gpu::tma_store(p.c, buffer, c_row, c_column, batch);
+          });
+        });
+        gpu::tma_store_commit();
+      }
+      if (p.c_whole_m != p.m) {
+        for_batch(first, [&](int chunk, const char* buffer) {
+          at(chunk, [&](int c_row, int c_column) { store_last_rows(p, buffer, c_row, c_column, batch); });
+        });
       }
     }
   }

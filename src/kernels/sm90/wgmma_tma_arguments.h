@@ -43,6 +43,15 @@ inline TensorBox operand_box(const Operand& o, gpu::Major major, std::int64_t k,
   return {o.data, o.mn_extent, k, z, o.k_stride, o.batch_stride, piece, box, piece * 2};
 }
 
+// The box of the last rows, where they do not fill a whole one.
+inline TensorBox tail_box(const TensorBox& whole, gpu::Major major) {
+  TensorBox tail = whole;
+  if (major == gpu::Major::k && whole.extent_y % whole.box_y != 0) {
+    tail.box_y = static_cast<int>(whole.extent_y % whole.box_y);
+  }
+  return tail;
+}
+
 }  // namespace wgmma_tma_detail
 
 template <WgmmaTmaConfig kConfig>
@@ -71,16 +80,15 @@ WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters
   p.x_batch_step = x.batch_stride != 0 ? 1 : 0;
   p.y_batch_step = y.batch_stride != 0 ? 1 : 0;
 
-  constexpr int kRowBytes = (kConfig.transposed ? Shape::kChunk : 64) * 2;
   p.c_old = {g.c.data,
              g.m,
              g.n,
              g.batch_count,
              g.c.col_stride,
              g.c.batch_stride,
-             kRowBytes / 2,
+             Shape::kChunkRowBytes / 2,
              kConfig.transposed ? 64 : Shape::kChunk,
-             kRowBytes == 16 ? 0 : kRowBytes};
+             Shape::kSwizzleC};
   p.c = p.c_old;
   if (p.c_whole_m != 0) p.c.extent_x = p.c_whole_m;  // otherwise it is not stored through
   if (g.k > 0 && (g.alpha != 0.0f || g.alpha_device != nullptr)) {
@@ -89,6 +97,8 @@ WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters
   } else {
     p.x = p.y = p.c_old;  // prefetched, never used
   }
+  p.x_tail = wgmma_tma_detail::tail_box(p.x, Shape::kMajorX);
+  p.y_tail = wgmma_tma_detail::tail_box(p.y, Shape::kMajorY);
 
   const auto tiles = [](std::int64_t extent, int tile) { return static_cast<unsigned>((extent + tile - 1) / tile); };
   constexpr int kRows = Shape::kTileRows * Shape::kClusterRows;

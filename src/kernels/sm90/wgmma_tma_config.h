@@ -20,7 +20,6 @@ struct WgmmaTmaConfig {
   bool ping_pong = false;                         // two consumers that take whole tiles in turn; groups_* are 1
   int cluster_m = 1, cluster_n = 1;               // CTAs of a cluster along C: tiles that share operands by multicast
   int cluster_k = 1;                              // and along K: CTAs that share a tile's sum
-  int epilogue_buffers = 2;                       // chunks of C of a consumer on their way to memory
   layout::Axis a_contiguous = layout::Axis::row;  // op(A), m x k: row is along m (not transposed), col along k
   layout::Axis b_contiguous = layout::Axis::row;  // op(B), k x n: row is along k (not transposed), col along n
 
@@ -31,13 +30,47 @@ struct WgmmaTmaConfig {
   constexpr int threads() const { return 128 * (1 + consumers()); }
   constexpr int cluster_size() const { return cluster_m * cluster_n * cluster_k; }
 
-  // Shared memory of a CTA, nearly: the ring, the epilogue's buffers, the sums from other CTAs.
-  constexpr int shared_bytes() const {
-    const int columns = (transposed ? cta_m : cta_n) / groups_columns / cluster_k;
-    const int chunk = columns % 64 == 0 ? 64 : columns % 48 == 0 && !transposed ? 48 : columns % 32 == 0 ? 32 : 16;
-    return stages * (cta_m + cta_n) * 128 + consumers() * epilogue_buffers * 64 * chunk * 2 +
-           (cluster_k - 1) * cta_m * cta_n / cluster_k * 4 + 512;
+  // The kernel computes D = X Y: C, or its transpose.
+  constexpr int tile_rows() const { return transposed ? cta_n : cta_m; }
+  constexpr int tile_columns() const { return transposed ? cta_m : cta_n; }
+  constexpr bool a_along_k() const { return a_contiguous == layout::Axis::col; }
+  constexpr bool b_along_k() const { return b_contiguous == layout::Axis::row; }
+  constexpr bool y_along_k() const { return transposed ? a_along_k() : b_along_k(); }
+
+  // MN-major tiles are made of pieces, each so wide, with a row per k; K-major ones are a single piece. A width that
+  // only 16 divides is stored rounded up to whole pieces of 64: narrow pieces are slow to load and to read.
+  constexpr int y_piece() const {
+    const int columns = tile_columns() / groups_columns;
+    return y_along_k() ? kCtaK : columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : columns <= 16 ? 16 : 64;
   }
+  constexpr int y_columns() const {  // as stored
+    return y_along_k() ? tile_columns() : (tile_columns() + y_piece() - 1) / y_piece() * y_piece();
+  }
+
+  // C leaves in chunks of 64 rows of D: what a consumer has converted waits in a buffer for the copy engine. The more
+  // of a tile the buffers hold, the fewer times the consumer waits. A chunk's rows (of D or, not transposed, columns)
+  // are 16, 32, 64 or 128 bytes in a swizzle, or an odd multiple of 16 bytes: neither has bank conflicts.
+  constexpr int split_columns() const { return tile_columns() / groups_columns / cluster_k; }  // that a consumer stores
+  constexpr int chunks(int chunk) const {
+    return (ping_pong ? tile_rows() : tile_rows() / groups_rows) / 64 * (split_columns() / chunk);
+  }
+  constexpr int chunk() const {
+    for (const int candidate : {64, 72, 56, 48, 40, 32, 16}) {
+      const bool is_row = candidate % 16 == 8 || 64 % candidate == 0;
+      if (split_columns() % candidate != 0 || (transposed && !is_row)) continue;
+      const int wanted = chunks(candidate) < 2 ? 1 : 2;
+      if (buffers(candidate) >= wanted && 64 * candidate * tile_groups() * 2 <= slot_bytes()) return candidate;
+    }
+    return 8;
+  }
+  constexpr int buffers() const { return buffers(chunk()); }  // of a consumer
+
+  // Shared memory of a CTA: the ring, the sums from other CTAs, barriers, the buffers of the epilogue.
+  constexpr int slot_bytes() const { return (tile_rows() + y_columns()) * kCtaK * 2; }
+  constexpr int mainloop_bytes() const {
+    return stages * slot_bytes() + (cluster_k - 1) * cta_m * cta_n / cluster_k * 4 + 1024;
+  }
+  constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
 
   // Register budgets for setmaxnreg: 65536 registers among all warpgroups; 0 where the kernel's own limit is enough.
   constexpr bool many_accumulators() const { return cta_m * cta_n / tile_groups() / 128 > 144; }
@@ -47,46 +80,44 @@ struct WgmmaTmaConfig {
   constexpr int consumer_registers() const {
     return consumers() == 1 ? 0 : consumers() == 3 ? 160 : many_accumulators() ? 240 : 232;
   }
-};
 
-namespace detail {
-constexpr int largest_divisor(int extent, int a, int b, int c, int d, int e) {
-  return extent % a == 0 ? a : extent % b == 0 ? b : extent % c == 0 ? c : extent % d == 0 ? d : e;
-}
-constexpr int piece(int columns) {
-  return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : columns <= 16 ? 16 : 64;
-}
-}  // namespace detail
+ private:
+  static constexpr int kSmBytes = 227 * 1024, kHalfSmBytes = 113 * 1024;  // for one and for each of two CTAs of an SM
+
+  constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * 2; }
+  constexpr int buffers(int chunk) const {
+    const bool two = consumers() == 1 && mainloop_bytes() + buffer_bytes(16) <= kHalfSmBytes;
+    const int fit = ((two ? kHalfSmBytes : kSmBytes) - mainloop_bytes()) / buffer_bytes(chunk);
+    return fit < chunks(chunk) ? fit : chunks(chunk);
+  }
+};
 
 // The instance as the kernel sees it: D = X Y.
 template <WgmmaTmaConfig kConfig>
 struct WgmmaTmaShape {
   static constexpr int kTileK = WgmmaTmaConfig::kCtaK;
-  static constexpr int kTileRows = kConfig.transposed ? kConfig.cta_n : kConfig.cta_m;
-  static constexpr int kTileColumns = kConfig.transposed ? kConfig.cta_m : kConfig.cta_n;
+  static constexpr int kTileRows = kConfig.tile_rows();
+  static constexpr int kTileColumns = kConfig.tile_columns();
   static constexpr int kClusterRows = kConfig.transposed ? kConfig.cluster_n : kConfig.cluster_m;
   static constexpr int kClusterColumns = kConfig.transposed ? kConfig.cluster_m : kConfig.cluster_n;
   static constexpr int kTileGroups = kConfig.tile_groups();
   static constexpr int kGroupRows = kTileRows / kConfig.groups_rows;
   static constexpr int kGroupColumns = kTileColumns / kConfig.groups_columns;
-  static constexpr int kSplitColumns = kGroupColumns / kConfig.cluster_k;
+  static constexpr int kSplitColumns = kConfig.split_columns();
   static_assert(kGroupColumns <= 256 && (kGroupColumns == 8 || kGroupColumns % 16 == 0),
                 "N of a wgmma, of those that are wrapped");
   static_assert(!kConfig.ping_pong || kTileGroups == 1, "ping-pong consumers take whole tiles");
   static_assert(kTileColumns % kConfig.groups_columns == 0 && kGroupColumns % (8 * kConfig.cluster_k) == 0,
                 "consumers and CTAs store whole 8 x 8 matrices");
 
-  static constexpr gpu::Major major(bool mn_contiguous) { return mn_contiguous ? gpu::Major::mn : gpu::Major::k; }
-  static constexpr gpu::Major kMajorA = major(kConfig.a_contiguous == layout::Axis::row);
-  static constexpr gpu::Major kMajorB = major(kConfig.b_contiguous == layout::Axis::col);
+  static constexpr gpu::Major major(bool along_k) { return along_k ? gpu::Major::k : gpu::Major::mn; }
+  static constexpr gpu::Major kMajorA = major(kConfig.a_along_k());
+  static constexpr gpu::Major kMajorB = major(kConfig.b_along_k());
   static constexpr gpu::Major kMajorX = kConfig.transposed ? kMajorB : kMajorA;
   static constexpr gpu::Major kMajorY = kConfig.transposed ? kMajorA : kMajorB;
 
-  // MN-major tiles are made of pieces, each kPiece wide with a row per k; K-major ones are a single piece. A width that
-  // only 16 divides is stored rounded up to whole pieces of 64: narrow pieces are slow to load and to read.
-  static constexpr int kPieceY = kMajorY == gpu::Major::k ? kTileK : detail::piece(kGroupColumns);
-  static constexpr int kYColumns =
-      kMajorY == gpu::Major::mn ? (kTileColumns + kPieceY - 1) / kPieceY * kPieceY : kTileColumns;  // as stored
+  static constexpr int kPieceY = kConfig.y_piece();
+  static constexpr int kYColumns = kConfig.y_columns();
   static_assert(kMajorY == gpu::Major::k || kGroupColumns % kPieceY == 0 || kConfig.groups_columns == 1,
                 "consumers start on whole pieces");
   static constexpr int kXElements = kTileRows * kTileK;
@@ -101,9 +132,10 @@ struct WgmmaTmaShape {
   static constexpr int kStrideY = 8 * kSwizzleY;
   static constexpr int kStepY = kMajorY == gpu::Major::k ? 32 : 16 * kSwizzleY;
 
-  // Chunks of C: 64 rows of D x kChunk columns.
-  static constexpr int kChunk = kConfig.transposed ? detail::largest_divisor(kSplitColumns, 64, 32, 16, 16, 8)
-                                                   : detail::largest_divisor(kSplitColumns, 64, 48, 32, 16, 8);
+  // Chunks of C: 64 rows of D x kChunk columns. A row of the buffer is contiguous in C.
+  static constexpr int kChunk = kConfig.chunk();
+  static constexpr int kChunkRowBytes = (kConfig.transposed ? kChunk : 64) * 2;
+  static constexpr int kSwizzleC = 128 % kChunkRowBytes == 0 && kChunkRowBytes > 16 ? kChunkRowBytes : 0;
 
   // What a CTA loads of a shared tile and multicasts.
   static constexpr int box_y(gpu::Major m, int extent, int piece, int peers) {

@@ -64,14 +64,14 @@ inline double split_bytes(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, const WgmmaTmaSplit& split) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kTensor = 1.027, kWrite = 0.2768, kIngest = 0.8292, kSlice = 168.2, kUnaligned = 3.134,
-                   kUnalignedShared = 0.229, kOneConsumer = 1.09, kTwo = 2.228;  // cycles of a slice
-  constexpr double kEpilogue = 797.1, kElement = 0.08326, kOldC = 1.688, kExchange = 1125, kExchangeElement = 0.1731,
-                   kOverlapped = 0.7;                                                   // cycles of an epilogue
-  constexpr double kL2 = 11.33, kMemory = 3.573;                                        // TB/s
-  constexpr double kLatency = 0.6032, kLaunch = 1.749, kCluster = 0.2749, kSum = 2.69;  // us
-  constexpr double kSumBytes = 2.456;                                                   // TB/s
-  constexpr double kPower = 7.386, kPingPong = 1.053;                                   // 100 TFLOP/s
+  constexpr double kTensor = 1.025, kWrite = 0.197, kIngest = 1.006, kSlice = 188.8, kUnaligned = 2.9,
+                   kUnalignedShared = 0.3147, kOneConsumer = 1.072, kTwo = 2.204;  // cycles of a slice
+  constexpr double kEpilogue = 657.7, kElement = 0.07977, kOldC = 2.072, kExchange = 1410, kExchangeElement = 0.241,
+                   kOverlapped = 1.518;                                                  // cycles of an epilogue
+  constexpr double kL2 = 11.37, kMemory = 4.023;                                         // TB/s
+  constexpr double kLatency = 0.6191, kLaunch = 1.582, kCluster = 0.1259, kSum = 2.644;  // us
+  constexpr double kSumBytes = 2.27;                                                     // TB/s
+  constexpr double kPower = 7.373, kPingPong = 1.051;                                    // 100 TFLOP/s
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
   const int rows = c.transposed ? c.cta_n : c.cta_m;
@@ -110,7 +110,9 @@ inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
   const double cycles = c.ping_pong             ? std::max(main, (main + epilogues) / 2) + epilogue
                         : sharing && rounds > 1 ? std::max(main, kOverlapped * epilogues) + epilogue
                                                 : main + epilogues;
-  const double l2 = 2 * tiles * c.cluster_m * c.cluster_n * k * (own_a + own_b) / (kL2 * 1e6);
+  const double l2 = 2 * k * batch *
+                    (m * std::ceil(n / (c.cta_n * c.cluster_n)) + n * std::ceil(m / (c.cta_m * c.cluster_m))) /
+                    (kL2 * 1e6);
   const double power = 2 * m * n * k * batch / (kPower * 1e8 * (c.ping_pong ? kPingPong : 1.0));
   const double work = std::max({cycles / kCyclesPerUs, l2, power});
 

@@ -83,16 +83,20 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const SplitK& split, cudaStrea
   typename Kernel::Params p;
   static_cast<WgmmaTmaScalars&>(p) = boxes;
   error = encode_tensor_map(p.c_old, boxes.c_old);
-  const auto encode = [&](TensorMap& map, const TensorBox& box) {  // encoding takes time: what is equal is copied
-    if (box == boxes.c_old) {
-      map = p.c_old;
+  // Encoding takes time: what equals an encoded box is copied.
+  const auto encode = [&](TensorMap& map, const TensorBox& box, const TensorMap& encoded,
+                          const TensorBox& encoded_box) {
+    if (box == encoded_box) {
+      map = encoded;
     } else if (error == cudaSuccess) {
       error = encode_tensor_map(map, box);
     }
   };
-  encode(p.c, boxes.c);
-  encode(p.x, boxes.x);
-  encode(p.y, boxes.y);
+  encode(p.c, boxes.c, p.c_old, boxes.c_old);
+  encode(p.x, boxes.x, p.c_old, boxes.c_old);
+  encode(p.y, boxes.y, p.c_old, boxes.c_old);
+  encode(p.x_tail, boxes.x_tail, p.x, boxes.x);
+  encode(p.y_tail, boxes.y_tail, p.y, boxes.y);
   if (error != cudaSuccess) return error;
 
   cudaLaunchAttribute attributes[2];

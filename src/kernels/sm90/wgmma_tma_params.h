@@ -75,6 +75,8 @@ template <class Map>
 struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   Map x;  // kBoxX
   Map y;
+  Map x_tail;  // K-major operands: the rows that the last box would share with what lies beyond the operand
+  Map y_tail;
   Map c_old;  // where beta is not 0
   Map c;      // c_whole_m rows only
 };
