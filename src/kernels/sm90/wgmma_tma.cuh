@@ -31,13 +31,13 @@
 // one part of a tile: it leaves its sums, in fragment order, in the workspace, and a second kernel (split_sum.cuh) adds
 // them in the order of K.
 //
-// Epilogue, by chunks of 64 rows x kChunk columns: registers -> stmatrix -> swizzled buffer -> TMA store, which runs
+// Epilogue, by chunks of 64 rows x kChunk columns: registers -> stmatrix -> buffer -> TMA store, which runs
 // under the next chunk and the next tile's mainloop. Old C, where beta is not 0, arrives through the slots of the same
 // ring, after the last slice of K, and is read with ldmatrix into the layout of the accumulators.
 //
 // Edges: TMA fills zeros outside of k in both X and Y, so that zeros never meet an Inf, and stores nothing outside of
-// C. Rows of X and columns of Y that do not exist are not loaded: their sums are of what was left in the slot, and end
-// at the edge of C.
+// C. Boxes of X and Y end at the edge of the operand: what would lie beyond is not loaded; the sums are of what was
+// left in the slot, and end at the edge of C.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -101,6 +101,7 @@ struct WgmmaTma {
   static constexpr int kPartialVectors = kSplits > 1 ? kSlabs* kSplitColumns / 8 : 1;  // of a thread, from one CTA
 
   static_assert(Shape::kTileRows % (64 * kConfig.groups_rows) == 0, "a wgmma has 64 rows");
+  static_assert(kBuffers >= 1, "the ring leaves no room for a chunk of C");
   static_assert(kChunksPerSlot >= 1, "a slot of the ring must hold a chunk of C for each consumer");
   static_assert(kSplits == 1 || !kConfig.ping_pong, "split K shares the tile among the consumers of all CTAs");
   static_assert(kSlabs * kSlabRegisters <= 208, "the accumulators must fit the registers");
@@ -226,6 +227,7 @@ struct WgmmaTma {
     }
     sync_cluster();
     gpu::grid_launch_dependents();
+    // Only produce() and consume() touch global memory, and wait for the kernel before.
     const Place place = Place::make();
     if (group == 0) {
       if constexpr (kProducerRegisters != 0) gpu::release_registers<kProducerRegisters>();
@@ -248,9 +250,10 @@ struct WgmmaTma {
 
   // ---- Producer: one thread ----
 
-  // A tile of one operand, as the kPeers CTAs that share it load it: each its part, multicast to all. Only what lies
-  // inside of the operand: TMA would fill the rest with zeros, but at a price. Where many CTAs ask for rows beyond the
-  // end of a matrix, their loads take up to twice as long as those of rows that exist.
+  // A tile of one operand, as the kPeers CTAs that share it load it: each its part, multicast to all. Only the rows
+  // (K-major) and pieces (MN-major) with something inside of the operand: TMA would fill the others with zeros, but at
+  // a price. Where many CTAs ask for rows beyond the end of a matrix, their loads take up to twice as long as those of
+  // rows that exist.
   template <gpu::Major kMajor, int kExtent, int kChunkMn, int kPeers>
   struct OperandTile {
     static constexpr int kRows = kExtent / kPeers;               // K-major: a part
@@ -433,7 +436,7 @@ struct WgmmaTma {
         gpu::mbarrier_wait(smem.turn[group], turn_phase);
         turn_phase ^= 1;
       }
-      const Tile tile = schedule.at(place);  // takes a while: before there is data
+      const Tile tile = schedule.at(place);  // takes a while: not between the products and the epilogue
       const bool inside = tile.row + group_row(tile_group) < (kTransposed ? p.n : p.m) &&
                           tile.column + group_column(tile_group) < (kTransposed ? p.m : p.n);
       float acc[kSlabs][kSlabRegisters];
@@ -672,7 +675,7 @@ struct WgmmaTma {
     gpu::store_matrices<!kTransposed>(buffer + offset, pairs);
   }
 
-  // Stores the kColumns = 2 * kRegisters columns from (row, column) on.
+  // Stores the 2 * kRegisters columns from (row, column) on.
   template <bool kReadsC, int kRegisters>
   XGEMM_DEVICE static void store_tile(const Params& p, SharedStorage& smem, const Place& place,
                                       const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,

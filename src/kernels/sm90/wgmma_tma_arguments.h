@@ -35,11 +35,15 @@ struct Operand {
   std::int64_t mn_extent, mn_stride, k_stride, batch_stride;
 };
 
+// box: rows of x at most; those that do not exist are not asked for.
 inline TensorBox operand_box(const Operand& o, gpu::Major major, std::int64_t k, std::int64_t batch, int piece,
                              int box) {
   const bool batched = batch > 1 && o.batch_stride != 0;
   const std::int64_t z = batched ? batch : 1;
-  if (major == gpu::Major::k) return {o.data, k, o.mn_extent, z, o.mn_stride, o.batch_stride, 64, box, 128};
+  if (major == gpu::Major::k) {
+    const int rows = static_cast<int>(std::min<std::int64_t>(box, o.mn_extent));
+    return {o.data, k, o.mn_extent, z, o.mn_stride, o.batch_stride, 64, rows, 128};
+  }
   return {o.data, o.mn_extent, k, z, o.k_stride, o.batch_stride, piece, box, piece * 2};
 }
 
@@ -94,11 +98,11 @@ WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters
   if (g.k > 0 && (g.alpha != 0.0f || g.alpha_device != nullptr)) {
     p.x = wgmma_tma_detail::operand_box(x, Shape::kMajorX, g.k, g.batch_count, 64, Shape::kBoxX);
     p.y = wgmma_tma_detail::operand_box(y, Shape::kMajorY, g.k, g.batch_count, Shape::kPieceY, Shape::kBoxY);
+    p.x_tail = wgmma_tma_detail::tail_box(p.x, Shape::kMajorX);
+    p.y_tail = wgmma_tma_detail::tail_box(p.y, Shape::kMajorY);
   } else {
-    p.x = p.y = p.c_old;  // prefetched, never used
+    p.x = p.y = p.x_tail = p.y_tail = p.c_old;  // prefetched, never used
   }
-  p.x_tail = wgmma_tma_detail::tail_box(p.x, Shape::kMajorX);
-  p.y_tail = wgmma_tma_detail::tail_box(p.y, Shape::kMajorY);
 
   const auto tiles = [](std::int64_t extent, int tile) { return static_cast<unsigned>((extent + tile - 1) / tile); };
   constexpr int kRows = Shape::kTileRows * Shape::kClusterRows;

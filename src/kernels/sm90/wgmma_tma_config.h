@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <initializer_list>
+
 #include "core/dtype.h"
 #include "kernels/common/sm90/major.h"
 #include "layout/operand_facts.h"
@@ -49,7 +51,7 @@ struct WgmmaTmaConfig {
 
   // C leaves in chunks of 64 rows of D: what a consumer has converted waits in a buffer for the copy engine. The more
   // of a tile the buffers hold, the fewer times the consumer waits. A chunk's rows (of D or, not transposed, columns)
-  // are 16, 32, 64 or 128 bytes in a swizzle, or an odd multiple of 16 bytes: neither has bank conflicts.
+  // are 32, 64 or 128 bytes in a swizzle, or an odd multiple of 16 bytes without: neither has bank conflicts.
   constexpr int split_columns() const { return tile_columns() / groups_columns / cluster_k; }  // that a consumer stores
   constexpr int chunks(int chunk) const {
     return (ping_pong ? tile_rows() : tile_rows() / groups_rows) / 64 * (split_columns() / chunk);
@@ -71,6 +73,9 @@ struct WgmmaTmaConfig {
     return stages * slot_bytes() + (cluster_k - 1) * cta_m * cta_n / cluster_k * 4 + 1024;
   }
   constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
+  constexpr int ctas_per_sm() const {
+    return consumers() == 1 && mainloop_bytes() + buffer_bytes(16) <= kHalfSmBytes ? 2 : 1;
+  }
 
   // Register budgets for setmaxnreg: 65536 registers among all warpgroups; 0 where the kernel's own limit is enough.
   constexpr bool many_accumulators() const { return cta_m * cta_n / tile_groups() / 128 > 144; }
@@ -86,8 +91,7 @@ struct WgmmaTmaConfig {
 
   constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * 2; }
   constexpr int buffers(int chunk) const {
-    const bool two = consumers() == 1 && mainloop_bytes() + buffer_bytes(16) <= kHalfSmBytes;
-    const int fit = ((two ? kHalfSmBytes : kSmBytes) - mainloop_bytes()) / buffer_bytes(chunk);
+    const int fit = ((ctas_per_sm() == 2 ? kHalfSmBytes : kSmBytes) - mainloop_bytes()) / buffer_bytes(chunk);
     return fit < chunks(chunk) ? fit : chunks(chunk);
   }
 };

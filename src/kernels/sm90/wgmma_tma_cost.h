@@ -42,15 +42,11 @@ inline double cluster_tiles(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
          double(p.batch_count);
 }
 
-inline int ctas_per_sm(const WgmmaTmaConfig& c) {
-  return c.consumers() == 1 && c.shared_bytes() <= 113 * 1024 ? 2 : 1;
-}
-
 // That run at the same time.
 inline double clusters(const WgmmaTmaConfig& c, int sms) {
   // Clusters of four and eight do not fill the parts of the GPU that they must fit in.
   const double usable = sms * (c.cluster_size() <= 2 ? 1.0 : 0.91);
-  return std::max(1.0, std::floor(usable * ctas_per_sm(c) / c.cluster_size()));
+  return std::max(1.0, std::floor(usable * c.ctas_per_sm() / c.cluster_size()));
 }
 
 }  // namespace wgmma_tma_detail
@@ -100,7 +96,7 @@ inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
   double slice = fourth_root(fourth(area / 32 * kTensor) + fourth((rows + columns) * kWrite + reads) +
                              fourth((own_a + own_b) * kIngest) + fourth(unaligned) + fourth(kSlice));
   if (c.consumers() == 1) slice *= kOneConsumer;
-  const bool sharing = wgmma_tma_detail::ctas_per_sm(c) == 2 && ctas > p.sms;  // two CTAs on an SM
+  const bool sharing = c.ctas_per_sm() == 2 && ctas > p.sms;  // two CTAs on an SM
   if (sharing) slice *= kTwo;
   double epilogue = kEpilogue + area * kElement * (p.reads_c ? kOldC : 1.0);
   if (c.cluster_k > 1) epilogue += kExchange + area * kExchangeElement * (c.cluster_k - 1) / c.cluster_k;

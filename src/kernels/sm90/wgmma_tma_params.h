@@ -75,7 +75,7 @@ template <class Map>
 struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   Map x;  // kBoxX
   Map y;
-  Map x_tail;  // K-major operands: the rows that the last box would share with what lies beyond the operand
+  Map x_tail;  // of a K-major operand: the last rows, where they do not fill a box of x; otherwise as x
   Map y_tail;
   Map c_old;  // where beta is not 0
   Map c;      // c_whole_m rows only

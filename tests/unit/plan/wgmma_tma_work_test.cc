@@ -24,6 +24,7 @@ using kernels::GemmParams;
 using kernels::SplitK;
 using kernels::SplitSumLayout;
 using kernels::SplitSumParams;
+using kernels::TensorBox;
 using kernels::WgmmaTmaArguments;
 using kernels::WgmmaTmaConfig;
 using kernels::WgmmaTmaLaunch;
@@ -211,6 +212,16 @@ GemmParams gemm_params(std::int64_t m, std::int64_t n, std::int64_t k, std::int6
   return g;
 }
 
+// The boxes of a K-major operand end with its last row.
+void expect_tail(const TensorBox& box, const TensorBox& tail, bool along_k) {
+  TensorBox expected = box;
+  if (along_k) {
+    EXPECT_LE(box.box_y, box.extent_y);
+    if (box.extent_y % box.box_y != 0) expected.box_y = static_cast<int>(box.extent_y % box.box_y);
+  }
+  EXPECT_TRUE(tail == expected);
+}
+
 TEST(WgmmaTmaWork, ArgumentsCoverC) {
   constexpr std::int64_t kExtents[] = {1, 8, 63, 64, 65, 128, 200, 256, 257, 777, 1024, 3000};
   Random random(33);
@@ -238,6 +249,8 @@ TEST(WgmmaTmaWork, ArgumentsCoverC) {
       EXPECT_EQ(w.tiles_rows, rows);
       EXPECT_EQ(w.tiles_columns, columns);
       EXPECT_EQ(w.tiles, tiles);
+      expect_tail(arguments.params.x, arguments.params.x_tail, c.transposed ? c.b_along_k() : c.a_along_k());
+      expect_tail(arguments.params.y, arguments.params.y_tail, c.y_along_k());
       EXPECT_EQ(w.parts, static_cast<unsigned>(split.parts));
       EXPECT_EQ(w.whole_tiles, split.parts == 1 ? tiles : split.whole_tiles);
       EXPECT_EQ(w.units, w.whole_tiles + (tiles - w.whole_tiles) * split.parts);

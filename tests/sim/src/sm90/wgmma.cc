@@ -224,7 +224,8 @@ bool check_reads(Warpgroup& group, const Operand& operand, const char* name, con
       for (auto *cell = shared.first_cell(offset), *end = shared.end_cell(offset, kChunkBytes); cell != end; ++cell) {
         const Event& write = cell->shadow.write;
         cell->shadow.note_read(thread.clock, event);
-        // Rows beyond the edge of a matrix need no data: what nobody has written is poison, and makes its sums NaN.
+        // Rows beyond the edge of a matrix need no data. What nobody has written is NaN, wherever it lies, and so are
+        // its sums: a load that is missing inside of C shows in the results.
         if (cell->pending == 0 && write.clock == 0) continue;
         // Most of a tile comes from one copy.
         if (cell->pending == 0 && write.clock == checked.clock && write.thread == checked.thread) continue;
