@@ -29,7 +29,7 @@ from scipy.optimize import least_squares
 SMS = 132
 CYCLES_PER_US = 1755
 # Of wgmma_tma_measured.cc.
-NEIGHBOURS, REACH, NEAR, MEAN_WEIGHT = 6, 1.0, 0.05, 0.3
+NEIGHBOURS, REACH, NEAR, MEAN_WEIGHT = 24, 1.0, 0.01, 0.3
 FLAGS_DISTANCE, ALIGNMENT_DISTANCE, BETA_DISTANCE = 0.15, 1.0, 0.1
 LARGE_FLOPS = 1e10  # a product that the power limit slows down
 SHRINKAGE = 10  # of a tile's mean, in measurements
@@ -48,7 +48,7 @@ def parse_instance(name):
     m, n, pp, t, cm, cn, ck, stages, _ = match.groups()
     m, n, pp, t = int(m), int(n), pp is not None, t is not None
     rows, columns = (n, m) if t else (m, n)
-    consumers = 2 if pp else rows // 64
+    consumers = 2 if pp or rows == 256 else rows // 64
     ck = int(ck or 1)
     shared = int(stages) * (m + n) * 128 + (ck - 1) * m * n // ck * 4 + 1024 + 64 * 16 * 2  # a chunk of C at least
     return dict(tile=name[name.index("f16_") + 4:-3], cta_m=m, cta_n=n, pp=pp, rows=rows, columns=columns,

@@ -2,11 +2,11 @@
 // instances whose estimates come near the best one, with and without split K, and cuBLAS beside them. Its table is what
 // the planner's rates are fitted to.
 //
-//   xgemm-tune [--within 1.6] [--budget-us 1500] [--heat-us 10000] SET-OR-SHAPE... > measured.tsv
+//   xgemm-tune [--within 1.6] [--only 104,160x] [--budget-us 1000] [--rounds 7] SET-OR-SHAPE... > measured.tsv
 //
 // A line: case, kernel, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0, 1) and rotate
-// through several times the L2; calls are replayed from a graph; medians of three, after some milliseconds
-// of the same work: which tile is best differs between a burst and what the power limit allows.
+// through several times the L2; calls are replayed from graphs, all kernels and cuBLAS in turn, round after round: which
+// tile is best differs between a burst and what the power limit allows.
 //
 // Links the library's inside, since a plan cannot be forced through the interface.
 //
@@ -61,7 +61,8 @@ std::vector<unsigned char> random_block(char type, std::size_t bytes) {
 
 class Tuner {
  public:
-  Tuner(double within, double budget_us, double heat_us) : within_(within), budget_us_(budget_us), heat_us_(heat_us) {
+  Tuner(double within, const std::vector<std::string>& only, double budget_us, int rounds)
+      : within_(within), only_(only), budget_us_(budget_us), rounds_(rounds) {
     std::string why;
     device_ = make_cuda_device(0, why);
     if (!device_) throw std::runtime_error(why);
@@ -75,28 +76,56 @@ class Tuner {
     fill(one.type);
     const std::vector<OperandSet> sets = lay_out(one);
     if (sets.empty()) return;
-    if (cublas_ && cublas_->prepare(one, sets[0]).empty()) {
-      const auto multiply = [&](const OperandSet& operands) { cublas_->run(one, operands); };
-      const double us = measure(measure(20, sets, multiply), sets, multiply);
-      print(one, "cublas", 0, 1, us, 0);
-    }
     const runtime::DeviceInfo& info = *runtime::device_info(0);
     const Problem example = problem(one, sets[0]);
-    double best = 0;
-    for (const plan::Plan& candidate : plan::candidates(example, plan::gather_facts(example), info)) {
-      if (best == 0) best = candidate.estimated_us;
-      if (candidate.estimated_us > within_ * best) break;
-      time(one, sets, candidate);
+    const std::vector<plan::Plan> candidates = plan::candidates(example, plan::gather_facts(example), info);
+    std::vector<Entry> entries;
+    if (cublas_ && !candidates.empty() && cublas_->prepare(one, sets[0]).empty()) {
+      entries.push_back(record("cublas", 0, 1, 0, candidates[0].estimated_us, sets,
+                               [&](const OperandSet& operands) { cublas_->run(one, operands); }));
+    }
+    for (const plan::Plan& candidate : candidates) {
+      if (candidate.estimated_us > within_ * candidates[0].estimated_us) break;
+      if (!wanted(name_of(candidate))) continue;
+      entries.push_back(record(one, sets, candidate));
       if (candidate.parts > 1) {
         plan::Plan unsplit = candidate;
         unsplit.parts = 1;
-        time(one, sets, unsplit);
+        entries.push_back(record(one, sets, unsplit));
       }
+    }
+    // In turn, with hardly a pause: the GPU stays as busy as it is in lasting work, and all meet the same clocks.
+    for (int round = 0; round <= rounds_; ++round) {
+      for (Entry& entry : entries) {
+        const double us = device_->time(*entry.calls) / entry.count;
+        if (round > 0) entry.us.push_back(us);  // the first one warms up
+      }
+    }
+    for (Entry& entry : entries) {
+      std::sort(entry.us.begin(), entry.us.end());
+      fmt::print("{}\t{}\t{}\t{}\t{:.3f}\t{:.3f}\n", one.id(), entry.name, entry.whole_tiles, entry.parts,
+                 entry.us[entry.us.size() / 2], entry.estimated_us);
     }
     std::fflush(stdout);
   }
 
  private:
+  struct Entry {
+    const char* name;
+    std::int64_t whole_tiles;
+    int parts;
+    double estimated_us;
+    std::unique_ptr<RecordedCalls> calls;
+    int count;
+    std::vector<double> us;  // of a call, by round
+  };
+
+  bool wanted(std::string_view kernel) const {
+    return only_.empty() || std::any_of(only_.begin(), only_.end(), [&](const std::string& part) {
+             return kernel.find(part) != std::string_view::npos;
+           });
+  }
+
   static Problem problem(const Case& one, const OperandSet& s) {
     const ColumnMajorCall call = column_major(one, s);
     Problem p;
@@ -113,37 +142,29 @@ class Tuner {
     return p;
   }
 
-  void time(const Case& one, const std::vector<OperandSet>& sets, const plan::Plan& candidate) {
+  Entry record(const Case& one, const std::vector<OperandSet>& sets, const plan::Plan& candidate) {
     const runtime::DeviceInfo& info = *runtime::device_info(0);
     const runtime::LaunchSettings settings = {device_->stream(), workspace_, kWorkspaceBytes};
-    const double us = measure(candidate.estimated_us, sets, [&](const OperandSet& s) {
-      const Status status = runtime::launch(candidate, problem(one, s), info, settings);
-      if (!status.ok()) throw std::runtime_error(last_error());
-    });
-    print(one, name_of(candidate), candidate.parts == 1 ? 0 : candidate.whole_tiles, candidate.parts, us,
-          candidate.estimated_us);
-  }
-
-  static void print(const Case& one, const char* kernel, std::int64_t whole, int parts, double us, double estimated) {
-    fmt::print("{}\t{}\t{}\t{}\t{:.3f}\t{:.3f}\n", one.id(), kernel, whole, parts, us, estimated);
+    return record(name_of(candidate), candidate.parts == 1 ? 0 : candidate.whole_tiles, candidate.parts,
+                  candidate.estimated_us, candidate.estimated_us, sets, [&](const OperandSet& s) {
+                    const Status status = runtime::launch(candidate, problem(one, s), info, settings);
+                    if (!status.ok()) throw std::runtime_error(last_error());
+                  });
   }
 
   template <class Call>
-  double measure(double expected_us, const std::vector<OperandSet>& sets, const Call& call) {
-    const int calls = static_cast<int>(std::clamp(budget_us_ / expected_us, 2.0, 60.0));
+  Entry record(const char* name, std::int64_t whole_tiles, int parts, double estimated_us, double expected_us,
+               const std::vector<OperandSet>& sets, const Call& call) {
+    const int count = static_cast<int>(std::clamp(budget_us_ / expected_us, 1.0, 60.0));
     std::string why;
-    const auto recorded = device_->record(
+    auto calls = device_->record(
         [&] {
-          for (int i = 0; i < calls; ++i) call(sets[(next_ + static_cast<std::size_t>(i)) % sets.size()]);
+          for (int i = 0; i < count; ++i) call(sets[(next_ + static_cast<std::size_t>(i)) % sets.size()]);
         },
         why);
-    next_ += static_cast<std::size_t>(calls);
-    if (!recorded) throw std::runtime_error(why);
-    for (double spent = 0; spent < heat_us_;) spent += device_->time(*recorded);
-    std::array<double, 4> times{};
-    for (double& t : times) t = device_->time(*recorded) / calls;
-    std::sort(times.begin() + 1, times.end());  // the first one warms up
-    return times[2];
+    next_ += static_cast<std::size_t>(count);
+    if (!calls) throw std::runtime_error(why);
+    return {name, whole_tiles, parts, estimated_us, std::move(calls), count, {}};
   }
 
   void fill(char type) {
@@ -174,7 +195,10 @@ class Tuner {
     return sets;
   }
 
-  double within_, budget_us_, heat_us_;
+  double within_;
+  std::vector<std::string> only_;
+  double budget_us_;
+  int rounds_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Candidate> cublas_;
   unsigned char* arena_ = nullptr;
@@ -185,13 +209,15 @@ class Tuner {
 
 int run(int argc, char** argv) {
   CLI::App app("Times the kernels that the planner chooses among");
-  double within = 1.6, budget_us = 1500, heat_us = 10000;
-  std::vector<std::string> arguments;
+  double within = 1.6, budget_us = 1000;
+  int rounds = 7;
+  std::vector<std::string> arguments, only;
   ShapeDefaults defaults;
   std::string types, transposes;
   app.add_option("--within", within, "Leave out what is estimated to be slower than this many times the best");
+  app.add_option("--only", only, "Parts of names of the kernels to time; cuBLAS is timed in any case")->delimiter(',');
   app.add_option("--budget-us", budget_us, "Time to spend on one replay");
-  app.add_option("--heat-us", heat_us, "Time to run before measuring: clocks fall under load");
+  app.add_option("--rounds", rounds, "Replays of each, of which the median counts")->check(CLI::PositiveNumber);
   app.add_option("--type", types, "Types of shapes that name none");
   app.add_option("--trans", transposes, "Flags of shapes that name none");
   app.add_option("shapes", arguments, "Shapes, built-in sets or files, as xgemm-bench takes them")->required();
@@ -202,7 +228,7 @@ int run(int argc, char** argv) {
   std::vector<Case> cases;
   for (const std::string& argument : arguments)
     for (const Case& one : parse_shape_argument(argument, defaults)) cases.push_back(one);
-  Tuner tuner(within, budget_us, heat_us);
+  Tuner tuner(within, only, budget_us, rounds);
   for (const Case& one : without_duplicates(cases)) tuner.run(one);
   return 0;
 }

@@ -300,6 +300,25 @@ TEST_F(Sm90, CtaThatEndsTooEarly) {
   });
 }
 
+TEST_F(Sm90, ClusterSyncCarriesWhatWasWritten) {
+  expect_clean(64, 2, [](Shared& s) {
+    init(s, 1);
+    const int me = gpu::cluster_rank();
+    if (gpu::thread_index() == 0) gpu::write_remote(s.vector, 1 - me, 1, 2, 3, static_cast<float>(1 - me));
+    if (gpu::warp_index() == 1 && me == 0) return;  // not waited for
+    gpu::cluster_sync();
+    expect(get(&s.vector[3]) == static_cast<float>(me));
+  });
+  int line = 0;
+  expect_fault(Fault::cluster_misuse, line, 32, 2, [&](Shared& s) {
+    init(s, 1);
+    NEXT_LINE(line);
+    if (gpu::thread_index() == 0) gpu::write_remote(s.vector, 1 - gpu::cluster_rank(), 1, 2, 3, 4);
+    gpu::cluster_arrive();  // orders nothing: a CTA may end before it is written to
+    gpu::cluster_wait();
+  });
+}
+
 TEST_F(Sm90, ClusterMisused) {
   int line = 0;
   expect_fault(Fault::cluster_misuse, line, 32, 2, [&](Shared& s) {

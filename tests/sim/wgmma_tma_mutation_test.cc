@@ -51,7 +51,7 @@ enum class Op {
 
 const char* to_string(Op op) {
   constexpr const char* kNames[] = {"mbarrier_init_fence",
-                                    "cluster_arrive and cluster_wait",
+                                    "cluster_arrive and cluster_wait, cluster_sync",
                                     "sync_threads",
                                     "named_barrier_sync",
                                     "sync_warp",
@@ -124,6 +124,9 @@ inline void cluster_wait(Loc loc = Loc::current()) {
   const bool out =
       sim::mutation.change == Change::left_out && sim::mutation.place == sim::Place(Op::cluster_sync, loc.line() - 1);
   if (!out) real::cluster_wait(loc);
+}
+inline void cluster_sync(Loc loc = Loc::current()) {
+  if (!sim::left_out(Op::cluster_sync, loc)) real::cluster_sync(loc);
 }
 inline void sync_threads(Loc loc = Loc::current()) {
   if (!sim::left_out(Op::cta_sync, loc)) real::sync_threads(loc);

@@ -210,6 +210,8 @@ struct WgmmaTma {
     if (gpu::thread_index() == 0) {
       gpu::tma_prefetch_map(p.x);
       gpu::tma_prefetch_map(p.y);
+      gpu::tma_prefetch_map(p.x_tail);
+      gpu::tma_prefetch_map(p.y_tail);
       gpu::tma_prefetch_map(p.c);
       for (int s = 0; s < kStages; ++s) {
         gpu::mbarrier_init(smem.full[s], 1);
@@ -220,8 +222,8 @@ struct WgmmaTma {
         gpu::mbarrier_init(smem.turn[1], gpu::kWarpsPerGroup);
       }
       if constexpr (kSplits > 1) {
-        gpu::mbarrier_init(smem.partial_full, (kSplits - 1) * kWarps);
-        gpu::mbarrier_init(smem.partial_empty, (kSplits - 1) * kWarps);
+        gpu::mbarrier_init(smem.partial_full, (kSplits - 1) * kWarps * gpu::kWarpSize);
+        gpu::mbarrier_init(smem.partial_empty, (kSplits - 1) * kWarps * gpu::kWarpSize);
       }
       gpu::mbarrier_init_fence();
     }
@@ -262,8 +264,8 @@ struct WgmmaTma {
     static constexpr int kPieceElements = kChunkMn * kTileK;
 
     const TensorMap& map;
-    int mn;      // of the tile, in elements
-    int inside;  // rows, or pieces, of the tile
+    int mn;     // of the tile, in elements
+    int parts;  // of the tile that exist: rows or pieces
     int peer;
 
     XGEMM_DEVICE static OperandTile make(const TensorMap& whole, const TensorMap& tail, int mn, int extent, int peer) {
@@ -274,23 +276,23 @@ struct WgmmaTma {
 
     // What arrives in a CTA, from all peers.
     XGEMM_DEVICE int bytes() const {
-      return inside * (kMajor == gpu::Major::k ? kTileK : kPieceElements) * static_cast<int>(sizeof(Element));
+      return parts * (kMajor == gpu::Major::k ? kTileK : kPieceElements) * static_cast<int>(sizeof(Element));
     }
 
     XGEMM_DEVICE void load(Element* tile, gpu::Mbarrier& full, unsigned mask, int k, int batch) const {
       if constexpr (kMajor == gpu::Major::k) {
-        if (peer * kRows < inside) copy(tile + peer * kRows * kTileK, full, mask, k, mn + peer * kRows, batch);
+        if (peer * kRows < parts) copy(tile + peer * kRows * kTileK, full, mask, k, mn + peer * kRows, batch);
       } else if constexpr (kSplitPieces) {
         XGEMM_UNROLL
         for (int i = 0; i < kPieces / kPeers; ++i) {
           const int piece = peer * (kPieces / kPeers) + i;
-          if (piece < inside) copy(tile + piece * kPieceElements, full, mask, mn + piece * kChunkMn, k, batch);
+          if (piece < parts) copy(tile + piece * kPieceElements, full, mask, mn + piece * kChunkMn, k, batch);
         }
       } else {
         constexpr int kDepth = kTileK / kPeers;
         XGEMM_UNROLL
         for (int piece = 0; piece < kPieces; ++piece) {
-          if (piece < inside) {
+          if (piece < parts) {
             copy(tile + piece * kPieceElements + peer * kDepth * kChunkMn, full, mask, mn + piece * kChunkMn,
                  k + peer * kDepth, batch);
           }
@@ -347,6 +349,8 @@ struct WgmmaTma {
       }
       if (epilogue.reads_c() && !schedule.partial()) {
         const int column = tile.column + place.split * kSplitColumns;
+        int groups = 0;
+        for (int g = 0; g < Shape::kTileGroups; ++g) groups += reaches_c(p, tile, g) ? 1 : 0;
         XGEMM_NO_UNROLL
         for (int s = 0; s < kCSlots; ++s) {
           const int first = s * kChunksPerSlot;
@@ -354,10 +358,10 @@ struct WgmmaTma {
           const int chunks = left < kChunksPerSlot ? left : kChunksPerSlot;
           gpu::Mbarrier& full = smem.full[ring.slot];
           gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-          gpu::mbarrier_arrive_expect(full,
-                                      Shape::kTileGroups * chunks * kChunkElements * static_cast<int>(sizeof(Element)));
+          gpu::mbarrier_arrive_expect(full, groups * chunks * kChunkElements * static_cast<int>(sizeof(Element)));
           XGEMM_NO_UNROLL
           for (int g = 0; g < Shape::kTileGroups; ++g) {
+            if (!reaches_c(p, tile, g)) continue;
             XGEMM_NO_UNROLL
             for (int i = 0; i < chunks; ++i) {
               const int d_row = tile.row + group_row(g) + (first + i) / kChunks * 64;
@@ -392,6 +396,11 @@ struct WgmmaTma {
   }
   XGEMM_DEVICE static int group_column(int group) {
     return kConfig.ping_pong ? 0 : group % kConfig.groups_columns * Shape::kGroupColumns;
+  }
+  // Whether anything of a consumer's part of a tile is inside of C.
+  XGEMM_DEVICE static bool reaches_c(const Params& p, const Tile& tile, int tile_group) {
+    return tile.row + group_row(tile_group) < (kTransposed ? p.n : p.m) &&
+           tile.column + group_column(tile_group) < (kTransposed ? p.m : p.n);
   }
   XGEMM_DEVICE static Element* c_chunk(typename SharedStorage::Slot& slot, int tile_group, int chunk) {
     return slot.x + (tile_group * kChunksPerSlot + chunk) * kChunkElements;
@@ -432,13 +441,15 @@ struct WgmmaTma {
           continue;
         }
         tiles_to_skip = 1;
+      }
+      // Takes a while: before the turn comes, and not between the products and the epilogue.
+      const Tile tile = schedule.at(place);
+      const bool inside = reaches_c(p, tile, tile_group);
+      if constexpr (kConfig.ping_pong) {
         // A barrier knows only two phases: a consumer may wait for its slots when the other has seen all of its own.
         gpu::mbarrier_wait(smem.turn[group], turn_phase);
         turn_phase ^= 1;
       }
-      const Tile tile = schedule.at(place);  // takes a while: not between the products and the epilogue
-      const bool inside = tile.row + group_row(tile_group) < (kTransposed ? p.n : p.m) &&
-                          tile.column + group_column(tile_group) < (kTransposed ? p.m : p.n);
       float acc[kSlabs][kSlabRegisters];
       mainloop(smem, place, ring, slices, x0, y0, acc, inside, c_slots == 0, group);
       if constexpr (kSplits == 1) {
@@ -450,7 +461,10 @@ struct WgmmaTma {
       const int row = tile.row + group_row(tile_group);
       const int column = tile.column + group_column(tile_group) + place.split * kSplitColumns;
       const auto store = [&](const auto& sums) {
-        if (epilogue.reads_c()) {
+        if (!inside) {
+          pass_slots(smem, place, ring, c_slots);
+          if (c_slots != 0) pass_turn(smem, group);
+        } else if (epilogue.reads_c()) {
           store_tile<true>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, sums);
         } else {
           store_tile<false>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, sums);
@@ -465,7 +479,7 @@ struct WgmmaTma {
       }
     }
     if (is_storer(warp)) gpu::tma_store_wait_read<0>();
-    if constexpr (kSplits > 1) gpu::mbarrier_wait(smem.partial_empty, partial_phase ^ 1);  // as the producer does
+    if constexpr (kSplits > 1) gpu::cluster_sync();  // a CTA stays while others write to it, as the producer's does
   }
 
   // group_row * 128 bytes is the way to a consumer's rows in either layout: K-major rows are 128 bytes, and MN-major
@@ -483,14 +497,8 @@ struct WgmmaTma {
       for (int j = 0; j < kSlabRegisters; ++j) acc[i][j] = 0.0f;
     }
     keep(acc);
-    if (!inside) {  // of C: what other CTAs need of the slots still comes and goes
-      XGEMM_NO_UNROLL
-      for (int slice = 0; slice < slices; ++slice) {
-        gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
-        gpu::sync_warp();  // all lanes have seen this phase
-        release(smem, ring.slot, place);
-        ring.next();
-      }
+    if (!inside) {
+      pass_slots(smem, place, ring, slices);
       if (last) pass_turn(smem, group);
       return;
     }
@@ -522,6 +530,17 @@ struct WgmmaTma {
     if (slices > 0) release(smem, previous, place);
   }
 
+  // For a consumer outside of C: what other CTAs need of the slots still comes and goes.
+  XGEMM_DEVICE static void pass_slots(SharedStorage& smem, const Place& place, Ring& ring, int slots) {
+    XGEMM_NO_UNROLL
+    for (int i = 0; i < slots; ++i) {
+      gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+      gpu::sync_warp();  // all lanes have seen this phase
+      release(smem, ring.slot, place);
+      ring.next();
+    }
+  }
+
   // To the other of two ping-pong consumers.
   XGEMM_DEVICE static void pass_turn(SharedStorage& smem, int group) {
     if constexpr (kConfig.ping_pong) {
@@ -540,17 +559,15 @@ struct WgmmaTma {
 
   // Split K: every CTA sends each other CTA of the same tile its partial sums of that CTA's columns; then each adds
   // what it got to its own, in the order of K. Sums travel in fragment order, so threads meet their own positions
-  // again.
+  // again. Every thread arrives for its own sums: one lane for a warp, after sync_warp(), would do, but racecheck of
+  // compute-sanitizer does not follow that.
   XGEMM_DEVICE static void exchange(SharedStorage& smem, const Place& place, unsigned& phase, int group,
                                     const float (&acc)[kSlabs][kSlabRegisters],
                                     float (&sums)[kSlabs][kSplitColumns / 2]) {
     constexpr int kRegisters = kSplitColumns / 2;
     constexpr int kVectors = kRegisters / 4;
     const int thread = gpu::thread_index() % gpu::kGroupThreads;
-    const int lane = gpu::lane_index();
     const int mine = place.split;
-    const bool others_lane = lane < kSplits && lane != mine;  // a lane for each of the other CTAs
-    const int lane_rank = Place::rank(place.row, place.column, lane);
     gpu::mbarrier_wait(smem.partial_empty, phase ^ 1);
     XGEMM_UNROLL
     for (int to = 0; to < kSplits; ++to) {
@@ -565,9 +582,8 @@ struct WgmmaTma {
           gpu::write_remote(part[i * kVectors + v][thread], rank, f[0], f[1], f[2], f[3]);
         }
       }
+      gpu::mbarrier_arrive_remote_release(smem.partial_full, rank);
     }
-    gpu::sync_warp();
-    if (others_lane) gpu::mbarrier_arrive_remote_release(smem.partial_full, lane_rank);
     gpu::mbarrier_wait_cluster(smem.partial_full, phase);
     XGEMM_UNROLL
     for (int own = 0; own < kSplits; ++own) {  // registers are chosen at compile time
@@ -592,8 +608,10 @@ struct WgmmaTma {
         }
       }
     }
-    gpu::sync_warp();
-    if (others_lane) gpu::mbarrier_arrive_remote(smem.partial_empty, lane_rank);
+    XGEMM_UNROLL
+    for (int from = 0; from < kSplits; ++from) {
+      if (from != mine) gpu::mbarrier_arrive_remote(smem.partial_empty, Place::rank(place.row, place.column, from));
+    }
     phase ^= 1;
   }
 

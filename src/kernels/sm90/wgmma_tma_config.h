@@ -57,7 +57,7 @@ struct WgmmaTmaConfig {
     return (ping_pong ? tile_rows() : tile_rows() / groups_rows) / 64 * (split_columns() / chunk);
   }
   constexpr int chunk() const {
-    for (const int candidate : {64, 72, 56, 48, 40, 32, 16}) {
+    for (const int candidate : {64, 72, 56, 104, 152, 48, 40, 32, 24, 16}) {
       const bool is_row = candidate % 16 == 8 || 64 % candidate == 0;
       if (split_columns() % candidate != 0 || (transposed && !is_row)) continue;
       const int wanted = chunks(candidate) < 2 ? 1 : 2;
@@ -108,8 +108,7 @@ struct WgmmaTmaShape {
   static constexpr int kGroupRows = kTileRows / kConfig.groups_rows;
   static constexpr int kGroupColumns = kTileColumns / kConfig.groups_columns;
   static constexpr int kSplitColumns = kConfig.split_columns();
-  static_assert(kGroupColumns <= 256 && (kGroupColumns == 8 || kGroupColumns % 16 == 0),
-                "N of a wgmma, of those that are wrapped");
+  static_assert(kGroupColumns <= 256 && kGroupColumns % 8 == 0, "N of a wgmma");
   static_assert(!kConfig.ping_pong || kTileGroups == 1, "ping-pong consumers take whole tiles");
   static_assert(kTileColumns % kConfig.groups_columns == 0 && kGroupColumns % (8 * kConfig.cluster_k) == 0,
                 "consumers and CTAs store whole 8 x 8 matrices");

@@ -60,14 +60,14 @@ inline double split_bytes(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, const WgmmaTmaSplit& split) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kTensor = 1.025, kWrite = 0.197, kIngest = 1.006, kSlice = 188.8, kUnaligned = 2.9,
-                   kUnalignedShared = 0.3147, kOneConsumer = 1.072, kTwo = 2.204;  // cycles of a slice
-  constexpr double kEpilogue = 657.7, kElement = 0.07977, kOldC = 2.072, kExchange = 1410, kExchangeElement = 0.241,
-                   kOverlapped = 1.518;                                                  // cycles of an epilogue
-  constexpr double kL2 = 11.37, kMemory = 4.023;                                         // TB/s
-  constexpr double kLatency = 0.6191, kLaunch = 1.582, kCluster = 0.1259, kSum = 2.644;  // us
-  constexpr double kSumBytes = 2.27;                                                     // TB/s
-  constexpr double kPower = 7.373, kPingPong = 1.051;                                    // 100 TFLOP/s
+  constexpr double kTensor = 1.012, kWrite = 0.09858, kIngest = 0.7536, kSlice = 192.2, kUnaligned = 2.961,
+                   kUnalignedShared = 0.2595, kOneConsumer = 1.035, kTwo = 2.1;  // cycles of a slice
+  constexpr double kEpilogue = 679.9, kElement = 0.07985, kOldC = 1.997, kExchange = 1235, kExchangeElement = 0.3681,
+                   kOverlapped = 0.7;                                                  // cycles of an epilogue
+  constexpr double kL2 = 11.45, kMemory = 4.105;                                         // TB/s
+  constexpr double kLatency = 0.6372, kLaunch = 1.724, kCluster = 0.1258, kSum = 2.596;  // us
+  constexpr double kSumBytes = 2.141;                                                     // TB/s
+  constexpr double kPower = 7.56, kPingPong = 1.034;                                    // 100 TFLOP/s
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
   const int rows = c.transposed ? c.cta_n : c.cta_m;

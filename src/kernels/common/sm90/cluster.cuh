@@ -25,6 +25,9 @@ inline void cluster_arrive(Loc loc = Loc::current()) {
 inline void cluster_wait(Loc loc = Loc::current()) {
   sim::cluster_wait(loc);
 }
+inline void cluster_sync(Loc loc = Loc::current()) {
+  sim::cluster_sync(loc);
+}
 inline void write_remote(float* local, int cta_rank, float a, float b, float c, float d, Loc loc = Loc::current()) {
   sim::write_remote(local, cta_rank, {a, b, c, d}, loc);
 }
@@ -49,6 +52,12 @@ XGEMM_DEVICE void cluster_arrive(Loc = Loc::current()) {
 }
 XGEMM_DEVICE void cluster_wait(Loc = Loc::current()) {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// The same, once; and whatever the threads did before it is over, and can be seen, after it: the end of a kernel whose
+// CTAs reach into each other.
+XGEMM_DEVICE void cluster_sync(Loc = Loc::current()) {
+  asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
 // Writes four floats to the place in CTA cta_rank's shared memory that `local` has in this one's; 16-byte aligned.

@@ -15,6 +15,7 @@ struct ClusterBarrier {
   unsigned generation = 0;
   int arrived = 0;
   bool watches_ends = false;
+  ClockJoin released[2];  // by cluster_sync(), of even and odd generations
   std::vector<Thread*> waiting;
 };
 
@@ -136,7 +137,15 @@ void cluster_wait(Loc loc) {
     barrier.waiting.push_back(&thread);
     thread.machine->wait("cluster_wait", loc);
   }
+  barrier.released[member.passed % 2].acquire(thread.clock);
   ++member.passed;
+}
+
+void cluster_sync(Loc loc) {
+  Thread& thread = current();
+  thread.cta->cluster->state<ClusterBarrier>().released[thread.state<ClusterMember>().passed % 2].release(thread.clock);
+  cluster_arrive(loc);
+  cluster_wait(loc);
 }
 
 void write_remote(float* local, int cta_rank, const float (&values)[4], Loc loc) {
