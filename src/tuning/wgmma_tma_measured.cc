@@ -53,9 +53,9 @@ constexpr MeasuredProblem kProblems[] = {
 constexpr int kProblemCount = sizeof(kProblems) / sizeof(kProblems[0]);
 
 // The constants of perf/tune/fit.py, which judges them. Distances are in octaves.
-constexpr int kNeighbours = 24;
-constexpr double kReach = 1.0, kNear = 0.01;  // a problem that was measured itself has most of the weight
-constexpr double kMeanWeight = 0.3;
+constexpr int kNeighbours = 48;
+constexpr double kReach = 2.0, kNear = 0.003;  // a problem that was measured itself has most of the weight
+constexpr double kMeanWeight = 1;
 constexpr double kFlagsDistance = 0.15;
 constexpr double kAlignmentDistance = 1.0;
 constexpr double kBetaDistance = 0.1;
