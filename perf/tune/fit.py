@@ -5,14 +5,14 @@
 
 Two steps. First the constants of the cost model (src/kernels/sm90/wgmma_tma_cost.h) are fitted to all measurements;
 they are printed, to be put there. Then, for every measured problem, the ratios of measured to modelled time of each
-tile go into the table: the planner corrects its estimates by those of the nearest measured problems
-(src/tuning/wgmma_tma_measured.h). Printed as well: how much slower the choices are than the best measured instance,
-with every problem judged by the others' rows alone.
+tile, without what all tiles of a problem have in common, go into the table: the planner corrects its estimates by those
+of the nearest measured problems (src/tuning/wgmma_tma_measured.h). Printed as well: how much slower the choices are
+than the best measured instance, with every problem judged by the others' rows alone.
 
-xgemm-tune works for milliseconds before it measures; the power limit takes longer to slow a GPU down, and does not slow
-all tiles equally. Results of xgemm-bench (--lasting), which keeps the GPU busy, correct for that: of large products, each
-tile's times are multiplied by how much slower, relative to cuBLAS, it was there; and what was measured there is preferred
-to what was not, unless that is clearly faster. Needs NumPy and SciPy.
+xgemm-tune measures a problem in a fraction of a second; the power limit may take longer to slow a GPU down, and does not
+slow all tiles equally. Results of xgemm-bench (--lasting) correct for that: of large products, each tile's times are
+multiplied by how much slower, relative to cuBLAS, it was there; and what was measured there is preferred to what was
+not, unless that is clearly faster. Needs NumPy and SciPy.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -48,7 +48,7 @@ def parse_instance(name):
     m, n, pp, t, cm, cn, ck, stages, _ = match.groups()
     m, n, pp, t = int(m), int(n), pp is not None, t is not None
     rows, columns = (n, m) if t else (m, n)
-    consumers = 2 if pp or rows == 256 else rows // 64
+    consumers = 2 if pp else rows // 64
     ck = int(ck or 1)
     shared = int(stages) * (m + n) * 128 + (ck - 1) * m * n // ck * 4 + 1024 + 64 * 16 * 2  # a chunk of C at least
     return dict(tile=name[name.index("f16_") + 4:-3], cta_m=m, cta_n=n, pp=pp, rows=rows, columns=columns,
@@ -93,7 +93,7 @@ def load(files):
 
 
 def load_lasting(files):
-    """(case, tile, whether split, ratio to cuBLAS) of what libxgemm chose in runs of xgemm-bench."""
+    """What libxgemm chose in runs of xgemm-bench: (case, kernel, whole tiles, parts, ratio to cuBLAS)."""
     results = []
     for file in files:
         for row in json.load(open(file))["rows"]:
@@ -102,7 +102,9 @@ def load_lasting(files):
                 if (row["shape"]["type"] == "h" and row["reference"] == "cublas-ws32" and candidate["name"] == "xgemm" and
                         instance and "ratio" in candidate):
                     plan = next(x for x in candidate["plan"].splitlines() if x.startswith("plan:"))
-                    results.append((row["id"], instance["tile"], " parts=" in plan, candidate["ratio"]["median"]))
+                    split = re.search(r" whole_tiles=(\d+) parts=(\d+)", plan)
+                    whole, parts = map(int, split.groups()) if split else (0, 1)
+                    results.append((row["id"], candidate["kernel"], whole, parts, candidate["ratio"]["median"]))
     return results
 
 
@@ -110,8 +112,14 @@ def as_in_lasting_work(rows, cublas, lasting):
     """The rows as they would be in lasting work, relative to cuBLAS's times here."""
     large = lambda r: 2 * r["m"] * r["n"] * r["k"] * r["batch"] > LARGE_FLOPS
     proved = collections.defaultdict(list)
-    for case, tile, split, ratio in lasting:
-        proved[case, tile, split].append(ratio)
+    seen = {(r["case"], r["tile"], r["parts"] > 1) for r in rows}
+    for case, kernel, whole, parts, ratio in lasting:
+        instance = parse_instance(kernel)
+        what = case, instance["tile"], parts > 1
+        proved[what].append(ratio)
+        if case in cublas and what not in seen:  # by xgemm-tune
+            seen.add(what)
+            rows.append(dict(case=case, whole=whole, parts=parts, us=cublas[case] / ratio, **instance, **parse_case(case)))
     proved = {what: geometric_mean(ratios) for what, ratios in proved.items()}
     best = collections.defaultdict(float)  # ratio, by case
     for (case, _, _), ratio in proved.items():
@@ -216,25 +224,41 @@ def fit(rows):
     return unpack(solution.x), model(unpack(solution.x))
 
 
+def without_problems(ratios):
+    """The ratios (problems in rows, tiles in columns, NaN where not measured) without what all tiles of a problem have
+    in common: that says nothing about which is best, and would set those apart that were not tried on it."""
+    known = ~np.isnan(ratios)
+    problems = np.zeros((len(ratios), 1))
+    for _ in range(30):  # to the least squares of a term for the problem and one for the tile
+        tiles = np.where(known, ratios - problems, 0).sum(0) / (known.sum(0) + 5)
+        problems = (np.where(known, ratios - tiles, 0).sum(1) / (known.sum(1) + 1))[:, None]
+    return ratios - problems
+
+
 class Measured:
     """wgmma_tma_measured.h."""
 
-    def __init__(self, rows, modelled):
+    def __init__(self, rows, modelled, proved=()):
+        """proved: the problems for which xgemm-bench has found something good; what was not tried there is in doubt."""
         self.tiles = sorted({r["tile"] for r in rows})
         self.cases = list(dict.fromkeys(r["case"] for r in rows))
         case_index = {x: i for i, x in enumerate(self.cases)}
         tile_index = {x: i for i, x in enumerate(self.tiles)}
         self.info = {r["case"]: r for r in rows}
-        self.ratio = np.full((len(self.cases), 2 * len(self.tiles)), UNMEASURED)
+        logarithm = np.full((len(self.cases), 2 * len(self.tiles)), math.nan)
         fastest = {}
         for r, estimate in zip(rows, modelled):
             at = case_index[r["case"]], 2 * tile_index[r["tile"]] + (r["parts"] > 1)
             if r["us"] < fastest.get(at, math.inf):  # of several numbers of parts
                 fastest[at] = r["us"]
-                self.ratio[at] = max(-127, min(127, round(100 * math.log(r["us"] / estimate))))
-        known = self.ratio != UNMEASURED
-        self.mean = np.array([round(self.ratio[known[:, i], i].mean()) if known[:, i].any() else 0
-                              for i in range(2 * len(self.tiles))])
+                logarithm[at] = 100 * math.log(r["us"] / estimate)
+        logarithm = without_problems(logarithm)
+        known = ~np.isnan(logarithm)
+        mean = np.where(known, logarithm, 0).sum(0) / np.maximum(known.sum(0), 1)
+        in_doubt = ~known & np.isin(self.cases, list(proved))[:, None] & known.any(0)
+        logarithm = np.where(in_doubt, mean + 100 * DOUBT, logarithm)
+        self.ratio = np.where(np.isnan(logarithm), UNMEASURED, np.clip(np.round(logarithm), -127, 127)).astype(int)
+        self.mean = np.round(mean).astype(int)
         self.tile_index = tile_index
         log2 = np.log2
         self.place = np.array([[log2(self.info[x][y]) for y in ("m", "n", "k", "batch")] for x in self.cases])
@@ -297,11 +321,12 @@ def main():
     parser.add_argument("--table", help="where to write the table of ratios")
     arguments = parser.parse_args()
     rows, cublas = load(arguments.measured)
-    rows = as_in_lasting_work(rows, cublas, load_lasting(arguments.lasting))
+    lasting = load_lasting(arguments.lasting)
+    rows = as_in_lasting_work(rows, cublas, lasting)
     constants, modelled = fit(rows)
     for name, value in constants.items():
         print(f"{name:20} {value:.4g}")
-    measured = Measured(rows, modelled)
+    measured = Measured(rows, modelled, {case for case, *_ in lasting})
     for leave_out in (False, True):
         mean, worst = regret(rows, modelled, measured, leave_out)
         print(f"chosen by {'the other rows' if leave_out else 'all rows'}: {mean:.4f} of the best")

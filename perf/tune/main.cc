@@ -5,8 +5,8 @@
 //   xgemm-tune [--within 1.6] [--only 104,160x] [--budget-us 1000] [--rounds 7] SET-OR-SHAPE... > measured.tsv
 //
 // A line: case, kernel, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0, 1) and rotate
-// through several times the L2; calls are replayed from graphs, all kernels and cuBLAS in turn, round after round: which
-// tile is best differs between a burst and what the power limit allows.
+// through several times the L2; calls are replayed from graphs, all kernels and cuBLAS in turn, round after round:
+// which tile is best differs between a burst and what the power limit allows.
 //
 // Links the library's inside, since a plan cannot be forced through the interface.
 //

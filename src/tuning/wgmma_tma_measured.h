@@ -2,9 +2,9 @@
 // about a problem that was not measured.
 //
 // wgmma_tma_measured.inc holds, for some 1400 problems and every tile that was tried on them, the ratio of measured to
-// modelled time; it is written by perf/tune/fit.py from tables of xgemm-tune. A new problem is compared with the
-// nearest ones by the logarithms of its extents, flags and alignment; their ratios, weighted by distance, correct the
-// model.
+// modelled time, relative to that of the problem's other tiles; it is written by perf/tune/fit.py from tables of
+// xgemm-tune. A new problem is compared with the nearest ones by the logarithms of its extents, flags and alignment;
+// their ratios, weighted by distance, correct the model.
 #pragma once
 
 #include <array>

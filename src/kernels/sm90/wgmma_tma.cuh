@@ -479,7 +479,7 @@ struct WgmmaTma {
       }
     }
     if (is_storer(warp)) gpu::tma_store_wait_read<0>();
-    if constexpr (kSplits > 1) gpu::cluster_sync();  // a CTA stays while others write to it, as the producer's does
+    if constexpr (kSplits > 1) gpu::cluster_sync();  // a CTA stays while others write to its memory
   }
 
   // group_row * 128 bytes is the way to a consumer's rows in either layout: K-major rows are 128 bytes, and MN-major

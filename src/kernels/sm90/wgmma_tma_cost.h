@@ -60,14 +60,14 @@ inline double split_bytes(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, const WgmmaTmaSplit& split) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kTensor = 1.026, kWrite = 0.07085, kIngest = 0.8195, kSlice = 193.6, kUnaligned = 2.958,
-                   kUnalignedShared = 0.2523, kOneConsumer = 1.03, kTwo = 2.1;  // cycles of a slice
-  constexpr double kEpilogue = 720.6, kElement = 0.07814, kOldC = 2.001, kExchange = 1254, kExchangeElement = 0.3681,
-                   kOverlapped = 0.7;                                                  // cycles of an epilogue
-  constexpr double kL2 = 11.5, kMemory = 4.106;                                         // TB/s
-  constexpr double kLatency = 0.6365, kLaunch = 1.702, kCluster = 0.1231, kSum = 2.617;  // us
-  constexpr double kSumBytes = 2.143;                                                     // TB/s
-  constexpr double kPower = 7.55, kPingPong = 1.032;                                    // 100 TFLOP/s
+  constexpr double kTensor = 1.026, kWrite = 0.07107, kIngest = 0.8153, kSlice = 193.6, kUnaligned = 2.956,
+                   kUnalignedShared = 0.255, kOneConsumer = 1.03, kTwo = 2.1;  // cycles of a slice
+  constexpr double kEpilogue = 720.1, kElement = 0.07811, kOldC = 2, kExchange = 1254, kExchangeElement = 0.3682,
+                   kOverlapped = 0.7;                                                    // cycles of an epilogue
+  constexpr double kL2 = 11.5, kMemory = 4.106;                                          // TB/s
+  constexpr double kLatency = 0.6366, kLaunch = 1.702, kCluster = 0.1237, kSum = 2.616;  // us
+  constexpr double kSumBytes = 2.141;                                                    // TB/s
+  constexpr double kPower = 7.551, kPingPong = 1.032;                                    // 100 TFLOP/s
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
   const int rows = c.transposed ? c.cta_n : c.cta_m;

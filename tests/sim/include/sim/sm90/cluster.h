@@ -1,8 +1,8 @@
 // Clusters: CTAs that run together and reach each other's shared memory; and programmatic dependent launch.
 //
 // cluster_arrive() orders no accesses: with it, initialised mbarriers are published by mbarrier_init_fence() and
-// nothing else is. cluster_sync() orders all. A CTA must not end while others may still reach into its shared memory: at its end it has to know
-// that every access from outside is over, whatever the schedule was.
+// nothing else is. cluster_sync() orders all. A CTA must not end while others may still reach into its shared memory:
+// at its end it has to know that every access from outside is over, whatever the schedule was.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
