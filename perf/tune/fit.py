@@ -29,7 +29,7 @@ from scipy.optimize import least_squares
 SMS = 132
 CYCLES_PER_US = 1755
 # Of wgmma_tma_measured.cc.
-NEIGHBOURS, REACH, NEAR, MEAN_WEIGHT = 48, 2.0, 0.003, 1.0
+NEIGHBOURS, REACH, NEAR, MEAN_WEIGHT = 16, 2.0, 0.003, 1.0
 FLAGS_DISTANCE, ALIGNMENT_DISTANCE, BETA_DISTANCE = 0.15, 1.0, 0.1
 LARGE_FLOPS = 1e10  # a product that the power limit slows down
 SHRINKAGE = 10  # of a tile's mean, in measurements

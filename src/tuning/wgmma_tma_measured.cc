@@ -53,7 +53,7 @@ constexpr MeasuredProblem kProblems[] = {
 constexpr int kProblemCount = sizeof(kProblems) / sizeof(kProblems[0]);
 
 // The constants of perf/tune/fit.py, which judges them. Distances are in octaves.
-constexpr int kNeighbours = 48;
+constexpr int kNeighbours = 16;
 constexpr double kReach = 2.0, kNear = 0.003;  // a problem that was measured itself has most of the weight
 constexpr double kMeanWeight = 1;
 constexpr double kFlagsDistance = 0.15;
