@@ -7,7 +7,7 @@ Two steps. First the constants of the cost model (src/kernels/sm90/wgmma_tma_cos
 they are printed, to be put there. Then, for every measured problem, the ratios of measured to modelled time of each
 tile, without what all tiles of a problem have in common, go into the table: the planner corrects its estimates by those
 of the nearest measured problems (src/tuning/wgmma_tma_measured.h). Printed as well: how much slower the choices are
-than the best measured instance, with every problem judged by the others' rows alone.
+than the best measured instance, with every problem judged without its own row of the table.
 
 xgemm-tune measures a problem in a fraction of a second; the power limit may take longer to slow a GPU down, and does not
 slow all tiles equally. Results of xgemm-bench (--lasting) correct for that: of large products, each tile's times are
@@ -21,6 +21,7 @@ import argparse
 import collections
 import json
 import math
+import pathlib
 import re
 
 import numpy as np
@@ -40,19 +41,27 @@ INSTANCE = re.compile(
     r"wgmma_tma_b?f16_(\d+)x(\d+)x64(_pp)?(_t)?(?:_c(\d)(\d))?(?:_k(\d))?_s(\d+)_(nn|nt|tn|tt)$")
 
 
+def instance_names():
+    """Those of the source: tables and results may be older."""
+    source = pathlib.Path(__file__).resolve().parents[2] / "src/kernels/instances.def"
+    return set(re.findall(r"wgmma_tma_f16_\w+?_s\d+", source.read_text()))
+
+
+INSTANCES = instance_names()
+
+
 def parse_instance(name):
-    """The parameters of an instance, as its name has them; None for other families."""
+    """The parameters of an instance, as its name has them; None for other families and for what is no more."""
     match = INSTANCE.match(name)
-    if not match:
+    if not match or name[:-3].replace("bf16", "f16") not in INSTANCES:
         return None
     m, n, pp, t, cm, cn, ck, stages, _ = match.groups()
     m, n, pp, t = int(m), int(n), pp is not None, t is not None
     rows, columns = (n, m) if t else (m, n)
     consumers = 2 if pp else rows // 64
     ck = int(ck or 1)
-    shared = int(stages) * (m + n) * 128 + (ck - 1) * m * n // ck * 4 + 1024 + 64 * 16 * 2  # a chunk of C at least
     return dict(tile=name[name.index("f16_") + 4:-3], cta_m=m, cta_n=n, pp=pp, rows=rows, columns=columns,
-                consumers=consumers, cm=int(cm or 1), cn=int(cn or 1), ck=ck, stages=int(stages), per_sm=2 if consumers == 1 and shared <= 113 * 1024 else 1)
+                consumers=consumers, cm=int(cm or 1), cn=int(cn or 1), ck=ck, stages=int(stages))
 
 
 def parse_case(text):
@@ -112,14 +121,8 @@ def as_in_lasting_work(rows, cublas, lasting):
     """The rows as they would be in lasting work, relative to cuBLAS's times here."""
     large = lambda r: 2 * r["m"] * r["n"] * r["k"] * r["batch"] > LARGE_FLOPS
     proved = collections.defaultdict(list)
-    seen = {(r["case"], r["tile"], r["parts"] > 1) for r in rows}
-    for case, kernel, whole, parts, ratio in lasting:
-        instance = parse_instance(kernel)
-        what = case, instance["tile"], parts > 1
-        proved[what].append(ratio)
-        if case in cublas and what not in seen:  # by xgemm-tune
-            seen.add(what)
-            rows.append(dict(case=case, whole=whole, parts=parts, us=cublas[case] / ratio, **instance, **parse_case(case)))
+    for case, kernel, _, parts, ratio in lasting:
+        proved[case, parse_instance(kernel)["tile"], parts > 1].append(ratio)
     proved = {what: geometric_mean(ratios) for what, ratios in proved.items()}
     best = collections.defaultdict(float)  # ratio, by case
     for (case, _, _), ratio in proved.items():
@@ -141,13 +144,21 @@ def as_in_lasting_work(rows, cublas, lasting):
         known = cublas[r["case"]] / best[r["case"]] if best[r["case"]] else 0
         return corrected if corrected < (1 - DOUBT) * known else max(corrected, known * 1.02)
 
-    return [{**r, "us": us(r)} for r in rows]
+    corrected = [{**r, "us": us(r)} for r in rows]
+    seen = {(r["case"], r["tile"], r["parts"] > 1) for r in rows}
+    for case, kernel, whole, parts, _ in lasting:  # what xgemm-tune has left out
+        instance = parse_instance(kernel)
+        what = case, instance["tile"], parts > 1
+        if case in cublas and what not in seen:
+            seen.add(what)
+            corrected.append(dict(case=case, whole=whole, parts=parts, us=cublas[case] / proved[what], **instance,
+                                  **parse_case(case)))
+    return corrected
 
 
 START = dict(write=.4, tensor=1.02, slice=175, unaligned=3.3, unaligned_shared=.3, one_consumer=1.1, ingest=1.9,
              epilogue=830, element=.1, old_c=1.7, exchange=1600, exchange_element=.09, l2=11.3, memory=3.7,
-             latency=.75, power=7.9, ping_pong=1.02, two=2.1, launch=1.6, cluster=.1, sum=2.6, sum_bytes=2.2,
-             overlapped=.7)
+             latency=.75, power=7.9, ping_pong=1.02, launch=1.6, cluster=.1, sum=2.6, sum_bytes=2.2)
 
 
 class Model:
@@ -159,7 +170,7 @@ class Model:
         size = c["cm"] * c["cn"] * c["ck"]
         self.size = size
         usable = SMS * np.where(size <= 2, 1, .91)
-        clusters = np.maximum(1, np.floor(usable * c["per_sm"] / size))
+        clusters = np.maximum(1, np.floor(usable / size))
         tiles = np.ceil(c["m"] / (c["cta_m"] * c["cm"])) * np.ceil(c["n"] / (c["cta_n"] * c["cn"])) * c["batch"]
         parts = c["parts"].astype(float)
         whole = np.where(parts == 1, tiles, c["whole"])
@@ -179,7 +190,6 @@ class Model:
         self.in_flight = np.minimum(ctas, clusters * size) * c["stages"] * (c["rows"] + c["columns"]) * 128.
         self.l2_bytes = 2. * c["k"] * c["batch"] * (c["m"] * np.ceil(c["n"] / (c["cta_n"] * c["cn"])) +
                                                     c["n"] * np.ceil(c["m"] / (c["cta_m"] * c["cm"])))
-        self.sharing = (c["per_sm"] == 2) & (ctas > SMS)
 
     def __call__(self, p):
         c = self.c
@@ -188,14 +198,12 @@ class Model:
                  p["unaligned"] * (self.own_a * ~c["lines_a"] + self.own_b * ~c["lines_b"]) + p["unaligned_shared"] *
                  (c["cta_m"] * ~c["lines_a"] + c["cta_n"] * ~c["lines_b"]), p["slice"]]
         slice_cycles = sum(t**4 for t in terms)**.25 * np.where(c["consumers"] == 1, p["one_consumer"], 1)
-        main = self.slices * slice_cycles * np.where(self.sharing, p["two"], 1)
+        main = self.slices * slice_cycles
         epilogue = p["epilogue"] + self.area * p["element"] * np.where(c["beta"], p["old_c"], 1) + np.where(
             c["ck"] > 1, p["exchange"] + self.area * p["exchange_element"] * (c["ck"] - 1) / c["ck"], 0)
         all_epilogues = epilogue * self.rounds
-        compute = np.where(
-            c["pp"], np.maximum(main, (main + all_epilogues) / 2) + epilogue,
-            np.where(self.sharing & (self.rounds > 1), np.maximum(main, p["overlapped"] * all_epilogues) + epilogue,
-                     main + all_epilogues)) / CYCLES_PER_US
+        compute = np.where(c["pp"], np.maximum(main, (main + all_epilogues) / 2) + epilogue,
+                           main + all_epilogues) / CYCLES_PER_US
         power = self.flops / (p["power"] * 1e8 * np.where(c["pp"], p["ping_pong"], 1))
         work = np.maximum(np.maximum(compute, self.l2_bytes / (p["l2"] * 1e6)), power)
         memory = self.bytes / np.minimum(p["memory"] * 1e6, self.in_flight / p["latency"])
@@ -224,12 +232,12 @@ def fit(rows):
     return unpack(solution.x), model(unpack(solution.x))
 
 
-def without_problems(ratios):
+def relative_to_problem(ratios):
     """The ratios (problems in rows, tiles in columns, NaN where not measured) without what all tiles of a problem have
     in common: that says nothing about which is best, and would set those apart that were not tried on it."""
     known = ~np.isnan(ratios)
     problems = np.zeros((len(ratios), 1))
-    for _ in range(30):  # to the least squares of a term for the problem and one for the tile
+    for _ in range(30):  # a term for the problem and one for the tile; few measurements do not make a term
         tiles = np.where(known, ratios - problems, 0).sum(0) / (known.sum(0) + 5)
         problems = (np.where(known, ratios - tiles, 0).sum(1) / (known.sum(1) + 1))[:, None]
     return ratios - problems
@@ -239,7 +247,7 @@ class Measured:
     """wgmma_tma_measured.h."""
 
     def __init__(self, rows, modelled, proved=()):
-        """proved: the problems for which xgemm-bench has found something good; what was not tried there is in doubt."""
+        """proved: problems of xgemm-bench, where the choices are known; what was not tried there gets its mean and DOUBT."""
         self.tiles = sorted({r["tile"] for r in rows})
         self.cases = list(dict.fromkeys(r["case"] for r in rows))
         case_index = {x: i for i, x in enumerate(self.cases)}
@@ -252,7 +260,7 @@ class Measured:
             if r["us"] < fastest.get(at, math.inf):  # of several numbers of parts
                 fastest[at] = r["us"]
                 logarithm[at] = 100 * math.log(r["us"] / estimate)
-        logarithm = without_problems(logarithm)
+        logarithm = relative_to_problem(logarithm)
         known = ~np.isnan(logarithm)
         mean = np.where(known, logarithm, 0).sum(0) / np.maximum(known.sum(0), 1)
         in_doubt = ~known & np.isin(self.cases, list(proved))[:, None] & known.any(0)
@@ -302,7 +310,7 @@ def regret(rows, modelled, measured, leave_out):
 def write_table(path, measured):
     with open(path, "w") as out:
         out.write("// Written by perf/tune/fit.py from measurements of xgemm-tune on an H200. Tiles in columns, whole and\n"
-                  "// split; 100 times the logarithm of measured to modelled time.\n"
+                  "// split; 100 times the logarithm of measured to modelled time, relative to the problem's other tiles.\n"
                   "// SPDX-License-Identifier: BSD-3-Clause\n// clang-format off\n")
         for tile in measured.tiles:
             out.write(f'XGEMM_MEASURED_TILE("{tile}")\n')

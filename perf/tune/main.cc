@@ -15,7 +15,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -215,7 +214,9 @@ int run(int argc, char** argv) {
   ShapeDefaults defaults;
   std::string types, transposes;
   app.add_option("--within", within, "Leave out what is estimated to be slower than this many times the best");
-  app.add_option("--only", only, "Parts of names of the kernels to time; cuBLAS is timed in any case")->delimiter(',');
+  app.add_option("--only", only, "Parts of names of the kernels to time; cuBLAS is timed in any case")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--budget-us", budget_us, "Time to spend on one replay");
   app.add_option("--rounds", rounds, "Replays of each, of which the median counts")->check(CLI::PositiveNumber);
   app.add_option("--type", types, "Types of shapes that name none");

@@ -1,7 +1,7 @@
 // How far the cost model of wgmma_tma (kernels/sm90/wgmma_tma_cost.h) was off on measured problems, and what this says
 // about a problem that was not measured.
 //
-// wgmma_tma_measured.inc holds, for some 1400 problems and every tile that was tried on them, the ratio of measured to
+// wgmma_tma_measured.inc holds, for some 1400 problems and the tiles that were tried on them, the ratio of measured to
 // modelled time, relative to that of the problem's other tiles; it is written by perf/tune/fit.py from tables of
 // xgemm-tune. A new problem is compared with the nearest ones by the logarithms of its extents, flags and alignment;
 // their ratios, weighted by distance, correct the model.

@@ -27,6 +27,7 @@ namespace {
 
 enum class Op {
   init_fence,
+  cluster_arrive,
   cluster_sync,
   cta_sync,
   group_sync,
@@ -50,27 +51,17 @@ enum class Op {
 };
 
 const char* to_string(Op op) {
-  constexpr const char* kNames[] = {"mbarrier_init_fence",
-                                    "cluster_arrive and cluster_wait, cluster_sync",
-                                    "sync_threads",
-                                    "named_barrier_sync",
-                                    "sync_warp",
-                                    "mbarrier_wait",
-                                    "mbarrier_wait_cluster",
-                                    "mbarrier_arrive",
-                                    "mbarrier_arrive_expect",
-                                    "mbarrier_arrive_remote",
-                                    "mbarrier_arrive_remote_release",
-                                    "fence_async_shared",
-                                    "tma_store_wait_read",
-                                    "tma_store_commit",
-                                    "wgmma_fence",
-                                    "wgmma_commit",
-                                    "wgmma_wait",
-                                    "grid_wait_dependencies",
-                                    "acquire_registers",
-                                    "release_registers",
-                                    "wgmma_descriptor"};
+  constexpr const char* kNames[] = {"mbarrier_init_fence",    "cluster_arrive and cluster_wait",
+                                    "cluster_sync",           "sync_threads",
+                                    "named_barrier_sync",     "sync_warp",
+                                    "mbarrier_wait",          "mbarrier_wait_cluster",
+                                    "mbarrier_arrive",        "mbarrier_arrive_expect",
+                                    "mbarrier_arrive_remote", "mbarrier_arrive_remote_release",
+                                    "fence_async_shared",     "tma_store_wait_read",
+                                    "tma_store_commit",       "wgmma_fence",
+                                    "wgmma_commit",           "wgmma_wait",
+                                    "grid_wait_dependencies", "acquire_registers",
+                                    "release_registers",      "wgmma_descriptor"};
   return kNames[static_cast<int>(op)];
 }
 
@@ -81,7 +72,7 @@ enum class Change {
   bytes_too_many,  // of arrive_expect
   bytes_too_few,
   narrower_swizzle,  // of a descriptor
-  no_release,        // arrive_remote for arrive_remote_release
+  no_release,        // arrive_remote for arrive_remote_release, cluster_arrive and cluster_wait for cluster_sync
   no_acquire,        // wait for wait_cluster
 };
 
@@ -117,16 +108,23 @@ inline void mbarrier_init_fence(Loc loc = Loc::current()) {
   if (!sim::left_out(Op::init_fence, loc)) real::mbarrier_init_fence(loc);
 }
 inline void cluster_arrive(Loc loc = Loc::current()) {
-  if (!sim::left_out(Op::cluster_sync, loc)) real::cluster_arrive(loc);
+  if (!sim::left_out(Op::cluster_arrive, loc)) real::cluster_arrive(loc);
 }
 inline void cluster_wait(Loc loc = Loc::current()) {
   // Goes with the arrival in the line before.
   const bool out =
-      sim::mutation.change == Change::left_out && sim::mutation.place == sim::Place(Op::cluster_sync, loc.line() - 1);
+      sim::mutation.change == Change::left_out && sim::mutation.place == sim::Place(Op::cluster_arrive, loc.line() - 1);
   if (!out) real::cluster_wait(loc);
 }
 inline void cluster_sync(Loc loc = Loc::current()) {
-  if (!sim::left_out(Op::cluster_sync, loc)) real::cluster_sync(loc);
+  const Change change = sim::change_of(Op::cluster_sync, loc);
+  if (change == Change::left_out) return;
+  if (change == Change::no_release) {
+    real::cluster_arrive(loc);
+    real::cluster_wait(loc);
+  } else {
+    real::cluster_sync(loc);
+  }
 }
 inline void sync_threads(Loc loc = Loc::current()) {
   if (!sim::left_out(Op::cta_sync, loc)) real::sync_threads(loc);
@@ -250,7 +248,7 @@ using kernels::tn;
 constexpr WgmmaTmaConfig kCooperative = {.cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .cluster_m = 2};
 constexpr WgmmaTmaConfig kPingPong = {
     .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true, .cluster_n = 2};
-constexpr WgmmaTmaConfig kSplit = {.cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .cluster_k = 2};
+constexpr WgmmaTmaConfig kSplit = {.cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .cluster_k = 2};
 constexpr WgmmaTmaConfig kSingle = {.cta_m = 32, .cta_n = 64, .stages = 3, .transposed = true, .groups_rows = 1};
 constexpr WgmmaTmaConfig kChunks = {.cta_m = 64, .cta_n = 256, .stages = 5, .groups_rows = 1};  // more than buffers
 
@@ -356,7 +354,7 @@ TEST_P(Mutants, WrongBytes) {
   EXPECT_EQ(survivors(Change::bytes_too_few, {Op::arrive_expect}), "");
 }
 TEST_P(Mutants, WrongScope) {
-  EXPECT_EQ(survivors(Change::no_release, {Op::arrive_remote_release}), "");
+  EXPECT_EQ(survivors(Change::no_release, {Op::arrive_remote_release, Op::cluster_sync}), "");
   EXPECT_EQ(survivors(Change::no_acquire, {Op::wait_cluster}), "");
 }
 TEST_P(Mutants, WrongSwizzle) {

@@ -264,8 +264,8 @@ struct WgmmaTma {
     static constexpr int kPieceElements = kChunkMn * kTileK;
 
     const TensorMap& map;
-    int mn;     // of the tile, in elements
-    int parts;  // of the tile that exist: rows or pieces
+    int mn;        // of the tile, in elements
+    int existing;  // rows or pieces of the tile
     int peer;
 
     XGEMM_DEVICE static OperandTile make(const TensorMap& whole, const TensorMap& tail, int mn, int extent, int peer) {
@@ -276,23 +276,23 @@ struct WgmmaTma {
 
     // What arrives in a CTA, from all peers.
     XGEMM_DEVICE int bytes() const {
-      return parts * (kMajor == gpu::Major::k ? kTileK : kPieceElements) * static_cast<int>(sizeof(Element));
+      return existing * (kMajor == gpu::Major::k ? kTileK : kPieceElements) * static_cast<int>(sizeof(Element));
     }
 
     XGEMM_DEVICE void load(Element* tile, gpu::Mbarrier& full, unsigned mask, int k, int batch) const {
       if constexpr (kMajor == gpu::Major::k) {
-        if (peer * kRows < parts) copy(tile + peer * kRows * kTileK, full, mask, k, mn + peer * kRows, batch);
+        if (peer * kRows < existing) copy(tile + peer * kRows * kTileK, full, mask, k, mn + peer * kRows, batch);
       } else if constexpr (kSplitPieces) {
         XGEMM_UNROLL
         for (int i = 0; i < kPieces / kPeers; ++i) {
           const int piece = peer * (kPieces / kPeers) + i;
-          if (piece < parts) copy(tile + piece * kPieceElements, full, mask, mn + piece * kChunkMn, k, batch);
+          if (piece < existing) copy(tile + piece * kPieceElements, full, mask, mn + piece * kChunkMn, k, batch);
         }
       } else {
         constexpr int kDepth = kTileK / kPeers;
         XGEMM_UNROLL
         for (int piece = 0; piece < kPieces; ++piece) {
-          if (piece < parts) {
+          if (piece < existing) {
             copy(tile + piece * kPieceElements + peer * kDepth * kChunkMn, full, mask, mn + piece * kChunkMn,
                  k + peer * kDepth, batch);
           }

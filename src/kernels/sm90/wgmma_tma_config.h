@@ -40,7 +40,7 @@ struct WgmmaTmaConfig {
   constexpr bool y_along_k() const { return transposed ? a_along_k() : b_along_k(); }
 
   // MN-major tiles are made of pieces, each so wide, with a row per k; K-major ones are a single piece. A width that
-  // only 16 divides is stored rounded up to whole pieces of 64: narrow pieces are slow to load and to read.
+  // 32 does not divide is stored rounded up to whole pieces of 64: narrow pieces are slow to load and to read.
   constexpr int y_piece() const {
     const int columns = tile_columns() / groups_columns;
     return y_along_k() ? kCtaK : columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : columns <= 16 ? 16 : 64;
@@ -57,7 +57,7 @@ struct WgmmaTmaConfig {
     return (ping_pong ? tile_rows() : tile_rows() / groups_rows) / 64 * (split_columns() / chunk);
   }
   constexpr int chunk() const {
-    for (const int candidate : {64, 72, 56, 104, 152, 48, 40, 32, 24, 16}) {
+    for (const int candidate : {64, 72, 56, 104, 48, 40, 32, 24, 16}) {
       const bool is_row = candidate % 16 == 8 || 64 % candidate == 0;
       if (split_columns() % candidate != 0 || (transposed && !is_row)) continue;
       const int wanted = chunks(candidate) < 2 ? 1 : 2;
@@ -73,9 +73,6 @@ struct WgmmaTmaConfig {
     return stages * slot_bytes() + (cluster_k - 1) * cta_m * cta_n / cluster_k * 4 + 1024;
   }
   constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
-  constexpr int ctas_per_sm() const {
-    return consumers() == 1 && mainloop_bytes() + buffer_bytes(16) <= kHalfSmBytes ? 2 : 1;
-  }
 
   // Register budgets for setmaxnreg: 65536 registers among all warpgroups; 0 where the kernel's own limit is enough.
   constexpr bool many_accumulators() const { return cta_m * cta_n / tile_groups() / 128 > 144; }
@@ -87,11 +84,11 @@ struct WgmmaTmaConfig {
   }
 
  private:
-  static constexpr int kSmBytes = 227 * 1024, kHalfSmBytes = 113 * 1024;  // for one and for each of two CTAs of an SM
+  static constexpr int kMaxSharedBytes = 227 * 1024;
 
   constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * 2; }
   constexpr int buffers(int chunk) const {
-    const int fit = ((ctas_per_sm() == 2 ? kHalfSmBytes : kSmBytes) - mainloop_bytes()) / buffer_bytes(chunk);
+    const int fit = (kMaxSharedBytes - mainloop_bytes()) / buffer_bytes(chunk);
     return fit < chunks(chunk) ? fit : chunks(chunk);
   }
 };

@@ -46,7 +46,7 @@ inline double cluster_tiles(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
 inline double clusters(const WgmmaTmaConfig& c, int sms) {
   // Clusters of four and eight do not fill the parts of the GPU that they must fit in.
   const double usable = sms * (c.cluster_size() <= 2 ? 1.0 : 0.91);
-  return std::max(1.0, std::floor(usable * c.ctas_per_sm() / c.cluster_size()));
+  return std::max(1.0, std::floor(usable / c.cluster_size()));
 }
 
 }  // namespace wgmma_tma_detail
@@ -60,14 +60,14 @@ inline double split_bytes(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
 
 inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, const WgmmaTmaSplit& split) {
   constexpr double kCyclesPerUs = 1755;
-  constexpr double kTensor = 1.026, kWrite = 0.07107, kIngest = 0.8153, kSlice = 193.6, kUnaligned = 2.956,
-                   kUnalignedShared = 0.255, kOneConsumer = 1.03, kTwo = 2.1;  // cycles of a slice
-  constexpr double kEpilogue = 720.1, kElement = 0.07811, kOldC = 2, kExchange = 1254, kExchangeElement = 0.3682,
-                   kOverlapped = 0.7;                                                    // cycles of an epilogue
+  constexpr double kTensor = 1.026, kWrite = 0.07122, kIngest = 0.8144, kSlice = 193.6, kUnaligned = 2.957,
+                   kUnalignedShared = 0.2527, kOneConsumer = 1.03;  // cycles of a slice
+  constexpr double kEpilogue = 720.4, kElement = 0.07817, kOldC = 2.002, kExchange = 1254,
+                   kExchangeElement = 0.3684;                                            // cycles of an epilogue
   constexpr double kL2 = 11.5, kMemory = 4.106;                                          // TB/s
-  constexpr double kLatency = 0.6366, kLaunch = 1.702, kCluster = 0.1237, kSum = 2.616;  // us
+  constexpr double kLatency = 0.6367, kLaunch = 1.702, kCluster = 0.1234, kSum = 2.616;  // us
   constexpr double kSumBytes = 2.141;                                                    // TB/s
-  constexpr double kPower = 7.551, kPingPong = 1.032;                                    // 100 TFLOP/s
+  constexpr double kPower = 7.551, kPingPong = 1.033;                                    // 100 TFLOP/s
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch_count);
   const int rows = c.transposed ? c.cta_n : c.cta_m;
@@ -96,16 +96,12 @@ inline double estimate_us(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, con
   double slice = fourth_root(fourth(area / 32 * kTensor) + fourth((rows + columns) * kWrite + reads) +
                              fourth((own_a + own_b) * kIngest) + fourth(unaligned) + fourth(kSlice));
   if (c.consumers() == 1) slice *= kOneConsumer;
-  const bool sharing = c.ctas_per_sm() == 2 && ctas > p.sms;  // two CTAs on an SM
-  if (sharing) slice *= kTwo;
   double epilogue = kEpilogue + area * kElement * (p.reads_c ? kOldC : 1.0);
   if (c.cluster_k > 1) epilogue += kExchange + area * kExchangeElement * (c.cluster_k - 1) / c.cluster_k;
 
-  // Epilogues overlap with another tile's mainloop where an SM works on two tiles.
+  // Ping-pong consumers: the epilogue of one runs under the mainloop of the other.
   const double main = slices * slice, epilogues = rounds * epilogue;
-  const double cycles = c.ping_pong             ? std::max(main, (main + epilogues) / 2) + epilogue
-                        : sharing && rounds > 1 ? std::max(main, kOverlapped * epilogues) + epilogue
-                                                : main + epilogues;
+  const double cycles = c.ping_pong ? std::max(main, (main + epilogues) / 2) + epilogue : main + epilogues;
   const double l2 = 2 * k * batch *
                     (m * std::ceil(n / (c.cta_n * c.cluster_n)) + n * std::ceil(m / (c.cta_m * c.cluster_m))) /
                     (kL2 * 1e6);

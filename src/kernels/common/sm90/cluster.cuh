@@ -54,8 +54,8 @@ XGEMM_DEVICE void cluster_wait(Loc = Loc::current()) {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// The same, once; and whatever the threads did before it is over, and can be seen, after it: the end of a kernel whose
-// CTAs reach into each other.
+// Arrives and waits; what the threads wrote before it can be seen after it, and their accesses to the memory of other
+// CTAs are over. Copies in flight are not. Needs no converged warp.
 XGEMM_DEVICE void cluster_sync(Loc = Loc::current()) {
   asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
