@@ -9,8 +9,8 @@ tile, without what all tiles of a problem have in common, go into the table: the
 of the nearest measured problems (src/tuning/wgmma_tma_measured.h). Printed as well: how much slower the choices are
 than the best measured instance, with every problem judged without its own row of the table.
 
-xgemm-tune measures a problem in a fraction of a second; the power limit may take longer to slow a GPU down, and does not
-slow all tiles equally. Results of xgemm-bench (--lasting) correct for that: of large products, each tile's times are
+xgemm-tune measures a problem in a fraction of a second; the power limit may take longer to slow a GPU down, and does
+not slow all tiles equally. Results of xgemm-bench (--lasting) correct for that: of large products, each tile's times are
 multiplied by how much slower, relative to cuBLAS, it was there; and what was measured there is preferred to what was
 not, unless that is clearly faster. Needs NumPy and SciPy.
 
