@@ -3,8 +3,9 @@
 //
 // wgmma_tma_measured.inc holds, for some 1400 problems and the tiles that were tried on them, the ratio of measured to
 // modelled time, relative to that of the problem's other tiles; it is written by perf/tune/fit.py from tables of
-// xgemm-tune. Where xgemm-bench has shown what is good, tiles that were not tried have their mean and 5 % more. A new problem is compared with the nearest ones by the logarithms of its extents, flags and alignment;
-// their ratios, weighted by distance, correct the model.
+// xgemm-tune. Where xgemm-bench has shown what is good, tiles that were not tried have their mean and 5 % more. A new
+// problem is compared with the nearest ones by the logarithms of its extents, flags and alignment; their ratios,
+// weighted by distance, correct the model.
 #pragma once
 
 #include <array>
