@@ -22,7 +22,7 @@ constexpr const char* kFooter =
     "Exit status: 0 done, 1 a result of libxgemm was wrong or failed, 2 bad input, 3 the device failed, 130 Ctrl-C.\n"
     "Examples:\n"
     "  xgemm-bench --type h --shapes 1024:8192:x2 --json squares.json\n"
-    "  xgemm-bench --shapes llama3-8b,odd --type s,h\n"
+    "  xgemm-bench --shapes prefill,odd\n"
     "  xgemm-bench --m 4096 --n 1,8,64 --k 4096 --trans TN\n"
     "  xgemm-bench --ladder --type s,h\n"
     "  XGEMM_VERBOSE=1 program 2> calls.log; xgemm-bench --replay calls.log";

@@ -27,7 +27,7 @@ constexpr double kQuickBudgetHost = 50;
 constexpr double kQuickCaseSeconds = 0.7;
 constexpr double kStandardCaseSeconds = 0.8;
 constexpr const char* kStandardSets =
-    "squares,transposes,odd,skinny,tiny,llama3-8b,llama3-70b,deepseek-v3,beta,host,grid";
+    "squares,transposes,odd,skinny,tiny,prefill,decode,deepseek-v3,beta,host,grid,holdout";
 constexpr double kWarmUpSeconds = 0.5;
 
 void say(const std::string& text) {

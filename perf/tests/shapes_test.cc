@@ -8,6 +8,8 @@
 #include <fstream>
 #include <functional>
 #include <random>
+#include <set>
+#include <tuple>
 
 #include "bench/input_error.h"
 #include "bench/replay.h"
@@ -135,7 +137,7 @@ TEST(ShapeArgument, SetsRangesCubesAndFiles) {
   EXPECT_EQ(cases[0].set, "some-shapes");
   std::remove(path.c_str());
   EXPECT_THAT(message_of([] { parse_shape_argument("no/such/file", {}); }),
-              testing::AllOf(HasSubstr("'no/such/file' is no file, range or set"), HasSubstr("llama3-8b")));
+              testing::AllOf(HasSubstr("'no/such/file' is no file, range or set"), HasSubstr("holdout")));
   EXPECT_THAT(message_of([] { parse_shape_argument(testing::TempDir(), {}); }), HasSubstr("is not a file"));
 }
 
@@ -147,6 +149,14 @@ TEST(ShapeArgument, EveryBuiltinSetParses) {
     EXPECT_FALSE(cases.empty());
     EXPECT_EQ(without_duplicates(cases).size(), cases.size());
   }
+}
+
+TEST(ShapeArgument, ThePlannerIsNotFittedToTheHoldOutSet) {
+  const auto extents = [](const Case& one) { return std::tuple(one.m, one.n, one.k); };
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> fitted;
+  for (const Case& one : parse_shape_argument(XGEMM_PERF_DIR "/tune/shapes.txt", {})) fitted.insert(extents(one));
+  ASSERT_GT(fitted.size(), 300u);
+  for (const Case& one : parse_shape_argument("holdout", {})) EXPECT_FALSE(fitted.contains(extents(one))) << one.id();
 }
 
 TEST(Cases, DuplicatesGo) {
