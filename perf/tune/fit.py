@@ -3,7 +3,7 @@
 
     fit.py measured.tsv... [--lasting result.json...] --table src/tuning/wgmma_tma_measured.inc
 
-Two steps. First the constants of the cost model (src/kernels/sm90/wgmma_tma_cost.h) are fitted to all measurements;
+Two steps. First the constants of the cost model (src/kernels/wgmma_tma/cost.h) are fitted to all measurements;
 they are printed, to be put there. Then, for every measured problem, the ratios of measured to modelled time of each
 tile, without what all tiles of a problem have in common, go into the table: the planner corrects its estimates by those
 of the nearest measured problems (src/tuning/wgmma_tma_measured.h). Printed as well: how much slower the choices are

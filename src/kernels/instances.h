@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/dtype.h"
-#include "kernels/sm90/wgmma_tma_config.h"
-#include "kernels/tile_config.h"
+#include "kernels/common/tile_config.h"
+#include "kernels/wgmma_tma/config.h"
 
 namespace xgemm::kernels {
 

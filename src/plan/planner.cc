@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "kernels/sm90/wgmma_tma_cost.h"
+#include "kernels/wgmma_tma/cost.h"
 #include "tuning/table.h"
 #include "tuning/wgmma_tma_measured.h"
 

@@ -1,4 +1,4 @@
-// How far the cost model of wgmma_tma (kernels/sm90/wgmma_tma_cost.h) was off on measured problems, and what this says
+// How far the cost model of wgmma_tma (kernels/wgmma_tma/cost.h) was off on measured problems, and what this says
 // about a problem that was not measured.
 //
 // wgmma_tma_measured.inc holds, for some 1400 problems and the tiles that were tried on them, the ratio of measured to
@@ -11,7 +11,7 @@
 #include <array>
 #include <string_view>
 
-#include "kernels/sm90/wgmma_tma_cost.h"
+#include "kernels/wgmma_tma/cost.h"
 
 namespace xgemm::tuning {
 

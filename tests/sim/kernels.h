@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/common/params.h"
-#include "kernels/tile_config.h"
+#include "kernels/common/tile_config.h"
 #include "sim/machine.h"
 
 namespace xgemm::sim {

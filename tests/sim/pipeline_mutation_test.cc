@@ -106,9 +106,9 @@ void wmma_load(Fragment& fragment, const Element* shared, int ld, Loc loc = Loc:
 
 #include "families/family.h"
 #include "gemm_cases.h"
-#include "kernels/simt/double_buffered.cuh"
-#include "kernels/tensorop/mma_swizzled.cuh"
-#include "kernels/tensorop/wmma_padded.cuh"
+#include "kernels/double_buffered/double_buffered.cuh"
+#include "kernels/mma_swizzled/mma_swizzled.cuh"
+#include "kernels/wmma_padded/wmma_padded.cuh"
 
 namespace xgemm::sim {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/simt/naive.cuh"
-#include "kernels/simt/smem_tiled.cuh"
+#include "kernels/naive/naive.cuh"
+#include "kernels/smem_tiled/smem_tiled.cuh"
 #include "schedules.h"
 #include "sim/launch.h"
 

@@ -39,5 +39,5 @@
 #include "kernels/common/smem.cuh"
 #include "kernels/common/swizzle.cuh"
 #include "kernels/common/target.cuh"
+#include "kernels/common/tile_config.h"
 #include "kernels/common/tile_loader.cuh"
-#include "kernels/tile_config.h"

@@ -26,7 +26,7 @@
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/params.h"
 #include "kernels/common/target.cuh"
-#include "kernels/tile_config.h"
+#include "kernels/common/tile_config.h"
 
 namespace xgemm::kernels {
 

@@ -1,5 +1,5 @@
 // The double_buffered instances in the simulator. SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/simt/double_buffered.cuh"
+#include "kernels/double_buffered/double_buffered.cuh"
 
 #include "families.h"
 #include "family.h"

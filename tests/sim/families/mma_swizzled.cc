@@ -1,5 +1,5 @@
 // The mma_swizzled instances in the simulator. SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/tensorop/mma_swizzled.cuh"
+#include "kernels/mma_swizzled/mma_swizzled.cuh"
 
 #include "families.h"
 #include "family.h"

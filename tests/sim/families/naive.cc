@@ -1,5 +1,5 @@
 // The naive instances in the simulator. SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/simt/naive.cuh"
+#include "kernels/naive/naive.cuh"
 
 #include "families.h"
 #include "family.h"

@@ -1,5 +1,5 @@
 // The smem_tiled instances in the simulator. SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/simt/smem_tiled.cuh"
+#include "kernels/smem_tiled/smem_tiled.cuh"
 
 #include "families.h"
 #include "family.h"

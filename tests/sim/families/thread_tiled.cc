@@ -1,5 +1,5 @@
 // The thread_tiled instances in the simulator. SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/simt/thread_tiled.cuh"
+#include "kernels/thread_tiled/thread_tiled.cuh"
 
 #include "families.h"
 #include "family.h"

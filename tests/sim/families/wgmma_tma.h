@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "../kernels.h"
-#include "kernels/sm90/split_sum.cuh"
-#include "kernels/sm90/wgmma_tma.cuh"
-#include "kernels/sm90/wgmma_tma_arguments.h"
+#include "kernels/wgmma_tma/arguments.h"
+#include "kernels/wgmma_tma/split_sum.cuh"
+#include "kernels/wgmma_tma/wgmma_tma.cuh"
 #include "sim/launch.h"
 
 namespace xgemm::sim {

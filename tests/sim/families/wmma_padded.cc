@@ -1,5 +1,5 @@
 // The wmma_padded instances in the simulator. SPDX-License-Identifier: BSD-3-Clause
-#include "kernels/tensorop/wmma_padded.cuh"
+#include "kernels/wmma_padded/wmma_padded.cuh"
 
 #include "families.h"
 #include "family.h"

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-#include "kernels/sm90/wgmma_tma_cost.h"
+#include "kernels/wgmma_tma/cost.h"
 #include "plan/planner.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/problems.h"

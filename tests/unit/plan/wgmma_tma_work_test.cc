@@ -11,10 +11,10 @@
 
 #include "core/status.h"
 #include "kernels/instances.h"
-#include "kernels/sm90/split_sum_params.h"
-#include "kernels/sm90/wgmma_tma_arguments.h"
-#include "kernels/sm90/wgmma_tma_config.h"
-#include "kernels/sm90/wgmma_tma_cost.h"
+#include "kernels/wgmma_tma/arguments.h"
+#include "kernels/wgmma_tma/config.h"
+#include "kernels/wgmma_tma/cost.h"
+#include "kernels/wgmma_tma/split_sum_params.h"
 #include "unit/core/args.h"
 
 namespace xgemm::test {

@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/sm90/tensor_map.h"
 #include "kernels/common/target.cuh"
-#include "kernels/sm90/tensor_map.h"
 #if defined(XGEMM_SIM)
 #include "sim/sm90/tma.h"
 #endif

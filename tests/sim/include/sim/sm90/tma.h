@@ -12,7 +12,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "kernels/sm90/tensor_map.h"
+#include "kernels/common/sm90/tensor_map.h"
 #include "sim/machine.h"
 
 namespace xgemm::sim {

@@ -1,0 +1,80 @@
+// Encodes tensor maps through the driver entry point, fetched once.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/common/sm90/tensor_map.h"
+
+#include <cudaTypedefs.h>
+
+namespace xgemm::kernels {
+namespace {
+
+using EncodeTiled = PFN_cuTensorMapEncodeTiled_v12000;
+
+EncodeTiled find_encode_tiled() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
+#else
+  const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
+#endif
+  if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) return nullptr;
+  return reinterpret_cast<EncodeTiled>(function);
+}
+
+constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;  // coordinates are signed 32-bit
+constexpr std::int64_t kMaxStrideBytes = std::int64_t{1} << 40;
+constexpr int kElementBytes = 2;
+
+bool stride_fits(std::int64_t extent, std::int64_t stride) {
+  return extent <= 1 || (stride >= 0 && stride * kElementBytes % 16 == 0 && stride < kMaxStrideBytes / kElementBytes);
+}
+
+CUtensorMapSwizzle swizzle_of(int bytes) {
+  switch (bytes) {
+    case 128:
+      return CU_TENSOR_MAP_SWIZZLE_128B;
+    case 64:
+      return CU_TENSOR_MAP_SWIZZLE_64B;
+    case 32:
+      return CU_TENSOR_MAP_SWIZZLE_32B;
+    default:
+      return CU_TENSOR_MAP_SWIZZLE_NONE;
+  }
+}
+
+}  // namespace
+
+bool tma_can_address(const void* data, std::int64_t extent_x, std::int64_t extent_y, std::int64_t extent_z,
+                     std::int64_t stride_y, std::int64_t stride_z) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && extent_x < kMaxExtent && extent_y < kMaxExtent &&
+         extent_z < kMaxExtent && stride_fits(extent_y, stride_y) && stride_fits(extent_z, stride_z);
+}
+
+cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box) {
+  static const EncodeTiled encode = find_encode_tiled();
+  if (encode == nullptr) return cudaErrorNotSupported;
+  // Along an axis of one element the stride is never used, but has to look like one.
+  const auto stride_bytes = [](std::int64_t extent, std::int64_t stride) {
+    return static_cast<cuuint64_t>(extent > 1 ? stride * kElementBytes : 16);
+  };
+  const cuuint64_t extents[3] = {static_cast<cuuint64_t>(box.extent_x), static_cast<cuuint64_t>(box.extent_y),
+                                 static_cast<cuuint64_t>(box.extent_z)};
+  const cuuint64_t strides[2] = {stride_bytes(box.extent_y, box.stride_y), stride_bytes(box.extent_z, box.stride_z)};
+  const cuuint32_t boxes[3] = {static_cast<cuuint32_t>(box.box_x), static_cast<cuuint32_t>(box.box_y), 1};
+  const cuuint32_t steps[3] = {1, 1, 1};
+  // Rows that do not start on 256 bytes would fetch lines that nobody asked for.
+  const auto lines_of = [&](cuuint64_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(box.data) % bytes == 0 && (box.extent_y <= 1 || strides[0] % bytes == 0);
+  };
+  const CUtensorMapL2promotion promotion = lines_of(256)   ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+                                           : lines_of(128) ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+                                                           : CU_TENSOR_MAP_L2_PROMOTION_NONE;
+  const CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, const_cast<void*>(box.data), extents, strides,
+                                 boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(box.swizzle_bytes), promotion,
+                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,11 @@
+// Launchers of the double_buffered instances that use cp.async.
+#include "kernels/double_buffered/double_buffered.cuh"
+
+#include "kernels/common/launch_instance.cuh"
+
+namespace xgemm::kernels {
+
+#define XGEMM_DOUBLE_BUFFERED_ASYNC(name, ...) XGEMM_DEFINE_LAUNCHER(name, DoubleBuffered<__VA_ARGS__>)
+#include "kernels/instances.def"
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,138 @@
+// double_buffered: as thread_tiled, and the next slices of A and B are on their way while this one is multiplied. One
+// barrier per slice.
+//
+//   Copy::prefetch   two stages. The next slice is loaded into registers before the multiplication and stored to the
+//   other
+//                    stage after it.
+//   Copy::async      2 to 4 stages, cp.async (sm_80). Copies go past the registers and run stages - 1 slices ahead.
+//
+//     barrier | start slice i + stages - 1 | multiply slice i | deposit what went through registers | barrier | ...
+//
+// The barrier says that slice i is there, and that all threads are done with slice i - 1, whose stage the slices
+// started after it fill. cp.async cannot transpose: an operand that is contiguous along k takes the way through
+// registers in either form.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/kernel.cuh"
+#include "kernels/common/thread_tile.cuh"
+
+namespace xgemm::kernels {
+
+template <TileConfig kConfig>
+struct DoubleBuffered {
+  using Element = gpu::ElementOf<kConfig.type>;
+  static constexpr int kTileM = kConfig.cta_m;
+  static constexpr int kTileN = kConfig.cta_n;
+  static constexpr int kTileK = kConfig.cta_k;
+  static constexpr int kStages = kConfig.stages;
+  static constexpr int kThreads = kConfig.threads();
+  static constexpr int kMinBlocksPerSm = min_blocks_for_thread_tile<kConfig>();
+  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
+  static constexpr int kTileGroup = 8;
+  static constexpr bool kAsync = kConfig.copy == Copy::async;
+  static_assert(kConfig.copy != Copy::direct, "slices are fetched ahead");
+  static_assert(kAsync ? kStages >= 2 && kStages <= 4 : kStages == 2,
+                "registers hold one slice ahead, cp.async up to 3");
+  static_assert(!kAsync || kMinArch >= 800, "cp.async exists from sm_80 on");
+  static_assert(!kConfig.any_strides, "tiles are loaded along an axis of stride 1");
+  static_assert(kThreads % gpu::kWarpSize == 0 && kThreads <= 1024, "a CTA is made of 1 to 32 whole warps");
+
+  using Slice = SliceLayout<kConfig>;
+  struct SharedStorage {
+    typename Slice::Storage stage[kStages];
+  };
+
+  using LoaderA = typename Slice::LoaderA;
+  using LoaderB = typename Slice::LoaderB;
+  static constexpr bool kAsyncA = kAsync && !Slice::kTransposeA && LoaderA::kCanCopyAsync;
+  static constexpr bool kAsyncB = kAsync && !Slice::kTransposeB && LoaderB::kCanCopyAsync;
+
+  XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
+
+  XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
+    const auto epilogue = Epilogue<Element>::make(p);
+    const std::int64_t depth = epilogue.effective_k(p);
+    ThreadTile<kConfig> tile;
+
+    for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
+      const Operands operands = {view_a<kConfig>(p, batch), view_b<kConfig>(p, batch), tile_m * kTileM,
+                                 tile_n * kTileN};
+      tile.clear();
+      if (depth > 0) multiply(operands, depth, smem, tile);
+      tile.store(epilogue, view_c<kConfig>(p, batch).template block<kTileM, kTileN>(operands.row, operands.col));
+    });
+  }
+
+ private:
+  using ViewA = decltype(view_a<kConfig>(GemmParams{}, 0));
+  using ViewB = decltype(view_b<kConfig>(GemmParams{}, 0));
+
+  struct Operands {
+    ViewA a;
+    ViewB b;
+    std::int64_t row, col;  // of the CTA tile
+
+    XGEMM_DEVICE auto block_a(std::int64_t k0) const { return a.template block<kTileM, kTileK>(row, k0); }
+    XGEMM_DEVICE auto block_b(std::int64_t k0) const { return b.template block<kTileK, kTileN>(k0, col); }
+  };
+
+  // Of a slice that goes through registers: between its loads and its stores.
+  struct InFlight {
+    typename LoaderA::Fragment a;
+    typename LoaderB::Fragment b;
+  };
+
+  // Starts the copies of the slice at k0. A group of copies is committed for every slice, also for those beyond the
+  // last: the wait counts groups.
+  XGEMM_DEVICE static void start(const Operands& operands, std::int64_t k0, std::int64_t depth,
+                                 typename Slice::Storage& stage, InFlight& in_flight) {
+    if (k0 < depth) {
+      if constexpr (kAsyncA) {
+        LoaderA::copy_async(operands.block_a(k0), Slice::tile_a(stage));
+      } else {
+        LoaderA::fetch(operands.block_a(k0), in_flight.a);
+      }
+      if constexpr (kAsyncB) {
+        LoaderB::copy_async(operands.block_b(k0), Slice::tile_b(stage));
+      } else {
+        LoaderB::fetch(operands.block_b(k0), in_flight.b);
+      }
+    }
+    if constexpr (kAsyncA || kAsyncB) gpu::copy_async_commit();
+  }
+
+  // The other half of start() for what went through registers.
+  XGEMM_DEVICE static void deposit(std::int64_t k0, std::int64_t depth, typename Slice::Storage& stage,
+                                   const InFlight& in_flight) {
+    if (k0 >= depth) return;
+    if constexpr (!kAsyncA) LoaderA::deposit(in_flight.a, Slice::tile_a(stage));
+    if constexpr (!kAsyncB) LoaderB::deposit(in_flight.b, Slice::tile_b(stage));
+  }
+
+  XGEMM_DEVICE static void multiply(const Operands& operands, std::int64_t depth, SharedStorage& smem,
+                                    ThreadTile<kConfig>& tile) {
+    InFlight in_flight;
+    XGEMM_UNROLL
+    for (int s = 0; s < kStages - 1; ++s) {
+      start(operands, std::int64_t{s} * kTileK, depth, smem.stage[s], in_flight);
+      deposit(std::int64_t{s} * kTileK, depth, smem.stage[s], in_flight);
+    }
+    int stage = 0, free_stage = kStages - 1;
+    XGEMM_NO_UNROLL
+    for (std::int64_t k0 = 0; k0 < depth; k0 += kTileK) {
+      if constexpr (kAsyncA || kAsyncB) gpu::copy_async_wait<kStages - 2>();
+      gpu::sync_threads();
+      const std::int64_t ahead = k0 + (kStages - 1) * kTileK;
+      start(operands, ahead, depth, smem.stage[free_stage], in_flight);
+      tile.multiply_ahead(Slice::tile_a(smem.stage[stage]), Slice::tile_b(smem.stage[stage]));
+      deposit(ahead, depth, smem.stage[free_stage], in_flight);
+      free_stage = stage;
+      stage = stage + 1 < kStages ? stage + 1 : 0;
+    }
+    gpu::sync_threads();  // before the next tile's copies
+  }
+};
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,329 @@
+// mma_swizzled: tensor cores by mma.sync m16n8k16, fp32 sums of fp16 or bf16 operands (sm_80).
+//
+//   global -> shared     cp.async of 16 bytes, stages - 1 slices ahead; or through registers, for operands whose lines
+//                        start anywhere (WordLoader)
+//   shared               in the operands' own order, permuted: no conflict and no padding (OperandTile)
+//   shared -> registers  ldmatrix, transposing where lines run along M or N, for the next 16 of K while these are
+//                        multiplied, across slices as well
+//   registers -> C       through shared memory, a warp for itself, by vectors of 16 bytes
+//
+//     copy slice i + stages - 1 | multiply | ... | slice i + 1 is there: barrier | first fragments of it | multiply
+//
+// The instruction's rows are columns of C: neighbours along a row of its result are then neighbours in memory, pairs
+// that are stored together.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/kernel.cuh"
+#include "kernels/common/mma.cuh"
+#include "kernels/mma_swizzled/async_loader.cuh"
+#include "kernels/mma_swizzled/operand_tile.cuh"
+#include "kernels/mma_swizzled/word_loader.cuh"
+
+namespace xgemm::kernels {
+
+// A warp's part of C in shared memory, where results gather for wide accesses. Vectors where every column of C starts
+// at a multiple of 16 bytes, else elements.
+template <class Element, int kRows, int kCols>
+class GatheredTile {
+ public:
+  struct Storage {
+    alignas(128) Element data[kRows * kCols];
+  };
+
+  // C: the warp's part, cut by the edges.
+  template <class View>
+  XGEMM_DEVICE static void load(Storage& storage, const View& c, int lane, Loc loc = Loc::current()) {
+    for_each_access(c, lane, [&](auto width, bool whole, int i, int j) {
+      constexpr int kWidth = decltype(width)::value;
+      view(storage).template store<kWidth>(
+          i, j, whole ? c.template load<kWidth>(i, j, loc) : c.template load_or_zero<kWidth>(i, j, loc), loc);
+    });
+  }
+  template <class View>
+  XGEMM_DEVICE static void store(Storage& storage, const View& c, int lane, Loc loc = Loc::current()) {
+    for_each_access(c, lane, [&](auto width, bool whole, int i, int j) {
+      constexpr int kWidth = decltype(width)::value;
+      const auto value = view(storage).template load<kWidth>(i, j, loc);
+      if (whole) {
+        c.template store<kWidth>(i, j, value, loc);
+      } else {
+        c.template store_inside<kWidth>(i, j, value, loc);
+      }
+    });
+  }
+
+  XGEMM_DEVICE static auto view(Storage& storage) {
+    return shared_view<kRows, kCols, 1, kRows, typename ChunkSwizzle<kRows>::Type>(storage.data);
+  }
+
+ private:
+  static constexpr int kVector = 16 / sizeof(Element);
+
+  template <class View, class F>
+  XGEMM_DEVICE static void for_each_access(const View& c, int lane, const F& f) {
+    const auto origin = reinterpret_cast<std::uintptr_t>(c.data());
+    const auto step = static_cast<std::uintptr_t>(c.col_stride()) * sizeof(Element);
+    const bool whole = c.rows() == kRows && c.cols() == kCols;
+    if ((origin | step) % 16 != 0) {
+      for_each<1, 8>(lane, [&](int i, int j) { f(Int<1>{}, false, i, j); });
+    } else if (whole) {
+      for_each<kVector, 8>(lane, [&](int i, int j) { f(Int<kVector>{}, true, i, j); });
+    } else {
+      for_each<kVector, 1>(lane, [&](int i, int j) { f(Int<kVector>{}, false, i, j); });
+    }
+  }
+
+  // kAtOnce accesses are in flight; more is more code.
+  template <int kWidth, int kAtOnce, class F>
+  XGEMM_DEVICE static void for_each(int lane, const F& f) {
+    constexpr int kPerColumn = kRows / kWidth;
+    constexpr int kCount = kRows * kCols / (kWidth * gpu::kWarpSize);
+    constexpr int kUnrolled = kCount < kAtOnce ? kCount : kAtOnce;
+    static_assert(kCount % kUnrolled == 0);
+    XGEMM_NO_UNROLL
+    for (int first = 0; first < kCount; first += kUnrolled) {
+      XGEMM_UNROLL
+      for (int s = 0; s < kUnrolled; ++s) {
+        const int index = (first + s) * gpu::kWarpSize + lane;
+        f(index % kPerColumn * kWidth, index / kPerColumn);
+      }
+    }
+  }
+};
+
+template <TileConfig kConfig>
+struct MmaSwizzled {
+  using Element = gpu::ElementOf<kConfig.type>;
+  static constexpr int kTileM = kConfig.cta_m;
+  static constexpr int kTileN = kConfig.cta_n;
+  static constexpr int kTileK = kConfig.cta_k;
+  static constexpr int kWarpM = kConfig.warp_m;
+  static constexpr int kWarpN = kConfig.warp_n;
+  static constexpr int kStages = kConfig.stages;
+  static constexpr int kThreads = kConfig.threads();
+  static constexpr int kWarps = kThreads / gpu::kWarpSize;
+  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
+  static constexpr int kTileGroup = 8;
+  // As many warps on an SM as registers allow, which sums and fragments take.
+  static constexpr int kWarpsPerSm = kWarpM * kWarpN >= 64 * 64 ? 8 : (kWarpM * kWarpN >= 64 * 32 ? 12 : 16);
+  static constexpr int kMinBlocksPerSm = kWarpsPerSm > kWarps ? kWarpsPerSm / kWarps : 1;
+  static constexpr bool kAsync = kConfig.copy == Copy::async;
+  static_assert(kMinArch >= 800, "mma.m16n8k16 and cp.async exist from sm_80 on");
+  static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0 && kTileK >= 32, "warps share a tile out evenly");
+  static_assert(kAsync ? kStages >= 3 && kStages <= 5 && kConfig.vector >= 2 : kStages == 3 && kConfig.vector == 1,
+                "cp.async moves 4 bytes or more; slices through registers are deposited two ahead");
+
+  using TileA = OperandTile<Element, kTileM, kTileK, kConfig.a_contiguous == Axis::col>;
+  using TileB = OperandTile<Element, kTileN, kTileK, kConfig.b_contiguous == Axis::row>;
+  using TileC = GatheredTile<Element, kWarpM, kWarpN>;
+  struct Stage {
+    typename TileA::Storage a;
+    typename TileB::Storage b;
+  };
+  union SharedStorage {
+    Stage stage[kStages];
+    typename TileC::Storage c[kWarps];  // once the slices are multiplied
+  };
+
+  XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
+
+  XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
+    const std::int64_t depth = Epilogue<Element>::make(p).effective_k(p);
+    for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
+      const ViewA a = view_a<kConfig>(p, batch);
+      const ViewB b = view_b<kConfig>(p, batch).transposed();
+      const std::int64_t row = tile_m * kTileM, col = tile_n * kTileN;
+      Sums sums = {};
+      if (depth > 0) multiply(Slices(a, b, row, col, smem), depth, smem, sums);
+      const int warp = gpu::opaque(gpu::warp_index());
+      const auto c = view_c<kConfig>(p, batch).template block<kWarpM, kWarpN>(row + warp_m(warp), col + warp_n(warp));
+      store(Epilogue<Element>::make(p), sums, c, smem.c[warp]);
+      gpu::sync_threads();  // before the next tile's copies
+    });
+  }
+
+ private:
+  // op(A), and op(B) transposed.
+  template <bool kAlongK>
+  using View =
+      MatrixView<const Element, Space::global, std::int64_t, std::int64_t,
+                 std::conditional_t<kAlongK, std::int64_t, Int<1>>, std::conditional_t<kAlongK, Int<1>, std::int64_t>>;
+  using ViewA = View<TileA::kAlongK>;
+  using ViewB = View<TileB::kAlongK>;
+
+  static constexpr int kSteps = kTileK / 16;  // of K, in a slice
+
+  // Where a warp's part of the CTA tile begins.
+  XGEMM_DEVICE static int warp_m(int warp) { return warp % (kTileM / kWarpM) * kWarpM; }
+  XGEMM_DEVICE static int warp_n(int warp) { return warp / (kTileM / kWarpM) * kWarpN; }
+
+  // By column blocks of 16 and row blocks of 8 of the warp's part of C: the instruction's order.
+  using Sums = float[kWarpN / 16][kWarpM / 8][4];
+
+  using ReaderA = FragmentReader<TileA, kWarpM, false>;
+  using ReaderB = FragmentReader<TileB, kWarpN, true>;
+  struct Fragments {
+    typename ReaderA::Fragments a;
+    typename ReaderB::Fragments b;
+  };
+
+  XGEMM_DEVICE static void multiply_step(const Fragments& f, Sums& sums) {
+    XGEMM_UNROLL
+    for (int n = 0; n < kWarpN / 16; ++n) {
+      XGEMM_UNROLL
+      for (int m = 0; m < kWarpM / 8; ++m) {
+        const std::uint32_t columns[2] = {f.a[m / 2][m % 2 * 2], f.a[m / 2][m % 2 * 2 + 1]};
+        gpu::mma<Element>(sums[n][m], f.b[n], columns);
+      }
+    }
+  }
+
+  XGEMM_DEVICE static int stage_after(int stage) { return stage + 1 < kStages ? stage + 1 : 0; }
+
+  // How slices come in. begin() returns when the first one is there. start() is called before a slice is multiplied,
+  // with what is left of K from it on, and fills the stage of the slice before it; next() when all fragments of the
+  // slice have been read, and returns when the one after it is there.
+
+  // cp.async, stages - 1 slices ahead. A group is committed for every slice, also for those beyond the last: the wait
+  // counts groups.
+  struct AsyncSlices {
+    AsyncLoader<ViewA, TileA, kConfig.vector, kThreads> a;
+    AsyncLoader<ViewB, TileB, kConfig.vector, kThreads> b;
+    SharedStorage& smem;
+    int free = 0;  // the stage of the slice that is copied next
+
+    XGEMM_DEVICE AsyncSlices(const ViewA& all_a, const ViewB& all_b, std::int64_t row, std::int64_t col,
+                             SharedStorage& storage)
+        : a(all_a, row), b(all_b, col), smem(storage) {}
+
+    XGEMM_DEVICE void begin(std::int64_t depth) {
+      XGEMM_NO_UNROLL
+      for (int s = 0; s < kStages - 1; ++s) copy(depth - s * kTileK);
+      next();
+    }
+    XGEMM_DEVICE void start(std::int64_t left) { copy(left - (kStages - 1) * kTileK); }
+    XGEMM_DEVICE void next() {
+      gpu::copy_async_wait<kStages - 2>();
+      gpu::sync_threads();
+    }
+
+   private:
+    XGEMM_DEVICE void copy(std::int64_t left) {
+      a.copy(smem.stage[free].a, left);
+      b.copy(smem.stage[free].b, left);
+      gpu::copy_async_commit();
+      free = stage_after(free);
+    }
+  };
+
+  // Through registers, for operands that start anywhere: a slice is deposited two ahead of its use, and the next one
+  // fetched. All at once: were loads to take turns with deposits or products, these would wait for the newest loads,
+  // since the hardware counts loads and does not tell them apart.
+  struct WordSlices {
+    WordLoader<ViewA, TileA, kThreads> a;
+    WordLoader<ViewB, TileB, kThreads> b;
+    SharedStorage& smem;
+    int free = 0;  // the stage that the slice in registers goes to
+
+    XGEMM_DEVICE WordSlices(const ViewA& all_a, const ViewB& all_b, std::int64_t row, std::int64_t col,
+                            SharedStorage& storage)
+        : a(all_a, row), b(all_b, col), smem(storage) {}
+
+    XGEMM_DEVICE void begin(std::int64_t depth) {
+      fetch(depth, true);
+      XGEMM_NO_UNROLL
+      for (int s = 0; s < kStages - 1; ++s) copy(depth - s * kTileK);
+      next();
+    }
+    XGEMM_DEVICE void start(std::int64_t left) { copy(left - (kStages - 1) * kTileK); }
+    XGEMM_DEVICE static void next() { gpu::sync_threads(); }
+
+   private:
+    // The slice beyond the last completes it (see WordLoader).
+    XGEMM_DEVICE static bool exists(std::int64_t left) { return left > -kTileK; }
+
+    XGEMM_DEVICE void fetch(std::int64_t left, bool is_first) {
+      if (!exists(left)) return;
+      a.fetch(left, is_first);
+      b.fetch(left, is_first);
+    }
+    XGEMM_DEVICE void copy(std::int64_t left) {
+      if (!exists(left)) return;
+      const int before = free > 0 ? free - 1 : kStages - 1;
+      a.deposit(smem.stage[free].a, smem.stage[before].a);
+      b.deposit(smem.stage[free].b, smem.stage[before].b);
+      free = stage_after(free);
+      fetch(left - kTileK, false);
+    }
+  };
+
+  using Slices = std::conditional_t<kAsync, AsyncSlices, WordSlices>;
+
+  // The stages are unused by this thread on return.
+  XGEMM_DEVICE static void multiply(Slices slices, std::int64_t depth, SharedStorage& smem, Sums& sums) {
+    const ReaderA reader_a(warp_m(gpu::warp_index()));
+    const ReaderB reader_b(warp_n(gpu::warp_index()));
+    slices.begin(depth);
+    Fragments fragments[2];
+    reader_a.load(smem.stage[0].a, 0, fragments[0].a);
+    reader_b.load(smem.stage[0].b, 0, fragments[0].b);
+    int stage = 0;
+    XGEMM_NO_UNROLL
+    for (std::int64_t left = depth; left > 0; left -= kTileK) {
+      slices.start(left);
+      XGEMM_UNROLL
+      for (int step = 0; step < kSteps; ++step) {
+        if (step == kSteps - 1) {
+          slices.next();
+          stage = stage_after(stage);
+        }
+        if (step < kSteps - 1 || left > kTileK) {
+          Fragments& next = fragments[(step + 1) % 2];
+          reader_a.load(smem.stage[stage].a, (step + 1) % kSteps * 16, next.a);
+          reader_b.load(smem.stage[stage].b, (step + 1) % kSteps * 16, next.b);
+        }
+        multiply_step(fragments[step % 2], sums);
+      }
+    }
+  }
+
+  // The pairs of sums that a lane holds: f(pair of elements in shared memory, first sum).
+  template <class F>
+  XGEMM_DEVICE static void for_each_pair(const Sums& sums, int lane, const F& f) {
+    const int n = lane / 4, m = lane % 4 * 2;
+    XGEMM_UNROLL
+    for (int i = 0; i < kWarpN / 8; ++i) {
+      XGEMM_UNROLL
+      for (int j = 0; j < kWarpM / 8; ++j)
+        f(m + 8 * j, n + 8 * i, sums[i / 2][j][i % 2 * 2], sums[i / 2][j][i % 2 * 2 + 1]);
+    }
+  }
+
+  template <class ViewC>
+  XGEMM_DEVICE static void store(const Epilogue<Element>& epilogue, const Sums& sums, const ViewC& c,
+                                 typename TileC::Storage& gathered) {
+    const int lane = gpu::opaque(gpu::lane_index());
+    using Pair = gpu::Vector<Element, 2>;
+    const auto tile = TileC::view(gathered);
+    if (epilogue.reads_c()) {
+      TileC::load(gathered, c, lane);
+      gpu::sync_warp();
+      for_each_pair(sums, lane, [&](int i, int j, float low, float high) {
+        const Pair old = tile.template load<2>(i, j);
+        tile.template store<2>(i, j, Pair{{epilogue.combine(low, old[0]), epilogue.combine(high, old[1])}});
+      });
+    } else {
+      for_each_pair(sums, lane, [&](int i, int j, float low, float high) {
+        tile.template store<2>(i, j, Pair{{epilogue.combine(low, {}), epilogue.combine(high, {})}});
+      });
+    }
+    gpu::sync_warp();
+    TileC::store(gathered, c, lane);
+  }
+};
+
+}  // namespace xgemm::kernels

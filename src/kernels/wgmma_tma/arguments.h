@@ -1,0 +1,141 @@
+// From a problem to the parameters of a wgmma_tma kernel: tensor boxes, rasterization, number of clusters. Pure host
+// code without CUDA; the launcher encodes the boxes as tensor maps, the simulator takes them as they are.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+
+#include "kernels/common/params.h"
+#include "kernels/wgmma_tma/config.h"
+#include "kernels/wgmma_tma/params.h"
+
+namespace xgemm::kernels {
+
+// Choices of a launch; 0 leaves them to the launcher.
+struct WgmmaTmaLaunch {
+  int raster_group = 0;  // cluster tiles; negative: along columns of D
+  int max_ctas = 0;
+  bool dependent = true;  // programmatic dependent launch
+};
+
+struct WgmmaTmaArguments {
+  BasicWgmmaTmaParams<TensorBox> params;
+  unsigned clusters;  // to launch
+};
+
+namespace wgmma_tma_detail {
+
+// mn: the axis that the operand shares with C; k the other. Strides in elements.
+struct Operand {
+  const void* data;
+  std::int64_t mn_extent, mn_stride, k_stride, batch_stride;
+};
+
+// box: rows of x at most; those that do not exist are not asked for.
+inline TensorBox operand_box(const Operand& o, gpu::Major major, std::int64_t k, std::int64_t batch, int piece,
+                             int box) {
+  const bool batched = batch > 1 && o.batch_stride != 0;
+  const std::int64_t z = batched ? batch : 1;
+  if (major == gpu::Major::k) {
+    const int rows = static_cast<int>(std::min<std::int64_t>(box, o.mn_extent));
+    return {o.data, k, o.mn_extent, z, o.mn_stride, o.batch_stride, 64, rows, 128};
+  }
+  return {o.data, o.mn_extent, k, z, o.k_stride, o.batch_stride, piece, box, piece * 2};
+}
+
+// The box of the last rows, where they do not fill a whole one.
+inline TensorBox tail_box(const TensorBox& whole, gpu::Major major) {
+  TensorBox tail = whole;
+  if (major == gpu::Major::k && whole.extent_y % whole.box_y != 0) {
+    tail.box_y = static_cast<int>(whole.extent_y % whole.box_y);
+  }
+  return tail;
+}
+
+}  // namespace wgmma_tma_detail
+
+template <WgmmaTmaConfig kConfig>
+WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters, const SplitK& split = {},
+                                      const WgmmaTmaLaunch& options = {}) {
+  using Shape = WgmmaTmaShape<kConfig>;
+  using wgmma_tma_detail::Operand;
+  const Operand a{g.a.data, g.m, g.a.row_stride, g.a.col_stride, g.a.batch_stride};
+  const Operand b{g.b.data, g.n, g.b.col_stride, g.b.row_stride, g.b.batch_stride};
+  const Operand& x = kConfig.transposed ? b : a;
+  const Operand& y = kConfig.transposed ? a : b;
+
+  WgmmaTmaArguments result{};
+  BasicWgmmaTmaParams<TensorBox>& p = result.params;
+  p.m = static_cast<int>(g.m);
+  p.n = static_cast<int>(g.n);
+  p.k = static_cast<int>(g.k);
+  p.c_whole_m = p.m / 8 * 8;
+  p.c_data = g.c.data;
+  p.c_ld = g.c.col_stride;
+  p.c_batch = g.c.batch_stride;
+  p.alpha_device = g.alpha_device;
+  p.beta_device = g.beta_device;
+  p.alpha = g.alpha;
+  p.beta = g.beta;
+  p.x_batch_step = x.batch_stride != 0 ? 1 : 0;
+  p.y_batch_step = y.batch_stride != 0 ? 1 : 0;
+
+  p.c_old = {g.c.data,
+             g.m,
+             g.n,
+             g.batch_count,
+             g.c.col_stride,
+             g.c.batch_stride,
+             Shape::kChunkRowBytes / 2,
+             kConfig.transposed ? 64 : Shape::kChunk,
+             Shape::kSwizzleC};
+  p.c = p.c_old;
+  if (p.c_whole_m != 0) p.c.extent_x = p.c_whole_m;  // otherwise it is not stored through
+  if (g.k > 0 && (g.alpha != 0.0f || g.alpha_device != nullptr)) {
+    p.x = wgmma_tma_detail::operand_box(x, Shape::kMajorX, g.k, g.batch_count, 64, Shape::kBoxX);
+    p.y = wgmma_tma_detail::operand_box(y, Shape::kMajorY, g.k, g.batch_count, Shape::kPieceY, Shape::kBoxY);
+    p.x_tail = wgmma_tma_detail::tail_box(p.x, Shape::kMajorX);
+    p.y_tail = wgmma_tma_detail::tail_box(p.y, Shape::kMajorY);
+  } else {
+    p.x = p.y = p.x_tail = p.y_tail = p.c_old;  // prefetched, never used
+  }
+
+  const auto tiles = [](std::int64_t extent, int tile) { return static_cast<unsigned>((extent + tile - 1) / tile); };
+  constexpr int kRows = Shape::kTileRows * Shape::kClusterRows;
+  constexpr int kColumns = Shape::kTileColumns * Shape::kClusterColumns;
+  WgmmaTmaWork& work = p.work;
+  work.tiles_rows = tiles(kConfig.transposed ? g.n : g.m, kRows);
+  work.tiles_columns = tiles(kConfig.transposed ? g.m : g.n, kColumns);
+  work.tiles = work.tiles_rows * work.tiles_columns * static_cast<unsigned>(g.batch_count);
+  work.parts = static_cast<unsigned>(split.parts);
+  work.whole_tiles = split.parts == 1 ? work.tiles : static_cast<unsigned>(split.whole_tiles);
+  work.units = work.whole_tiles + work.split_tiles() * work.parts;
+  p.partials = split.workspace;
+  if (options.max_ctas > 0) {
+    resident_clusters = std::min(resident_clusters, std::max(1, options.max_ctas / kConfig.cluster_size()));
+  }
+  result.clusters = std::min(work.units, static_cast<unsigned>(resident_clusters));
+
+  // CTAs that run at the same time should cover a square of C: they then read the fewest different slices. Clusters
+  // that follow each other share the operand that is not multicast, or the wider one: measured, up to a fifth faster.
+  if (options.raster_group != 0) {
+    work.raster_columns = options.raster_group < 0;
+    work.raster_group = static_cast<unsigned>(std::abs(options.raster_group));
+  } else {
+    constexpr bool kSharesX = Shape::kClusterRows != Shape::kClusterColumns
+                                  ? Shape::kClusterRows > Shape::kClusterColumns
+                                  : Shape::kTileRows > Shape::kTileColumns;
+    const double together = std::min(work.tiles, result.clusters);
+    work.raster_columns = kSharesX;
+    work.raster_group = static_cast<unsigned>(
+        std::lround(std::sqrt(kSharesX ? together * kRows / kColumns : together * kColumns / kRows)));
+  }
+  work.raster_group = std::clamp(work.raster_group, 1u, work.raster_columns ? work.tiles_columns : work.tiles_rows);
+  return result;
+}
+
+}  // namespace xgemm::kernels

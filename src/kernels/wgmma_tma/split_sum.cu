@@ -1,0 +1,37 @@
+// The launch of split_sum.
+#include "kernels/wgmma_tma/split_sum.h"
+
+#include "kernels/wgmma_tma/split_sum.cuh"
+
+namespace xgemm::kernels {
+namespace {
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
+    split_sum_entry(const __grid_constant__ typename Kernel::Params params) {
+  __shared__ typename Kernel::SharedStorage shared;
+  if constexpr (gpu::kArch >= Kernel::kMinArch) Kernel::run(params, shared);
+}
+
+template <class Element>
+cudaError_t launch(const SplitSumParams& params, cudaStream_t stream) {
+  using Kernel = SplitSum<Element>;
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(params.ctas()));
+  config.blockDim = dim3(Kernel::kThreads);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, split_sum_entry<Kernel>, params);
+}
+
+}  // namespace
+
+cudaError_t launch_split_sum(DType type, const SplitSumParams& params, cudaStream_t stream) {
+  return type == DType::bf16 ? launch<gpu::bfloat16>(params, stream) : launch<gpu::half>(params, stream);
+}
+
+}  // namespace xgemm::kernels

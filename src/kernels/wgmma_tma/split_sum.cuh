@@ -1,0 +1,102 @@
+// split_sum: the second stage of a product whose last tiles are split along K. Adds the fp32 sums that the parts left
+// in the workspace, in the order of K, and finishes C.
+//
+// Sums lie in fragment order: a vector of 4 floats is what a thread of wgmma_tma held of two columns of D in two rows,
+// 8 apart (common/sm90/wgmma.cuh); 128 threads of a warpgroup lie side by side, so loads are coalesced.
+//
+//   CTA: kThreads = vectors x lanes.  Lane j adds the parts [j * parts / lanes, (j + 1) * parts / lanes), lane 0 adds
+//   the lanes' sums, in order. Many parts of a small C thus become a short chain of loads; the order is fixed all the
+//   same.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/dtype.cuh"
+#include "kernels/common/linear_combination.cuh"
+#include "kernels/common/sm90/cluster.cuh"
+#include "kernels/common/target.cuh"
+#include "kernels/wgmma_tma/split_sum_params.h"
+
+namespace xgemm::kernels {
+
+template <class Element, class Epilogue = LinearCombination>
+struct SplitSum {
+  static constexpr int kThreads = SplitSumParams::kThreads;
+  static constexpr int kMinBlocksPerSm = 2;
+  static constexpr int kMinArch = 900;
+  using Params = SplitSumParams;
+  using Vector = gpu::Vector<float, 4>;
+
+  struct SharedStorage {
+    Vector sums[kThreads];
+  };
+
+  XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
+    gpu::grid_launch_dependents();
+    gpu::grid_wait_dependencies();
+    const int vectors = kThreads / p.lanes;
+    const int lane = gpu::thread_index() / vectors;
+    const std::int64_t index = gpu::block_x() * vectors + gpu::thread_index() % vectors;
+    const bool inside = index < p.layout.vectors();
+    Vector sum{};
+    if (inside) sum = add_parts(p, index, p.parts() * lane / p.lanes, p.parts() * (lane + 1) / p.lanes);
+    if (p.lanes > 1) {
+      gpu::write<gpu::Space::shared>(&smem.sums[gpu::thread_index()], sum);
+      gpu::sync_threads();
+      if (lane != 0) return;
+      XGEMM_NO_UNROLL
+      for (int other = 1; other < p.lanes; ++other)
+        add(sum, gpu::read<gpu::Space::shared>(&smem.sums[gpu::thread_index() + other * vectors]));
+    }
+    if (inside) store(p, index, sum);
+  }
+
+ private:
+  XGEMM_DEVICE static void add(Vector& sum, const Vector& x) {
+    XGEMM_UNROLL
+    for (int e = 0; e < 4; ++e) sum[e] += x[e];
+  }
+
+  XGEMM_DEVICE static Vector add_parts(const Params& p, std::int64_t index, int begin, int end) {
+    constexpr int kAhead = 8;  // loads in flight
+    const std::int64_t step = p.layout.vectors();
+    const Vector* from = reinterpret_cast<const Vector*>(p.partials) + index + begin * step;
+    Vector sum{};
+    int part = begin;
+    XGEMM_NO_UNROLL
+    for (; part + kAhead <= end; part += kAhead, from += kAhead * step) {
+      Vector x[kAhead];
+      XGEMM_UNROLL
+      for (int i = 0; i < kAhead; ++i) x[i] = gpu::read<gpu::Space::global>(from + i * step);
+      XGEMM_UNROLL
+      for (int i = 0; i < kAhead; ++i) add(sum, x[i]);
+    }
+    XGEMM_NO_UNROLL
+    for (; part < end; ++part, from += step) add(sum, gpu::read<gpu::Space::global>(from));
+    return sum;
+  }
+
+  XGEMM_DEVICE static void store(const Params& p, std::int64_t index, const Vector& sum) {
+    const Epilogue epilogue = Epilogue::make(p);
+    const SplitSumLayout::Position at = p.layout.position(index);
+    const WgmmaTmaWork::Position tile = p.work.position(p.work.whole_tiles + at.tile);
+    const int row = tile.row * p.layout.cluster_rows + at.row;
+    const int column = tile.column * p.layout.cluster_columns + at.column;
+    XGEMM_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      const int d_row = row + e / 2 * 8;
+      const int d_column = column + e % 2;
+      const int i = p.layout.transposed ? d_column : d_row;
+      const int j = p.layout.transposed ? d_row : d_column;
+      if (i >= p.m || j >= p.n) continue;
+      Element* c = static_cast<Element*>(p.c_data) + tile.batch * p.c_batch + j * p.c_ld + i;
+      const float value = epilogue.reads_c() ? epilogue.with_c(sum[e], gpu::to_float(gpu::read<gpu::Space::global>(c)))
+                                             : epilogue.without_c(sum[e]);
+      gpu::write<gpu::Space::global>(c, gpu::from_float<Element>(value));
+    }
+  }
+};
+
+}  // namespace xgemm::kernels
