@@ -25,8 +25,8 @@
 #include "bench/device.h"
 #include "bench/shapes.h"
 #include "core/problem.h"
+#include "device/device_info.h"
 #include "plan/planner.h"
-#include "runtime/device_info.h"
 #include "runtime/launch.h"
 
 namespace xgemm::perf {
@@ -75,7 +75,7 @@ class Tuner {
     fill(one.type);
     const std::vector<OperandSet> sets = lay_out(one);
     if (sets.empty()) return;
-    const runtime::DeviceInfo& info = *runtime::device_info(0);
+    const device::DeviceInfo& info = *device::device_info(0);
     const Problem example = problem(one, sets[0]);
     const std::vector<plan::Plan> candidates = plan::candidates(example, plan::gather_facts(example), info);
     std::vector<Entry> entries;
@@ -142,7 +142,7 @@ class Tuner {
   }
 
   Entry record(const Case& one, const std::vector<OperandSet>& sets, const plan::Plan& candidate) {
-    const runtime::DeviceInfo& info = *runtime::device_info(0);
+    const device::DeviceInfo& info = *device::device_info(0);
     const runtime::LaunchSettings settings = {device_->stream(), workspace_, kWorkspaceBytes};
     return record(name_of(candidate), candidate.parts == 1 ? 0 : candidate.whole_tiles, candidate.parts,
                   candidate.estimated_us, candidate.estimated_us, sets, [&](const OperandSet& s) {

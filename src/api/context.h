@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "core/environment.h"
-#include "runtime/staging.h"
+#include "transfer/staging.h"
 #include "xgemm.h"
 
 struct xgemm_context {
@@ -14,8 +13,7 @@ struct xgemm_context {
   std::size_t workspace_bytes = 0;
   int math_mode = xgemm::environment().math_mode;
   int scalar_location = XGEMM_SCALARS_ON_HOST;
-  std::unique_ptr<xgemm::runtime::Stager, xgemm::runtime::StagerDeleter>
-      stager;  // made by the first call that stages host data
+  xgemm::transfer::StagerHandle stager;  // made by the first call that stages host data
 };
 
 namespace xgemm::api {

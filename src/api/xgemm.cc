@@ -7,13 +7,13 @@
 #include "api/context.h"
 #include "api/entry.h"
 #include "core/canonicalize.h"
-#include "core/gemm.h"
+#include "dispatch/gemm.h"
 #include "kernels/instances.h"
 
 namespace xgemm::api {
 namespace {
 
-CallSettings settings_of(xgemm_context& ctx) {
+dispatch::CallSettings settings_of(xgemm_context& ctx) {
   return {ctx.stream, ctx.workspace, ctx.workspace_bytes, &ctx.stager};
 }
 
@@ -73,7 +73,7 @@ Status read_args(const xgemm_args* args, xgemm_args* known) {
 
 Status gemm(xgemm_context* ctx, const xgemm_args& args) {
   XGEMM_RETURN_IF_FAILED(check(args, false));
-  return xgemm::gemm(settings_of(resolve(ctx)), canonicalize(args, false));
+  return xgemm::dispatch::gemm(settings_of(resolve(ctx)), canonicalize(args, false));
 }
 
 }  // namespace xgemm::api
@@ -105,7 +105,7 @@ int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args) {
     xgemm_context& context = resolve(ctx);
     const bool on_device = context.scalar_location == XGEMM_SCALARS_ON_DEVICE;
     XGEMM_RETURN_IF_FAILED(check(known, on_device));
-    return xgemm::gemm(settings_of(context), canonicalize(known, on_device));
+    return xgemm::dispatch::gemm(settings_of(context), canonicalize(known, on_device));
   });
 }
 
@@ -121,7 +121,7 @@ int xgemm_explain(xgemm_context* ctx, const xgemm_args* args, char* buf, size_t 
     const bool on_device = context.scalar_location == XGEMM_SCALARS_ON_DEVICE;
     XGEMM_RETURN_IF_FAILED(check(known, on_device));
     std::string text;
-    const Status status = xgemm::explain(settings_of(context), canonicalize(known, on_device), &text);
+    const Status status = xgemm::dispatch::explain(settings_of(context), canonicalize(known, on_device), &text);
     const std::size_t length = text.size() < size - 1 ? text.size() : size - 1;
     std::memcpy(buf, text.data(), length);
     buf[length] = '\0';

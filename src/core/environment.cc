@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "core/status.h"
-#include "kernels/instances.h"
 #include "xgemm.h"
 
 namespace xgemm {
@@ -16,10 +15,6 @@ namespace {
 const char* value_of(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
-void complain(const char* variable, const char* value, const std::string& allowed) {
-  print_line(format("%s=%s is not one of: %s; it is ignored", variable, value, allowed.c_str()));
 }
 
 int read_verbose() {
@@ -36,19 +31,11 @@ int read_math_mode() {
   return XGEMM_MATH_STRICT;
 }
 
-std::string read_force_kernel() {
-  const char* value = value_of("XGEMM_FORCE_KERNEL");
-  if (value == nullptr) return {};
-  if (kernels::is_kernel_or_family(value)) return value;
-  complain("XGEMM_FORCE_KERNEL", value, kernels::family_names() + " or one of their instances (xgemm_kernel_name)");
-  return {};
-}
-
 Environment read_environment() {
   Environment result;
   result.verbose = read_verbose();
   result.math_mode = read_math_mode();
-  result.force_kernel = read_force_kernel();
+  if (const char* value = value_of("XGEMM_FORCE_KERNEL")) result.force_kernel = value;
   if (const char* value = value_of("XGEMM_CPU_BLAS")) result.cpu_blas = value;
   return result;
 }
@@ -58,6 +45,10 @@ Environment read_environment() {
 const Environment& environment() {
   static const Environment result = read_environment();
   return result;
+}
+
+void complain(const char* variable, const std::string& value, const std::string& allowed) {
+  print_line(format("%s=%s is not one of: %s; it is ignored", variable, value.c_str(), allowed.c_str()));
 }
 
 void print_line(const std::string& text) noexcept {

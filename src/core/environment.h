@@ -6,7 +6,8 @@
 namespace xgemm {
 
 struct Environment {
-  int verbose = 0;           // XGEMM_VERBOSE: 0, 1 (a line a call) or 2 (with its time; synchronises)
+  int verbose = 0;  // XGEMM_VERBOSE: 0, 1 (a line a call) or 2 (with its time; synchronises)
+  // Names that the layer which knows them checks: plan/forced_kernel.h and host/cpu_blas.h.
   std::string force_kernel;  // XGEMM_FORCE_KERNEL: a kernel or a family of kernels; "" leaves the choice to the planner
   std::string
       cpu_blas;       // XGEMM_CPU_BLAS: openblas, blis, mkl, blas, builtin or the path of a library; "" tries in turn
@@ -15,6 +16,9 @@ struct Environment {
 
 // Values that are not allowed are reported on stderr, one line each, and replaced by the default.
 const Environment& environment();
+
+// The report of such a value.
+void complain(const char* variable, const std::string& value, const std::string& allowed);
 
 // One line on stderr, "xgemm: ..."; for the environment's complaints and the verbose lines, nothing else.
 void print_line(const std::string& text) noexcept;

@@ -14,12 +14,12 @@
 namespace xgemm::plan {
 namespace {
 
+using device::DeviceInfo;
 using kernels::Axis;
 using kernels::Family;
 using kernels::KernelInfo;
 using kernels::TileConfig;
 using layout::StridedOperand;
-using runtime::DeviceInfo;
 
 StridedOperand as_op(const InputMatrix& x, std::int64_t stored_rows, std::int64_t stored_cols, const Problem& p) {
   const StridedOperand stored =
@@ -320,7 +320,7 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
   }
   if (!found && force.empty())
     return fail(XGEMM_INTERNAL_ERROR,
-                "no kernel serves this call: " + to_string(p) + " on " + runtime::to_string(device));
+                "no kernel serves this call: " + to_string(p) + " on " + device::to_string(device));
   if (!found) return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
   chosen->forced = !force.empty();
   return kOk;

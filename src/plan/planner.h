@@ -8,9 +8,9 @@
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "device/device_info.h"
 #include "layout/operand_facts.h"
 #include "plan/plan.h"
-#include "runtime/device_info.h"
 
 namespace xgemm::plan {
 
@@ -25,11 +25,11 @@ ProblemFacts gather_facts(const Problem& problem);
 // Why an instance cannot serve a problem on a device; "" when it can. One clause: "needs operands aligned to 16 bytes
 // ...".
 std::string why_not(const kernels::KernelInfo& kernel, const Problem& problem, const ProblemFacts& facts,
-                    const runtime::DeviceInfo& device);
+                    const device::DeviceInfo& device);
 
 // Chooses the instance with the least estimated time among those that can serve, or among those that `force` names (an
 // instance or a family; "" for all). XGEMM_KERNEL_NOT_USABLE with the reason when force leaves none.
-Status make_plan(const Problem& problem, const ProblemFacts& facts, const runtime::DeviceInfo& device,
+Status make_plan(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device,
                  std::string_view force, Plan* chosen);
 
 // The plan with the tiles from whole_tiles on in `parts` parts each (SplitK in kernels/common/params.h). For instances
@@ -37,9 +37,9 @@ Status make_plan(const Problem& problem, const ProblemFacts& facts, const runtim
 Plan with_split(Plan plan, const Problem& problem, std::int64_t whole_tiles, int parts);
 
 // The plans of all instances that can serve, the least estimate first.
-std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const runtime::DeviceInfo& device);
+std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);
 
 // One line per instance of the problem's type: its estimate, or why it cannot serve.
-std::string explain_candidates(const Problem& problem, const ProblemFacts& facts, const runtime::DeviceInfo& device);
+std::string explain_candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);
 
 }  // namespace xgemm::plan

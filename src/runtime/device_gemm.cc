@@ -3,14 +3,14 @@
 
 #include <memory>
 
-#include "core/environment.h"
+#include "plan/forced_kernel.h"
 #include "plan/plan_cache.h"
 #include "plan/planner.h"
 #include "runtime/launch.h"
 
 namespace xgemm::runtime {
 
-Status make_plan(const Problem& problem, const DeviceInfo& device, plan::Plan* chosen) {
+Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan::Plan* chosen) {
   // On the heap: thread-local storage is kept for every thread of a program, also for those that never call.
   thread_local const auto owned = std::make_unique<plan::PlanCache>();
   plan::PlanCache& cache = *owned;
@@ -19,24 +19,23 @@ Status make_plan(const Problem& problem, const DeviceInfo& device, plan::Plan* c
     *chosen = *known;
     return kOk;
   }
-  XGEMM_RETURN_IF_FAILED(
-      plan::make_plan(problem, plan::gather_facts(problem), device, environment().force_kernel, chosen));
+  XGEMM_RETURN_IF_FAILED(plan::make_plan(problem, plan::gather_facts(problem), device, plan::forced_kernel(), chosen));
   cache.insert(key, *chosen);
   return kOk;
 }
 
-Status device_gemm(const Problem& problem, const DeviceInfo& device, const LaunchSettings& settings) {
+Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
   plan::Plan chosen;
   XGEMM_RETURN_IF_FAILED(make_plan(problem, device, &chosen));
   return launch(chosen, problem, device, settings);
 }
 
-Status explain_plan(const Problem& problem, const DeviceInfo& device, std::string* text) {
+Status explain_plan(const Problem& problem, const device::DeviceInfo& device, std::string* text) {
   const plan::ProblemFacts facts = plan::gather_facts(problem);
   *text += "op(A): " + layout::to_string(facts.a_facts) + "\nop(B): " + layout::to_string(facts.b_facts) +
            "\nC: " + layout::to_string(facts.c_facts) + "\n";
   plan::Plan chosen;
-  XGEMM_RETURN_IF_FAILED(plan::make_plan(problem, facts, device, environment().force_kernel, &chosen));
+  XGEMM_RETURN_IF_FAILED(plan::make_plan(problem, facts, device, plan::forced_kernel(), &chosen));
   *text += "plan: " + plan::to_string(chosen) + "\n" + plan::explain_candidates(problem, facts, device);
   return kOk;
 }

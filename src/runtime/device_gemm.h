@@ -6,8 +6,8 @@
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "device/device_info.h"
 #include "plan/plan.h"
-#include "runtime/device_info.h"
 
 namespace xgemm::runtime {
 
@@ -17,12 +17,12 @@ struct LaunchSettings {
   std::size_t workspace_bytes = 0;
 };
 
-Status device_gemm(const Problem& problem, const DeviceInfo& device, const LaunchSettings& settings);
+Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings);
 
 // Gathers the facts and asks the planner, with the kernel that the environment forces, if any.
-Status make_plan(const Problem& problem, const DeviceInfo& device, plan::Plan* chosen);
+Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan::Plan* chosen);
 
 // Appends the chosen plan, the facts and the candidates that were weighed, a line each.
-Status explain_plan(const Problem& problem, const DeviceInfo& device, std::string* text);
+Status explain_plan(const Problem& problem, const device::DeviceInfo& device, std::string* text);
 
 }  // namespace xgemm::runtime

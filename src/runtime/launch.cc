@@ -1,8 +1,8 @@
 // The launch table, and GemmParams from a Problem.
 #include "runtime/launch.h"
 
+#include "device/cuda_status.h"
 #include "kernels/launchers.h"
-#include "runtime/cuda_status.h"
 #include "runtime/workspace.h"
 
 namespace xgemm::runtime {
@@ -35,14 +35,14 @@ kernels::GemmParams params_of(const Problem& p) {
 
 }  // namespace
 
-Status launch(const plan::Plan& plan, const Problem& problem, const DeviceInfo& device,
+Status launch(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
               const LaunchSettings& settings) {
-  const DeviceGuard guard(device.ordinal);
-  XGEMM_RETURN_IF_FAILED(cuda_status(guard.status(), "cudaSetDevice"));
+  const device::DeviceGuard guard(device.ordinal);
+  XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   const kernels::Launcher launcher = kLaunchers[static_cast<int>(plan.kernel)];
   const auto enqueue = [&](const kernels::SplitK& split) {
-    return cuda_status(launcher(params_of(problem), split, static_cast<cudaStream_t>(settings.stream)),
-                       plan::name_of(plan));
+    return device::cuda_status(launcher(params_of(problem), split, static_cast<cudaStream_t>(settings.stream)),
+                               plan::name_of(plan));
   };
   if (plan.parts == 1) return enqueue({});
   const Workspace workspace(device.ordinal, settings, plan.workspace_bytes);

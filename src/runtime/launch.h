@@ -3,13 +3,14 @@
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "device/device_info.h"
 #include "plan/plan.h"
 #include "runtime/device_gemm.h"
-#include "runtime/device_info.h"
 
 namespace xgemm::runtime {
 
 // Enqueues the plan's kernel and returns. The plan is legal for the problem and the device.
-Status launch(const plan::Plan& plan, const Problem& problem, const DeviceInfo& device, const LaunchSettings& settings);
+Status launch(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
+              const LaunchSettings& settings);
 
 }  // namespace xgemm::runtime

@@ -95,10 +95,10 @@ Placement locate(const Problem& problem) {
   return p;
 }
 
-const DeviceInfo* device_for(const Placement& placement) {
+const device::DeviceInfo* device_for(const Placement& placement) {
   for (const PointerLocation* p : {&placement.c, &placement.a, &placement.b})
-    if (p->location == Location::device) return device_info(p->device);
-  return device_info(current_device());
+    if (p->location == Location::device) return device::device_info(p->device);
+  return device::device_info(device::current_device());
 }
 
 std::string to_string(const Placement& placement) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/problem.h"
-#include "runtime/device_info.h"
+#include "device/device_info.h"
 
 namespace xgemm::runtime {
 
@@ -36,7 +36,7 @@ PointerLocation locate(const void* pointer);
 Placement locate(const Problem& problem);
 
 // The device of the first operand on one, else the current device; null when no device is there.
-const DeviceInfo* device_for(const Placement& placement);
+const device::DeviceInfo* device_for(const Placement& placement);
 
 // One letter each for A, B and C: h, d, m, and - for unused: "hhh", "dd-".
 std::string to_string(const Placement& placement);

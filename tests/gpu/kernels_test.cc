@@ -10,10 +10,10 @@
 
 #include "call.h"
 #include "core/canonicalize.h"
+#include "device/device_info.h"
 #include "kernels/instances.h"
 #include "plan/planner.h"
 #include "runtime/device_gemm.h"
-#include "runtime/device_info.h"
 #include "runtime/launch.h"
 
 namespace xgemm::gpu_test {
@@ -23,7 +23,7 @@ class Kernels : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     XGEMM_SKIP_WITHOUT_DEVICE();
-    device_ = runtime::device_info(runtime::current_device());
+    device_ = device::device_info(device::current_device());
     ASSERT_NE(device_, nullptr);
     if (!kernel().config.runs_on(device_->compute_capability)) GTEST_SKIP() << kernel().name << " is not for this GPU";
   }
@@ -77,7 +77,7 @@ class Kernels : public testing::TestWithParam<int> {
   template <class T>
   void agrees_with_itself();
 
-  const runtime::DeviceInfo* device_ = nullptr;
+  const device::DeviceInfo* device_ = nullptr;
   int served_ = 0;
   // Split K, where it is not left to the planner.
   std::int64_t whole_tiles_ = 0;

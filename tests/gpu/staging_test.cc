@@ -10,7 +10,7 @@
 #include "call.h"
 #include "core/canonicalize.h"
 #include "runtime/pointer_location.h"
-#include "runtime/staging.h"
+#include "transfer/staging.h"
 
 namespace xgemm::gpu_test {
 namespace {
@@ -24,13 +24,13 @@ class Staging : public EveryType<T> {};
 TYPED_TEST_SUITE(Staging, ElementTypes);
 
 template <class T>
-testing::AssertionResult stage(runtime::StagerHandle& stager, const CallSpec& spec, std::size_t memory,
+testing::AssertionResult stage(transfer::StagerHandle& stager, const CallSpec& spec, std::size_t memory,
                                int period = 1) {
-  runtime::DeviceInfo device = *runtime::device_info(runtime::current_device());
+  device::DeviceInfo device = *device::device_info(device::current_device());
   device.memory_bytes = memory;
   Call<T> call(spec);
   const Problem problem = canonicalize(call.args(), false);
-  const Status status = runtime::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr);
+  const Status status = transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr);
   if (!status.ok()) return testing::AssertionFailure() << spec << "\nstatus " << status.code << ": " << last_error();
   return call.check(period);
 }
@@ -39,7 +39,7 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr Memory kHost[] = {Memory::pageable, Memory::page_locked, Memory::registered};
 
 TYPED_TEST(StagingSmall, EveryMix) {
-  runtime::StagerHandle stager;
+  transfer::StagerHandle stager;
   for (Memory a : {Memory::device, Memory::managed, Memory::pageable, Memory::page_locked})
     for (Memory b : {Memory::device, Memory::managed, Memory::pageable, Memory::page_locked})
       for (Memory c : {Memory::device, Memory::managed, Memory::pageable, Memory::page_locked})
@@ -60,7 +60,7 @@ TYPED_TEST(StagingSmall, EveryMix) {
 }
 
 TYPED_TEST(Staging, ManyPieces) {
-  runtime::StagerHandle stager;
+  transfer::StagerHandle stager;
   for (char transa : {'N', 'T'})
     for (char transb : {'N', 'T'})
       for (Memory memory : kHost)
@@ -82,7 +82,7 @@ TYPED_TEST(Staging, ManyPieces) {
 }
 
 TYPED_TEST(Staging, ThinMatricesAndLongPitches) {
-  runtime::StagerHandle stager;
+  transfer::StagerHandle stager;
   for (Memory memory : kHost)
     for (auto [m, n, k] :
          {std::array<std::int64_t, 3>{1, 1, 1}, {1, 20000, 30}, {20000, 1, 30}, {3, 5, 100000}, {129, 127, 0}})
@@ -102,7 +102,7 @@ TYPED_TEST(Staging, ThinMatricesAndLongPitches) {
 }
 
 TYPED_TEST(Staging, Batches) {
-  runtime::StagerHandle stager;
+  transfer::StagerHandle stager;
   for (Memory memory : kHost)
     for (int shared = 0; shared < 4; ++shared)
       for (std::size_t bytes : {1024 * kMiB, 2 * kMiB}) {
@@ -128,14 +128,14 @@ TYPED_TEST(Staging, Batches) {
 }
 
 TYPED_TEST(Staging, SameCallSameBits) {
-  runtime::StagerHandle stager;
-  const runtime::DeviceInfo& device = *runtime::device_info(runtime::current_device());
+  transfer::StagerHandle stager;
+  const device::DeviceInfo& device = *device::device_info(device::current_device());
   const CallSpec spec{
       .m = 2300, .n = 2200, .k = 900, .beta = 1, .a = Memory::pageable, .b = Memory::pageable, .c = Memory::pageable};
   Call<TypeParam> first(spec), second(spec);
   for (Call<TypeParam>* call : {&first, &second}) {
     const Problem problem = canonicalize(call->args(), false);
-    ASSERT_TRUE(runtime::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr).ok()) << last_error();
+    ASSERT_TRUE(transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr).ok()) << last_error();
   }
   EXPECT_TRUE(same_bits(first.c, second.c));
 }
@@ -143,8 +143,8 @@ TYPED_TEST(Staging, SameCallSameBits) {
 // Not a test: what a staged square product takes, to be looked at. --gtest_also_run_disabled_tests
 // --gtest_filter=*Times*
 TYPED_TEST(Staging, DISABLED_Times) {
-  runtime::StagerHandle stager;
-  const runtime::DeviceInfo& device = *runtime::device_info(runtime::current_device());
+  transfer::StagerHandle stager;
+  const device::DeviceInfo& device = *device::device_info(device::current_device());
   for (Memory memory : {Memory::pageable, Memory::page_locked})
     for (std::int64_t n : {256, 512, 1024, 2048, 4096, 8192}) {
       Call<TypeParam> call({.m = n, .n = n, .k = n, .a = memory, .b = memory, .c = memory});
@@ -152,7 +152,7 @@ TYPED_TEST(Staging, DISABLED_Times) {
       double best = 1e9;
       for (int round = 0; round < 8; ++round) {
         const auto start = std::chrono::steady_clock::now();
-        ASSERT_TRUE(runtime::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr).ok())
+        ASSERT_TRUE(transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr).ok())
             << last_error();
         best =
             std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());

@@ -13,6 +13,7 @@
 #include "api/probe.h"
 #include "host/cpu_engine.h"
 #include "kernels/instances.h"
+#include "plan/forced_kernel.h"
 
 namespace xgemm::test {
 namespace {
@@ -23,7 +24,7 @@ XGEMM_PROBE(environment) {
   for (int i = 0; i < 4; ++i) threads.emplace_back([] { (void)environment(); });
   for (std::thread& t : threads) t.join();
   const Environment& e = environment();
-  std::printf("verbose=%d force=%s cpu_blas=%s math=%d engine=%s\n", e.verbose, e.force_kernel.c_str(),
+  std::printf("verbose=%d force=%s cpu_blas=%s math=%d engine=%s\n", e.verbose, plan::forced_kernel().c_str(),
               e.cpu_blas.c_str(), e.math_mode, host::cpu_engine_name().c_str());
   std::printf("again=%s\n", host::cpu_engine_name().c_str());
   return 0;

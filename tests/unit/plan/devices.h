@@ -6,13 +6,13 @@
 #include <cstdio>
 #include <vector>
 
-#include "runtime/device_info.h"
+#include "device/device_info.h"
 
 namespace xgemm::test {
 
-inline runtime::DeviceInfo fake_device(int compute_capability, int sm_count, int shared_kib_per_block,
-                                       int shared_kib_per_sm, int threads_per_sm) {
-  runtime::DeviceInfo d;
+inline device::DeviceInfo fake_device(int compute_capability, int sm_count, int shared_kib_per_block,
+                                      int shared_kib_per_sm, int threads_per_sm) {
+  device::DeviceInfo d;
   std::snprintf(d.name, sizeof d.name, "a GPU of sm_%d", compute_capability);
   d.compute_capability = compute_capability;
   d.sm_count = sm_count;
@@ -26,8 +26,8 @@ inline runtime::DeviceInfo fake_device(int compute_capability, int sm_count, int
 }
 
 // Shared memory and threads as the CUDA programming guide lists them for each architecture.
-inline const std::vector<runtime::DeviceInfo>& fake_devices() {
-  static const std::vector<runtime::DeviceInfo> devices = {
+inline const std::vector<device::DeviceInfo>& fake_devices() {
+  static const std::vector<device::DeviceInfo> devices = {
       fake_device(75, 40, 64, 64, 1024),    fake_device(75, 14, 64, 64, 1024),  fake_device(80, 108, 163, 164, 2048),
       fake_device(86, 82, 99, 100, 1536),   fake_device(86, 20, 99, 100, 1536), fake_device(89, 142, 99, 100, 1536),
       fake_device(90, 132, 227, 228, 2048), fake_device(90, 1, 227, 228, 2048), fake_device(100, 148, 227, 228, 2048),

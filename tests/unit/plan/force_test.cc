@@ -12,10 +12,10 @@
 namespace xgemm::test {
 namespace {
 
+using device::DeviceInfo;
 using kernels::Axis;
 using kernels::KernelInfo;
 using plan::Plan;
-using runtime::DeviceInfo;
 
 const DeviceInfo& h200() {
   return fake_devices()[6];

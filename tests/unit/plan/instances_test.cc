@@ -11,7 +11,6 @@
 #include <string>
 
 #include "core/status.h"
-#include "tuning/host_trip.h"
 #include "tuning/table.h"
 #include "unit/plan/devices.h"
 
@@ -82,7 +81,7 @@ TEST(Instances, NaiveServesEverything) {
                         c.min_compute_capability <= 75);
     });
     EXPECT_TRUE(found) << name_of(type);
-    for (const runtime::DeviceInfo& device : fake_devices())
+    for (const device::DeviceInfo& device : fake_devices())
       EXPECT_TRUE(kernels::serves(type, device.compute_capability));
     EXPECT_FALSE(kernels::serves(type, 61));
   }
@@ -134,7 +133,7 @@ TEST(Instances, SharedMemoryFitsEveryGpuThatTheyAreFor) {
     if (kernel.family == Family::naive) return;
     const TileConfig& c = kernel.config;
     const int least = c.stages * c.cta_k * (c.cta_m + c.cta_n) * size_of(c.type);
-    for (const runtime::DeviceInfo& device : fake_devices())
+    for (const device::DeviceInfo& device : fake_devices())
       if (c.runs_on(device.compute_capability)) {
         EXPECT_LE(least, device.max_shared_bytes_per_block) << device.name;
       }
@@ -155,7 +154,7 @@ TEST(Instances, WgmmaTmaNamesSayWhatTheyAre) {
     name += format("_s%d_%c%c", c.stages, c.a_contiguous == kernels::Axis::row ? 'n' : 't',
                    c.b_contiguous == kernels::Axis::row ? 'n' : 't');
     EXPECT_EQ(kernel.name, name);
-    for (const runtime::DeviceInfo& device : fake_devices())
+    for (const device::DeviceInfo& device : fake_devices())
       if (kernel.config.runs_on(device.compute_capability)) {
         EXPECT_LE(c.shared_bytes(), device.max_shared_bytes_per_block);
       }
@@ -191,7 +190,7 @@ TEST(TuningRows, AreSane) {
 // Without a row an instance is never chosen and its estimate is infinite: a hole in a table, not a choice. wgmma_tma
 // needs none: its estimate is a model of its own.
 TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
-  for (const runtime::DeviceInfo& device : fake_devices())
+  for (const device::DeviceInfo& device : fake_devices())
     for_each_instance([&](const KernelInfo& kernel) {
       if (!kernel.config.runs_on(device.compute_capability) || kernel.family == Family::wgmma_tma) return;
       const tuning::Table& table = tuning::table_for(device.compute_capability);
@@ -201,7 +200,7 @@ TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
 
 // No more CTAs on an SM than its threads allow.
 TEST(TuningRows, CtasFitAnSm) {
-  for (const runtime::DeviceInfo& device : fake_devices())
+  for (const device::DeviceInfo& device : fake_devices())
     for_each_instance([&](const KernelInfo& kernel) {
       if (!kernel.config.runs_on(device.compute_capability)) return;
       const auto* row = tuning::find_row(tuning::table_for(device.compute_capability), kernel.name);
@@ -233,19 +232,6 @@ TEST(TuningRows, TablesByArchitecture) {
   EXPECT_EQ(tuning::table_for(89).name, tuning::kGeneric.name);
   EXPECT_EQ(tuning::table_for(90).name, tuning::kSm90.name);
   EXPECT_EQ(tuning::table_for(100).name, tuning::kGeneric.name);
-}
-
-TEST(TuningRows, HostTripsHaveARowForEveryGpu) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16})
-    for (const int cc : {50, 75, 80, 86, 90, 100, 120}) {
-      const tuning::HostTripRow& row = tuning::host_trip_row(type, cc);
-      EXPECT_EQ(row.type, type);
-      EXPECT_LE(row.min_compute_capability, cc);
-      for (const double x :
-           {row.cpu_gflops_per_core, row.gpu_gflops, row.link_in_gbytes, row.link_out_gbytes, row.staged_call_us})
-        EXPECT_TRUE(std::isfinite(x) && x > 0);
-    }
-  EXPECT_EQ(tuning::host_trip_row(DType::f32, 90).min_compute_capability, 90) << "the most specific one";
 }
 
 }  // namespace

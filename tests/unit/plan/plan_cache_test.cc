@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/environment.h"
+#include "plan/forced_kernel.h"
 #include "plan/planner.h"
 #include "runtime/device_gemm.h"
 #include "unit/plan/devices.h"
@@ -19,10 +19,10 @@
 namespace xgemm::test {
 namespace {
 
+using device::DeviceInfo;
 using plan::Plan;
 using plan::PlanCache;
 using plan::PlanKey;
-using runtime::DeviceInfo;
 
 const DeviceInfo& h200() {
   return fake_devices()[6];
@@ -284,7 +284,7 @@ TEST(PlanCache, AnswersAsThePlannerDoes) {
     SCOPED_TRACE(to_string(p));
     Plan cached, fresh;
     const Status status = runtime::make_plan(p, device, &cached);
-    const Status expected = plan::make_plan(p, plan::gather_facts(p), device, environment().force_kernel, &fresh);
+    const Status expected = plan::make_plan(p, plan::gather_facts(p), device, plan::forced_kernel(), &fresh);
     ASSERT_EQ(status.code, expected.code);
     if (expected.ok()) {
       EXPECT_TRUE(same(cached, fresh)) << to_string(cached) << "\n" << to_string(fresh);

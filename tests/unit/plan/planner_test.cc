@@ -18,12 +18,12 @@
 namespace xgemm::test {
 namespace {
 
+using device::DeviceInfo;
 using kernels::Axis;
 using kernels::Family;
 using kernels::KernelInfo;
 using kernels::TileConfig;
 using plan::Plan;
-using runtime::DeviceInfo;
 
 // ---- Legality, from the addresses ---------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
 // ---- The walk -----------------------------------------------------------------------------------------------------
 
 std::string describe(const Problem& p, const DeviceInfo& device) {
-  return to_string(p) + format(" a=%p b=%p c=%p on ", p.a.data, p.b.data, p.c.data) + runtime::to_string(device);
+  return to_string(p) + format(" a=%p b=%p c=%p on ", p.a.data, p.b.data, p.c.data) + device::to_string(device);
 }
 
 Plan plan_for(const Problem& p, const DeviceInfo& device, std::string_view force = "") {

@@ -17,13 +17,13 @@
 namespace xgemm::test {
 namespace {
 
+using device::DeviceInfo;
 using kernels::Family;
 using kernels::KernelInfo;
 using kernels::WgmmaTmaConfig;
 using kernels::WgmmaTmaEstimate;
 using kernels::WgmmaTmaProblem;
 using plan::Plan;
-using runtime::DeviceInfo;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -185,7 +185,7 @@ void walk_plans(std::uint64_t seed, int count, F&& f) {
         i % 2 != 0 ? random_problem(random) : likely_split(random, pick(random, {DType::f16, DType::f16, DType::bf16}));
     const DeviceInfo& device =
         i % 3 != 0 ? h200() : fake_devices()[static_cast<std::size_t>(i) % fake_devices().size()];
-    SCOPED_TRACE(to_string(p) + " on " + runtime::to_string(device));
+    SCOPED_TRACE(to_string(p) + " on " + device::to_string(device));
     f(p, device);
   }
 }

@@ -1,7 +1,7 @@
 // How products are cut: every element of C once, within the memory that was given, and the cuts that were meant.
 //
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/staging_plan.h"
+#include "transfer/staging_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-namespace xgemm::runtime {
+namespace xgemm::transfer {
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
@@ -224,4 +224,4 @@ TEST(StagingBudget, IsAQuarterOfTheDeviceAtMostFourGiB) {
 }
 
 }  // namespace
-}  // namespace xgemm::runtime
+}  // namespace xgemm::transfer

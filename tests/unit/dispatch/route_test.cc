@@ -1,24 +1,24 @@
 // Routes: all mixes of where the operands live, with a GPU, without one, and with one that no kernel serves.
 //
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/route.h"
+#include "dispatch/route.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
+#include "dispatch/host_trip.h"
 #include "kernels/instances.h"
-#include "tuning/host_trip.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/problems.h"
 
 namespace xgemm::test {
 namespace {
 
-using plan::Route;
-using plan::RouteKind;
-using runtime::DeviceInfo;
+using device::DeviceInfo;
+using dispatch::Route;
+using dispatch::RouteKind;
 using runtime::Location;
 using runtime::Placement;
 
@@ -60,7 +60,7 @@ RouteKind expected_kind(const Problem& p, const Placement& placement, const Devi
   // Managed memory is the host's as well.
   if (!served) return RouteKind::cpu;
   if (on_device + managed > 0) return host > 0 ? RouteKind::staged : RouteKind::device;
-  if (!p.reads_inputs() || p.flops() < tuning::kMinFlopsForDevice) return RouteKind::cpu;
+  if (!p.reads_inputs() || p.flops() < dispatch::kMinFlopsForDevice) return RouteKind::cpu;
   return RouteKind::staged;  // or the CPU, by the estimates
 }
 
@@ -81,7 +81,7 @@ TEST(Route, EveryMixOfLocations) {
                       const Placement placement = place(p, a, b, c, scalars);
                       int status = 0;
                       const RouteKind expected = expected_kind(p, placement, device, &status);
-                      const Route route = plan::choose_route(p, placement, device);
+                      const Route route = dispatch::choose_route(p, placement, device);
                       SCOPED_TRACE(to_string(p) + " at " + runtime::to_string(placement) +
                                    format(" scalars %d device %d", int(placement.alpha.location),
                                           device ? device->compute_capability : 0));
@@ -91,12 +91,12 @@ TEST(Route, EveryMixOfLocations) {
                         EXPECT_TRUE(std::isfinite(route.staged_us) && route.staged_us > 0);
                         EXPECT_TRUE(std::isfinite(route.cpu_us) && route.cpu_us > 0);
                       } else {
-                        EXPECT_EQ(plan::name_of(route.kind), std::string(plan::name_of(expected)));
+                        EXPECT_EQ(dispatch::name_of(route.kind), std::string(dispatch::name_of(expected)));
                         EXPECT_EQ(route.staged_us, 0) << "no estimate was needed";
                       }
                       EXPECT_EQ(route.status, status);
                       EXPECT_NE(std::string(route.reason), "");
-                      EXPECT_NE(plan::to_string(route), "");
+                      EXPECT_NE(dispatch::to_string(route), "");
                       if (HasFailure()) return;
                     }
 }
@@ -109,16 +109,16 @@ TEST(Route, AGpuIsLookedForWhereItCouldHelp) {
   const Placement device = {at(Location::host), at(Location::host), at(Location::device), {}, {}};
   const Problem small = make_problem(DType::f32, 'N', 'N', 16, 16, 16);
   const Problem large = make_problem(DType::f32, 'N', 'N', 4096, 4096, 4096);
-  EXPECT_FALSE(plan::wants_device(small, host));
-  EXPECT_TRUE(plan::wants_device(large, host));
+  EXPECT_FALSE(dispatch::wants_device(small, host));
+  EXPECT_TRUE(dispatch::wants_device(large, host));
   for (const Placement& placement : {managed, device})
-    for (const Problem& p : {small, large}) EXPECT_TRUE(plan::wants_device(p, placement));
+    for (const Problem& p : {small, large}) EXPECT_TRUE(dispatch::wants_device(p, placement));
   Problem scaling = large;
   scaling.alpha.value = 0;
-  EXPECT_FALSE(plan::wants_device(scaling, host)) << "scaling C is not worth a trip";
+  EXPECT_FALSE(dispatch::wants_device(scaling, host)) << "scaling C is not worth a trip";
   Problem nothing = large;
   nothing.m = 0;
-  EXPECT_FALSE(plan::wants_device(nothing, device));
+  EXPECT_FALSE(dispatch::wants_device(nothing, device));
 }
 
 // Larger products repay the trip better: once staged, always staged.
@@ -129,7 +129,7 @@ TEST(Route, TheTripIsRepaidFromSomeSizeOn) {
     for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
       bool staged = false;
       for (std::int64_t size = 16; size <= 65536; size *= 2) {
-        const Route route = plan::choose_route(make_problem(type, 'N', 'N', size, size, size), placement, &device);
+        const Route route = dispatch::choose_route(make_problem(type, 'N', 'N', size, size, size), placement, &device);
         EXPECT_TRUE(route.kind == RouteKind::cpu || route.kind == RouteKind::staged);
         EXPECT_TRUE(!staged || route.kind == RouteKind::staged) << device.name << " at " << size;
         staged = route.kind == RouteKind::staged;
@@ -142,7 +142,7 @@ TEST(Route, TheTripIsRepaidFromSomeSizeOn) {
 TEST(Route, HugeExtents) {
   const auto host = runtime::PointerLocation{Location::host, -1};
   const Problem p = make_problem(DType::f32, 'N', 'N', std::int64_t{1} << 40, 1 << 20, 1 << 20);
-  const Route route = plan::choose_route(p, {host, host, host, {}, {}}, &kServed);
+  const Route route = dispatch::choose_route(p, {host, host, host, {}, {}}, &kServed);
   EXPECT_TRUE(std::isfinite(route.cpu_us) && std::isfinite(route.staged_us));
 }
 
@@ -153,12 +153,25 @@ TEST(Route, ReasonsAreTrue) {
   const Problem small = make_problem(DType::f32, 'N', 'N', 16, 16, 16);
   const Problem large = make_problem(DType::f32, 'N', 'N', 4096, 4096, 4096);
   const auto reason = [&](const Problem& p, const DeviceInfo* device) {
-    return std::string(plan::choose_route(p, hosts, device).reason);
+    return std::string(dispatch::choose_route(p, hosts, device).reason);
   };
   EXPECT_NE(reason(small, nullptr).find("too small"), std::string::npos);
   EXPECT_NE(reason(small, &kServed).find("too small"), std::string::npos) << reason(small, &kServed);
   EXPECT_NE(reason(large, nullptr).find("no GPU"), std::string::npos);
   EXPECT_NE(reason(large, &kUnserved).find("no kernel"), std::string::npos);
+}
+
+TEST(HostTrip, HostTripsHaveARowForEveryGpu) {
+  for (const DType type : {DType::f32, DType::f16, DType::bf16})
+    for (const int cc : {50, 75, 80, 86, 90, 100, 120}) {
+      const dispatch::HostTripRow& row = dispatch::host_trip_row(type, cc);
+      EXPECT_EQ(row.type, type);
+      EXPECT_LE(row.min_compute_capability, cc);
+      for (const double x :
+           {row.cpu_gflops_per_core, row.gpu_gflops, row.link_in_gbytes, row.link_out_gbytes, row.staged_call_us})
+        EXPECT_TRUE(std::isfinite(x) && x > 0);
+    }
+  EXPECT_EQ(dispatch::host_trip_row(DType::f32, 90).min_compute_capability, 90) << "the most specific one";
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Printing a DeviceInfo; in every build.
-#include "runtime/device_info.h"
+#include "device/device_info.h"
 
-namespace xgemm::runtime {
+namespace xgemm::device {
 
 std::string to_string(const DeviceInfo& d) {
   return format("%d: %s, sm_%d, %d SMs, %d KiB shared memory a block, %.0f MiB L2, %.0f GiB", d.ordinal, d.name,
@@ -9,4 +9,4 @@ std::string to_string(const DeviceInfo& d) {
                 static_cast<double>(d.l2_bytes) / 0x1p20, static_cast<double>(d.memory_bytes) / 0x1p30);
 }
 
-}  // namespace xgemm::runtime
+}  // namespace xgemm::device

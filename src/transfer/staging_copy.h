@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace xgemm::runtime {
+namespace xgemm::transfer {
 
 struct ColumnBlock {
   std::int64_t width = 0;         // bytes of a column
@@ -110,4 +110,4 @@ class CopyPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace xgemm::runtime
+}  // namespace xgemm::transfer

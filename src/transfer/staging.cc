@@ -14,7 +14,7 @@
 // three streams, their events and the threads. All of it goes with the context.
 //
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/staging.h"
+#include "transfer/staging.h"
 
 #include <cuda_runtime_api.h>
 #include <unistd.h>
@@ -27,12 +27,20 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/cuda_status.h"
+#include "device/cuda_status.h"
 #include "runtime/device_gemm.h"
-#include "runtime/staging_copy.h"
-#include "runtime/staging_plan.h"
+#include "transfer/staging_copy.h"
+#include "transfer/staging_plan.h"
 
-namespace xgemm::runtime {
+namespace xgemm::transfer {
+
+using device::cuda_status;
+using device::DeviceGuard;
+using device::DeviceInfo;
+using runtime::Location;
+using runtime::Placement;
+using runtime::PointerLocation;
+
 namespace {
 
 #define XGEMM_RETURN_IF_CUDA_FAILED(call, what) XGEMM_RETURN_IF_FAILED(cuda_status((call), (what)))
@@ -744,7 +752,7 @@ Status Pipeline::launch_piece() {
   }
   XGEMM_RETURN_IF_CUDA_FAILED(cudaEventRecord(s_.loaded, s_.in), "cudaEventRecord");
   XGEMM_RETURN_IF_CUDA_FAILED(cudaStreamWaitEvent(s_.compute, s_.loaded, 0), "cudaStreamWaitEvent");
-  XGEMM_RETURN_IF_FAILED(device_gemm(part, device_, {s_.compute, nullptr, 0}));
+  XGEMM_RETURN_IF_FAILED(runtime::device_gemm(part, device_, {s_.compute, nullptr, 0}));
   if (plan_.staged.a)
     XGEMM_RETURN_IF_CUDA_FAILED(cudaEventRecord(s_.a_used[in_slot(enqueue_.a_load(), a_)], s_.compute),
                                 "cudaEventRecord");
@@ -925,8 +933,8 @@ std::string explain_staging(const Problem& problem, const Placement& placement, 
     const StagedPart c = part_of_c(problem, piece);
     part.c = {slot, c.ld, c.batch_stride};
   }
-  static_cast<void>(explain_plan(part, device, &text));
+  static_cast<void>(runtime::explain_plan(part, device, &text));
   return text;
 }
 
-}  // namespace xgemm::runtime
+}  // namespace xgemm::transfer

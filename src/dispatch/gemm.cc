@@ -1,23 +1,23 @@
 // The call path in one place: quick return, locate, route, then the CPU engine, staging or the device.
-#include "core/gemm.h"
+#include "dispatch/gemm.h"
 
 #include <chrono>
 
 #include "core/environment.h"
+#include "device/device_info.h"
+#include "dispatch/route.h"
 #include "host/cpu_engine.h"
-#include "plan/route.h"
 #include "runtime/device_gemm.h"
-#include "runtime/device_info.h"
 #include "runtime/pointer_location.h"
 
-namespace xgemm {
+namespace xgemm::dispatch {
 namespace {
 
 // Where a call goes, with everything that led there.
 struct Decision {
   runtime::Placement placement;
-  plan::Route route;
-  const runtime::DeviceInfo* device = nullptr;  // null on the CPU route
+  Route route;
+  const device::DeviceInfo* device = nullptr;  // null on the CPU route
   bool looked_for_device = false;
 };
 
@@ -25,31 +25,31 @@ Decision decide(const Problem& problem) {
   Decision d;
   d.placement = runtime::locate(problem);
   // Looking for a GPU initialises CUDA: done only for calls that may use one.
-  d.looked_for_device = plan::wants_device(problem, d.placement);
+  d.looked_for_device = wants_device(problem, d.placement);
   if (d.looked_for_device) d.device = runtime::device_for(d.placement);
-  d.route = plan::choose_route(problem, d.placement, d.device);
+  d.route = choose_route(problem, d.placement, d.device);
   return d;
 }
 
 // Why the route; where a GPU was looked for and there is none, also why not.
 std::string reason_of(const Decision& d) {
-  std::string text = plan::to_string(d.route);
-  if (d.looked_for_device && d.device == nullptr && !runtime::no_device_reason().empty())
-    text += " (" + runtime::no_device_reason() + ")";
+  std::string text = to_string(d.route);
+  if (d.looked_for_device && d.device == nullptr && !device::no_device_reason().empty())
+    text += " (" + device::no_device_reason() + ")";
   return text;
 }
 
 Status run(const CallSettings& settings, const Problem& problem, const Decision& d) {
   switch (d.route.kind) {
-    case plan::RouteKind::none:
+    case RouteKind::none:
       return kOk;
-    case plan::RouteKind::cpu:
+    case RouteKind::cpu:
       return host::cpu_gemm(problem);
-    case plan::RouteKind::staged:
-      return runtime::staged_gemm(*settings.stager, problem, d.placement, *d.device, settings.stream);
-    case plan::RouteKind::device:
+    case RouteKind::staged:
+      return transfer::staged_gemm(*settings.stager, problem, d.placement, *d.device, settings.stream);
+    case RouteKind::device:
       return runtime::device_gemm(problem, *d.device, {settings.stream, settings.workspace, settings.workspace_bytes});
-    case plan::RouteKind::unservable:
+    case RouteKind::unservable:
       return fail(d.route.status, reason_of(d));
   }
   return fail(XGEMM_INTERNAL_ERROR, "unknown route");
@@ -58,11 +58,11 @@ Status run(const CallSettings& settings, const Problem& problem, const Decision&
 // Names what computes: the kernel on the GPU routes, the library on the CPU route.
 std::string kernel_name(const Problem& problem, const Decision& d) {
   switch (d.route.kind) {
-    case plan::RouteKind::cpu:
+    case RouteKind::cpu:
       return host::cpu_engine_name();
-    case plan::RouteKind::staged:
+    case RouteKind::staged:
       return "staged";
-    case plan::RouteKind::device: {
+    case RouteKind::device: {
       plan::Plan chosen;
       return runtime::make_plan(problem, *d.device, &chosen).ok() ? plan::name_of(chosen) : std::string("none");
     }
@@ -73,9 +73,8 @@ std::string kernel_name(const Problem& problem, const Decision& d) {
 
 // The line of XGEMM_VERBOSE, in the form that the benchmark's --replay reads.
 void print_call(const Problem& problem, const Decision& d, Status status, double time_us) {
-  std::string line =
-      format("call=gemm %s location=%s route=%s kernel=%s", to_string(problem).c_str(), to_string(d.placement).c_str(),
-             plan::name_of(d.route.kind), kernel_name(problem, d).c_str());
+  std::string line = format("call=gemm %s location=%s route=%s kernel=%s", to_string(problem).c_str(),
+                            to_string(d.placement).c_str(), name_of(d.route.kind), kernel_name(problem, d).c_str());
   if (!status.ok()) line += format(" status=%d", status.code);
   if (time_us >= 0) line += format(" time_us=%.1f", time_us);
   print_line(line);
@@ -83,11 +82,11 @@ void print_call(const Problem& problem, const Decision& d, Status status, double
 
 Status run_verbosely(const CallSettings& settings, const Problem& problem, const Decision& d, int level) {
   const bool timed = level >= 2;
-  const bool on_stream = d.route.kind == plan::RouteKind::device;
-  if (timed && on_stream) runtime::synchronize(*d.device, settings.stream);
+  const bool on_stream = d.route.kind == RouteKind::device;
+  if (timed && on_stream) device::synchronize(*d.device, settings.stream);
   const auto start = std::chrono::steady_clock::now();
   const Status status = run(settings, problem, d);
-  if (timed && on_stream) runtime::synchronize(*d.device, settings.stream);
+  if (timed && on_stream) device::synchronize(*d.device, settings.stream);
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   // Printing plans again, which may fail and must not replace this call's message.
   const std::string message = last_error();
@@ -106,26 +105,26 @@ Status gemm(const CallSettings& settings, const Problem& problem) {
 
 Status explain(const CallSettings&, const Problem& problem, std::string* text) {
   const Decision d = decide(problem);
-  *text = format("route=%s kernel=%s\nproblem: %s\nroute: %s\n", plan::name_of(d.route.kind),
-                 kernel_name(problem, d).c_str(), to_string(problem).c_str(), reason_of(d).c_str());
+  *text = format("route=%s kernel=%s\nproblem: %s\nroute: %s\n", name_of(d.route.kind), kernel_name(problem, d).c_str(),
+                 to_string(problem).c_str(), reason_of(d).c_str());
   switch (d.route.kind) {
-    case plan::RouteKind::none:
+    case RouteKind::none:
       return kOk;
-    case plan::RouteKind::cpu:
+    case RouteKind::cpu:
       *text += "cpu engine: " + host::cpu_engine_description() + "\n";
       return kOk;
-    case plan::RouteKind::unservable:
+    case RouteKind::unservable:
       return fail(d.route.status, reason_of(d));
-    case plan::RouteKind::staged:
-    case plan::RouteKind::device:
+    case RouteKind::staged:
+    case RouteKind::device:
       break;
   }
   *text += "device: " + to_string(*d.device) + "\n";
-  if (d.route.kind == plan::RouteKind::staged) {
-    *text += runtime::explain_staging(problem, d.placement, *d.device);
+  if (d.route.kind == RouteKind::staged) {
+    *text += transfer::explain_staging(problem, d.placement, *d.device);
     return kOk;
   }
   return runtime::explain_plan(problem, *d.device, text);
 }
 
-}  // namespace xgemm
+}  // namespace xgemm::dispatch

@@ -1,12 +1,12 @@
 // Chunked strided copies and the threads that run them.
-#include "runtime/staging_copy.h"
+#include "transfer/staging_copy.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <exception>
 
-namespace xgemm::runtime {
+namespace xgemm::transfer {
 namespace {
 
 // How long a thread looks for the next chunk before it sleeps: about the time in which the link moves a chunk, so that
@@ -203,4 +203,4 @@ void CopyPool::work() noexcept {
   }
 }
 
-}  // namespace xgemm::runtime
+}  // namespace xgemm::transfer

@@ -7,7 +7,7 @@
 
 #include "core/status.h"
 
-namespace xgemm::runtime {
+namespace xgemm::device {
 
 struct DeviceInfo {
   int ordinal = 0;
@@ -40,4 +40,9 @@ const std::string& no_device_reason();
 // Waits for the work in a stream of the device; for XGEMM_VERBOSE=2 alone.
 void synchronize(const DeviceInfo& device, void* stream);
 
-}  // namespace xgemm::runtime
+}  // namespace xgemm::device
+
+// Its name until every user of it has moved.
+namespace xgemm::runtime {
+using device::DeviceInfo;
+}

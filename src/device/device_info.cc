@@ -1,14 +1,14 @@
 // Devices through the CUDA runtime. CUDA builds only; no_cuda.cc stands in elsewhere.
-#include "runtime/device_info.h"
+#include "device/device_info.h"
 
 #include <cuda_runtime_api.h>
 
 #include <cstring>
 #include <vector>
 
-#include "runtime/cuda_status.h"
+#include "device/cuda_status.h"
 
-namespace xgemm::runtime {
+namespace xgemm::device {
 namespace {
 
 struct Devices {
@@ -88,4 +88,4 @@ void synchronize(const DeviceInfo& device, void* stream) {
   cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
 }
 
-}  // namespace xgemm::runtime
+}  // namespace xgemm::device

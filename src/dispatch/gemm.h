@@ -6,16 +6,16 @@
 
 #include "core/problem.h"
 #include "core/status.h"
-#include "runtime/staging.h"
+#include "transfer/staging.h"
 
-namespace xgemm {
+namespace xgemm::dispatch {
 
 // What a call takes from its context.
 struct CallSettings {
   void* stream = nullptr;  // cudaStream_t
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
-  runtime::StagerHandle* stager = nullptr;  // made on first use
+  transfer::StagerHandle* stager = nullptr;  // made on first use
 };
 
 // The problem is checked and canonical.
@@ -24,4 +24,4 @@ Status gemm(const CallSettings& settings, const Problem& problem);
 // Writes how gemm() would serve the problem, and why, without running it.
 Status explain(const CallSettings& settings, const Problem& problem, std::string* text);
 
-}  // namespace xgemm
+}  // namespace xgemm::dispatch

@@ -1,7 +1,7 @@
 // The rows. OpenBLAS on 16 cores of the same machine stands for the CPU.
-#include "tuning/host_trip.h"
+#include "dispatch/host_trip.h"
 
-namespace xgemm::tuning {
+namespace xgemm::dispatch {
 namespace {
 
 constexpr HostTripRow kRows[] = {
@@ -28,4 +28,4 @@ const HostTripRow& host_trip_row(DType type, int compute_capability) {
   return *row;
 }
 
-}  // namespace xgemm::tuning
+}  // namespace xgemm::dispatch

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "core/problem.h"
-#include "runtime/device_info.h"
+#include "device/device_info.h"
 #include "runtime/pointer_location.h"
 
-namespace xgemm::plan {
+namespace xgemm::dispatch {
 
 enum class RouteKind {
   none,        // quick return
@@ -32,6 +32,6 @@ std::string to_string(const Route& route);
 bool wants_device(const Problem& problem, const runtime::Placement& placement);
 
 // device is null when there is none or none was wanted.
-Route choose_route(const Problem& problem, const runtime::Placement& placement, const runtime::DeviceInfo* device);
+Route choose_route(const Problem& problem, const runtime::Placement& placement, const device::DeviceInfo* device);
 
-}  // namespace xgemm::plan
+}  // namespace xgemm::dispatch

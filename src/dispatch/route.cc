@@ -1,15 +1,15 @@
 // Choosing the route.
-#include "plan/route.h"
+#include "dispatch/route.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <thread>
 
 #include "core/status.h"
+#include "dispatch/host_trip.h"
 #include "kernels/instances.h"
-#include "tuning/host_trip.h"
 
-namespace xgemm::plan {
+namespace xgemm::dispatch {
 namespace {
 
 using runtime::Location;
@@ -66,8 +66,8 @@ bool on_one_device(const Placement& placement, int ordinal) {
   return true;
 }
 
-Route host_or_staged(const Problem& p, const runtime::DeviceInfo& device) {
-  const tuning::HostTripRow& row = tuning::host_trip_row(p.type, device.compute_capability);
+Route host_or_staged(const Problem& p, const device::DeviceInfo& device) {
+  const HostTripRow& row = host_trip_row(p.type, device.compute_capability);
   const Traffic traffic = traffic_of(p);
   const double useful_flops = p.reads_inputs() ? p.flops() : 0.0;
   Route r;
@@ -107,10 +107,10 @@ std::string to_string(const Route& route) {
 bool wants_device(const Problem& problem, const Placement& placement) {
   if (problem.does_nothing()) return false;
   if (placement.any(Location::device) || placement.any(Location::managed)) return true;
-  return problem.reads_inputs() && problem.flops() >= tuning::kMinFlopsForDevice;
+  return problem.reads_inputs() && problem.flops() >= kMinFlopsForDevice;
 }
 
-Route choose_route(const Problem& problem, const Placement& placement, const runtime::DeviceInfo* device) {
+Route choose_route(const Problem& problem, const Placement& placement, const device::DeviceInfo* device) {
   Route r;
   if (problem.does_nothing()) {
     r.reason = "nothing to compute: an extent is 0, or C stays as it is";
@@ -154,4 +154,4 @@ Route choose_route(const Problem& problem, const Placement& placement, const run
   return host_or_staged(problem, *device);
 }
 
-}  // namespace xgemm::plan
+}  // namespace xgemm::dispatch

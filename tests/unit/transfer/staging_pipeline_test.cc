@@ -13,7 +13,7 @@
 #include "../../support/matrix.h"
 #include "fake_cuda_runtime.h"
 #include "runtime/device_gemm.h"
-#include "runtime/staging.h"
+#include "transfer/staging.h"
 
 namespace xgemm {
 namespace {
@@ -64,14 +64,14 @@ int fail_launch = -1;
 namespace runtime {
 
 // The kernel: enqueued, computed when the stream gets there.
-Status device_gemm(const Problem& problem, const DeviceInfo&, const LaunchSettings& settings) {
+Status device_gemm(const Problem& problem, const device::DeviceInfo&, const LaunchSettings& settings) {
   if (launches++ == fail_launch) return fail(XGEMM_KERNEL_NOT_USABLE, "told to fail");
   // A launch reports errors of earlier calls as its own.
   if (cudaGetLastError() != cudaSuccess) return fail(XGEMM_CUDA_ERROR, "a stale error was left behind");
   fake_cuda::enqueue(static_cast<cudaStream_t>(settings.stream), [problem] { multiply(problem); });
   return kOk;
 }
-Status explain_plan(const Problem&, const DeviceInfo&, std::string* text) {
+Status explain_plan(const Problem&, const device::DeviceInfo&, std::string* text) {
   *text += "plan: of the test\n";
   return kOk;
 }
@@ -79,6 +79,9 @@ std::string to_string(const Placement&) {
   return "placement";
 }
 
+}  // namespace runtime
+
+namespace transfer {
 namespace {
 
 enum class At { pageable, page_locked, device, managed };
@@ -118,16 +121,16 @@ struct Operand {
   }
 };
 
-PointerLocation location_of(At at, bool used) {
+runtime::PointerLocation location_of(At at, bool used) {
   if (!used) return {};
   switch (at) {
     case At::pageable:
     case At::page_locked:
-      return {Location::host, -1};
+      return {runtime::Location::host, -1};
     case At::device:
-      return {Location::device, 0};
+      return {runtime::Location::device, 0};
     case At::managed:
-      return {Location::managed, -1};
+      return {runtime::Location::managed, -1};
   }
   return {};
 }
@@ -182,16 +185,16 @@ class StagedCall {
 
   bool is_right() const { return c_.all.same_bits(expected_); }
   const Problem& problem() const { return problem_; }
-  const Placement& placement() const { return placement_; }
-  const DeviceInfo& device() const { return device_; }
+  const runtime::Placement& placement() const { return placement_; }
+  const device::DeviceInfo& device() const { return device_; }
 
  private:
   CallSetup setup_;
   Operand<T> a_, b_, c_;
   Matrix<T> before_, expected_;
   Problem problem_;
-  Placement placement_;
-  DeviceInfo device_;
+  runtime::Placement placement_;
+  device::DeviceInfo device_;
 };
 
 // Some seeds with one stager, then freed.
@@ -472,5 +475,5 @@ TEST(StagingPipeline, AForkedChildEnds) {
 }
 
 }  // namespace
-}  // namespace runtime
+}  // namespace transfer
 }  // namespace xgemm

@@ -3,7 +3,7 @@
 
 #include "core/dtype.h"
 
-namespace xgemm::tuning {
+namespace xgemm::dispatch {
 
 // Estimated times: cpu = call + flops / (cores * cpu rate); staged = call + bytes / link rates + flops / gpu rate.
 struct HostTripRow {
@@ -23,4 +23,4 @@ const HostTripRow& host_trip_row(DType type, int compute_capability);
 // Below this many floating-point operations no GPU repays the trip: such calls do not even initialise CUDA.
 inline constexpr double kMinFlopsForDevice = 1e7;
 
-}  // namespace xgemm::tuning
+}  // namespace xgemm::dispatch

@@ -1,11 +1,11 @@
 // Cutting a product into pieces.
-#include "runtime/staging_plan.h"
+#include "transfer/staging_plan.h"
 
 #include <algorithm>
 
 #include "core/status.h"
 
-namespace xgemm::runtime {
+namespace xgemm::transfer {
 namespace {
 
 using std::int64_t;
@@ -304,4 +304,4 @@ std::string to_string(const StagingPlan& plan) {
   return text;
 }
 
-}  // namespace xgemm::runtime
+}  // namespace xgemm::transfer

@@ -5,7 +5,7 @@
 
 #include "core/status.h"
 
-namespace xgemm::runtime {
+namespace xgemm::device {
 
 // "cudaMalloc: out of memory (cudaErrorMemoryAllocation)"; XGEMM_OUT_OF_DEVICE_MEMORY for that one, else
 // XGEMM_CUDA_ERROR.
@@ -39,4 +39,4 @@ class DeviceGuard {
   cudaError_t status_ = cudaSuccess;
 };
 
-}  // namespace xgemm::runtime
+}  // namespace xgemm::device

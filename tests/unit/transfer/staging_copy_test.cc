@@ -1,7 +1,7 @@
 // Blocks cut into chunks arrive whole, touch nothing between columns, and survive any number of threads.
 //
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/staging_copy.h"
+#include "transfer/staging_copy.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <deque>
 #include <memory>
 
-namespace xgemm::runtime {
+namespace xgemm::transfer {
 namespace {
 
 constexpr std::byte kGuard{0xa5};
@@ -127,4 +127,4 @@ TEST(CopyPool, RunsEveryTaskWithAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace xgemm::runtime
+}  // namespace xgemm::transfer

@@ -25,9 +25,9 @@
 #include <string>
 
 #include "core/problem.h"
-#include "runtime/staging_copy.h"
+#include "transfer/staging_copy.h"
 
-namespace xgemm::runtime {
+namespace xgemm::transfer {
 
 // Which operands have to be copied; the others are used where they are.
 struct StagedOperands {
@@ -97,4 +97,4 @@ Problem problem_of(const Problem& problem, const Piece& piece);
 // A few lines: the cut, the slots, the traffic.
 std::string to_string(const StagingPlan& plan);
 
-}  // namespace xgemm::runtime
+}  // namespace xgemm::transfer

@@ -1,0 +1,25 @@
+// The devices of a build without CUDA: none, so that the route never leads to one.
+#include "device/device_info.h"
+
+namespace xgemm::device {
+
+int device_count() {
+  return 0;
+}
+
+const DeviceInfo* device_info(int) {
+  return nullptr;
+}
+
+int current_device() {
+  return 0;
+}
+
+const std::string& no_device_reason() {
+  static const std::string reason = "this libxgemm was built without CUDA";
+  return reason;
+}
+
+void synchronize(const DeviceInfo&, void*) {}
+
+}  // namespace xgemm::device

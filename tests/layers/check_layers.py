@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""The floors of src/: an include only ever points down.
+
+    check_layers.py SOURCE_FOLDER
+
+A file may include files of its own folder, of lower floors, and the public headers. Folders of one floor do not know of
+each other. Within kernels/, no family knows another, and common/ knows none; what lies in kernels/ itself lists them all.
+"""
+import os
+import re
+import sys
+import unittest
+
+# From the top.
+FLOORS = [
+    ["api"],
+    ["dispatch"],
+    ["transfer"],
+    ["runtime"],
+    ["plan"],
+    ["tuning"],
+    ["kernels"],
+    ["host", "device"],
+    ["layout"],
+    ["core"],
+]
+FLOOR_OF = {folder: len(FLOORS) - i for i, floor in enumerate(FLOORS) for folder in floor}
+
+SOURCE = re.compile(r"\.(h|hpp|cc|cu|cuh|inc|def)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def complaint(path, included):
+    """What is wrong with a file of src/ that includes another; None if nothing is. Both as paths below src/."""
+    folder, target = path.split("/")[0], included.split("/")[0]
+    if "/" not in included:
+        return None if included in ("xgemm.h", "xgemm_blas.h") else "is not named by its path from src/"
+    if target == "sim":  # the simulator's side of the kernels' contact with the machine
+        return None if path.startswith("kernels/common/") else "is for kernels/common/ alone"
+    if target not in FLOOR_OF:
+        return "lies in a folder that has no floor"
+    if FLOOR_OF[target] > FLOOR_OF[folder]:
+        return "lies above"
+    if FLOOR_OF[target] == FLOOR_OF[folder] and target != folder:
+        return "lies on the same floor"
+    if folder == target == "kernels" and path.count("/") > 1:
+        if included.count("/") > 1 and included.split("/")[1] not in (path.split("/")[1], "common"):
+            return "belongs to another family"
+    return None
+
+
+def includes_of(root):
+    for folder, _, names in os.walk(root):
+        for name in sorted(names):
+            if SOURCE.search(name):
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8") as file:
+                    for included in INCLUDE.findall(file.read()):
+                        yield os.path.relpath(path, root), included
+
+
+class Layers(unittest.TestCase):
+    def test_every_folder_has_a_floor(self):
+        folders = {entry.name for entry in os.scandir(os.path.join(source, "src")) if entry.is_dir()}
+        self.assertEqual(folders, set(FLOOR_OF))
+
+    def test_includes_point_down(self):
+        seen = 0
+        wrong = []
+        for path, included in includes_of(os.path.join(source, "src")):
+            seen += 1
+            if what := complaint(path, included):
+                wrong.append(f"src/{path} includes {included}, which {what}")
+        self.assertGreater(seen, 100)
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+
+    def test_public_headers_know_nothing_of_src(self):
+        for path, included in includes_of(os.path.join(source, "include")):
+            self.assertIn(included, os.listdir(os.path.join(source, "include")), path)
+
+    def test_the_rules_are_rules(self):
+        for path, included in [
+            ("core/environment.cc", "kernels/instances.h"),
+            ("host/cpu_engine.cc", "device/device_info.h"),
+            ("plan/planner.h", "runtime/launch.h"),
+            ("kernels/common/sm90/tma.cuh", "kernels/wgmma_tma/params.h"),
+            ("kernels/naive/naive.cuh", "kernels/wgmma_tma/params.h"),
+            ("kernels/naive/naive.cuh", "sim/launch.h"),
+            ("layout/facts.h", "problem.h"),
+            ("layout/facts.h", "cublas/handle.h"),
+        ]:
+            self.assertIsNotNone(complaint(path, included), f"{path} includes {included}")
+        for path, included in [
+            ("api/check.h", "xgemm.h"),
+            ("api/xgemm.cc", "core/status.h"),
+            ("kernels/instances.h", "kernels/wgmma_tma/config.h"),
+            ("kernels/wgmma_tma/wgmma_tma.cuh", "kernels/common/target.cuh"),
+            ("kernels/wgmma_tma/wgmma_tma.cuh", "kernels/wgmma_tma/config.h"),
+            ("kernels/common/target.cuh", "sim/target.h"),
+        ]:
+            self.assertIsNone(complaint(path, included), f"{path} includes {included}")
+
+
+source = sys.argv.pop()
+unittest.main(verbosity=2)
