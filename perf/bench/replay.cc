@@ -96,6 +96,9 @@ Case case_of(const Fields& fields) {
   Case one;
   one.set = "replay";
   one.type = letter(fields, "type", element_letters());
+  for (const char* key : {"type_b", "type_c"})
+    if (fields.contains(key))
+      throw InputError(fmt::format("field '{}': operands of several types are not measured", key));
   if (const auto found = fields.find("layout"); found != fields.end()) {
     if (found->second != "col" && found->second != "row")
       throw InputError(fmt::format("field 'layout': '{}' is neither col nor row", found->second));

@@ -128,16 +128,16 @@ class Tuner {
   static Problem problem(const Case& one, const OperandSet& s) {
     const ColumnMajorCall call = column_major(one, s);
     Problem p;
-    p.type = one.type == 's' ? DType::f32 : one.type == 'h' ? DType::f16 : DType::bf16;
+    const DType type = one.type == 's' ? DType::f32 : one.type == 'h' ? DType::f16 : DType::bf16;
     p.m = call.m;
     p.n = call.n;
     p.k = call.k;
     p.batch_count = one.batch;
     p.alpha.value = one.alpha;
     p.beta.value = one.beta;
-    p.a = {call.a, call.transa == 'N' ? Op::none : Op::transpose, call.lda, call.stride_a};
-    p.b = {call.b, call.transb == 'N' ? Op::none : Op::transpose, call.ldb, call.stride_b};
-    p.c = {call.c, call.ldc, call.stride_c};
+    p.a = {type, call.a, call.transa == 'N' ? Op::none : Op::transpose, call.lda, call.stride_a};
+    p.b = {type, call.b, call.transb == 'N' ? Op::none : Op::transpose, call.ldb, call.stride_b};
+    p.c = {type, call.c, call.ldc, call.stride_c};
     return p;
   }
 

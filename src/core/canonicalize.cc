@@ -1,6 +1,7 @@
 // Reduces flags to N and T and row major to column major.
 #include "core/canonicalize.h"
 
+#include <iterator>
 #include <utility>
 
 namespace xgemm {
@@ -18,21 +19,14 @@ Scalar to_scalar(const float* pointer, bool on_device, float when_null) {
 }  // namespace
 
 std::optional<DType> dtype_of(std::int32_t type) {
-  switch (type) {
-    case XGEMM_F32:
-      return DType::f32;
-    case XGEMM_F16:
-      return DType::f16;
-    case XGEMM_BF16:
-      return DType::bf16;
-    default:
-      return std::nullopt;
-  }
+  static_assert(static_cast<int>(DType::f32) == XGEMM_F32 && static_cast<int>(DType::f16) == XGEMM_F16 &&
+                static_cast<int>(DType::bf16) == XGEMM_BF16);
+  if (type < 0 || type >= std::ssize(kTypes)) return std::nullopt;
+  return static_cast<DType>(type);
 }
 
 Problem canonicalize(const xgemm_args& args, bool scalars_on_device) {
   Problem p;
-  p.type = *dtype_of(args.type);
   p.m = args.m;
   p.n = args.n;
   p.k = args.k;
@@ -41,9 +35,10 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device) {
   p.beta = to_scalar(args.beta, scalars_on_device, 0.0f);
   // The strides of a single product are unchecked and mean nothing: no pointer may be stepped by them.
   const bool batched = args.batch_count > 1;
-  p.a = {args.a, to_op(args.transa), args.lda, batched ? args.stride_a : 0};
-  p.b = {args.b, to_op(args.transb), args.ldb, batched ? args.stride_b : 0};
-  p.c = {args.c, args.ldc, batched ? args.stride_c : 0};
+  const DType type = *dtype_of(args.type);
+  p.a = {type, args.a, to_op(args.transa), args.lda, batched ? args.stride_a : 0};
+  p.b = {type, args.b, to_op(args.transb), args.ldb, batched ? args.stride_b : 0};
+  p.c = {type, args.c, args.ldc, batched ? args.stride_c : 0};
   // Nor by those of operands that are not read and may be null.
   if (!p.reads_inputs()) p.a.batch_stride = p.b.batch_stride = 0;
   if (args.layout == XGEMM_ROW_MAJOR) {

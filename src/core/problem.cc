@@ -1,28 +1,80 @@
 // Printing a Problem.
 #include "core/problem.h"
 
+#include "core/problem_fields.h"
 #include "core/status.h"
 
 namespace xgemm {
 namespace {
 
-// Nine significant digits bring every float back exactly.
-std::string to_string(const Scalar& scalar) {
-  return scalar.known() ? format("%.9g", static_cast<double>(scalar.value)) : std::string("device");
+const char* name_of(BatchKind kind) {
+  switch (kind) {
+    case BatchKind::strided:
+      return "strided";
+    case BatchKind::pointers:
+      return "pointers";
+    case BatchKind::groups:
+      return "groups";
+  }
+  return "?";
 }
+
+const char* name_of(Compute compute) {
+  switch (compute) {
+    case Compute::strict:
+      return "strict";
+  }
+  return "?";
+}
+
+const char* name_of(Epilogue::Kind kind) {
+  switch (kind) {
+    case Epilogue::Kind::linear_combination:
+      return "linear_combination";
+  }
+  return "?";
+}
+
+class Printer {
+ public:
+  explicit Printer(DType usual_type) : usual_type_(usual_type) {}
+
+  void exact(const char* name, std::int64_t x) { text_ += format(" %s=%lld", name, static_cast<long long>(x)); }
+  void exact(const char* name, Op op) { text_ += format(" %s=%c", name, static_cast<char>(op)); }
+  void exact(const char* name, DType type) {
+    const bool first = text_.empty();
+    if (first || type != usual_type_) text_ += format("%s%s=%c", first ? "" : " ", name, letter_of(type));
+  }
+  template <class Kind>
+  void exact(const char* name, Kind kind) {
+    if (kind != Kind{}) text_ += format(" %s=%s", name, name_of(kind));
+  }
+  void address(const char*, const void*) {}
+  // Nine significant digits bring every float back exactly.
+  void factor(const char* name, const Scalar& x) {
+    text_ += x.known() ? format(" %s=%.9g", name, static_cast<double>(x.value)) : format(" %s=device", name);
+  }
+
+  std::string text() const { return text_ + " layout=col"; }
+
+ private:
+  DType usual_type_;
+  std::string text_;
+};
 
 }  // namespace
 
-std::string to_string(const Problem& p) {
-  return format(
-      "type=%c layout=col transa=%c transb=%c m=%lld n=%lld k=%lld alpha=%s lda=%lld ldb=%lld beta=%s ldc=%lld "
-      "batch=%lld "
-      "stride_a=%lld stride_b=%lld stride_c=%lld",
-      letter_of(p.type), static_cast<char>(p.a.op), static_cast<char>(p.b.op), static_cast<long long>(p.m),
-      static_cast<long long>(p.n), static_cast<long long>(p.k), to_string(p.alpha).c_str(),
-      static_cast<long long>(p.a.ld), static_cast<long long>(p.b.ld), to_string(p.beta).c_str(),
-      static_cast<long long>(p.c.ld), static_cast<long long>(p.batch_count), static_cast<long long>(p.a.batch_stride),
-      static_cast<long long>(p.b.batch_stride), static_cast<long long>(p.c.batch_stride));
+std::string to_string(const Problem& problem) {
+  Printer printer(problem.a.type);
+  visit_fields(problem, printer);
+  return printer.text();
+}
+
+std::string to_string(const ProductTypes& types) {
+  std::string text = name_of(types.a);
+  if (types.b != types.a) text += std::string(" times ") + name_of(types.b);
+  if (types.c != types.a) text += std::string(" with C in ") + name_of(types.c);
+  return text;
 }
 
 }  // namespace xgemm

@@ -1,5 +1,5 @@
 // The one description of a product that everything behind the API works on: canonical (column-major, flags reduced to
-// N and T), checked, 64-bit.
+// N and T), checked, 64-bit. core/problem_fields.h lists its members; one that is added is added there too.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,47 @@ namespace xgemm {
 
 enum class Op : char { none = 'N', transpose = 'T' };
 
+// How the matrices of a batch are found. A single product is a strided batch of one. The entry points make strided
+// batches alone; kernels for the others do not exist yet.
+enum class BatchKind : std::uint8_t {
+  strided,   // batch_stride elements from one to the next
+  pointers,  // data points to batch_count pointers
+  groups     // the same, and every product has extents of its own
+};
+
+// How products and sums may be computed.
+enum class Compute : std::uint8_t {
+  strict  // as exact as the type in which sums are kept
+};
+
+// What becomes of a sum before it is stored.
+struct Epilogue {
+  enum class Kind : std::uint8_t {
+    linear_combination  // alpha * sum + beta * C
+  };
+  Kind kind = Kind::linear_combination;
+
+  bool operator==(const Epilogue&) const = default;
+};
+
 // An input as stored: op(X) is X or its transpose. Strides count elements.
 struct InputMatrix {
+  DType type = DType::f32;
   const void* data = nullptr;
   Op op = Op::none;
   std::int64_t ld = 1;
   std::int64_t batch_stride = 0;  // 0: the same matrix for all products of the batch
+
+  bool operator==(const InputMatrix&) const = default;
 };
 
 struct OutputMatrix {
+  DType type = DType::f32;
   void* data = nullptr;
   std::int64_t ld = 1;
   std::int64_t batch_stride = 0;
+
+  bool operator==(const OutputMatrix&) const = default;
 };
 
 // A factor known now, or read from device memory when the work runs.
@@ -30,18 +59,30 @@ struct Scalar {
   float value = 0;
   const float* device = nullptr;
 
-  bool known() const { return device == nullptr; }
-  bool is(float x) const { return known() && value == x; }
+  constexpr bool known() const { return device == nullptr; }
+  constexpr bool is(float x) const { return known() && value == x; }
+  bool operator==(const Scalar&) const = default;
 };
 
 // C := alpha * op(A) * op(B) + beta * C, batch_count times. op(A) is m x k, op(B) is k x n, C is m x n.
 struct Problem {
-  DType type = DType::f32;
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t batch_count = 1;
+  BatchKind batch_kind = BatchKind::strided;
+  Compute compute = Compute::strict;
+  Epilogue epilogue;
   Scalar alpha, beta;
   InputMatrix a, b;
   OutputMatrix c;
+
+  bool operator==(const Problem&) const = default;
+
+  ProductTypes types() const { return {a.type, b.type, c.type}; }
+  void set_types(ProductTypes types) {
+    a.type = types.a;
+    b.type = types.b;
+    c.type = types.c;
+  }
 
   // Whether A and B contribute: else they are not read and may be null.
   bool reads_inputs() const { return k > 0 && !alpha.is(0.0f); }
@@ -59,7 +100,11 @@ struct Problem {
   double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(batch_count); }
 };
 
-// "type=s transa=N transb=T m=... ": keys and values that the benchmark's --replay reads back.
+// "type=s layout=col transa=N transb=T m=... ": keys and values that the benchmark's --replay reads back. What has its
+// usual value is left out: type_b and type_c where they equal type, the kind of batch, the compute mode, the epilogue.
 std::string to_string(const Problem& problem);
+
+// "f16", or "f16 with C in f32".
+std::string to_string(const ProductTypes& types);
 
 }  // namespace xgemm

@@ -15,9 +15,10 @@ namespace {
 using runtime::Location;
 using runtime::Placement;
 
-double matrix_bytes(std::int64_t rows, std::int64_t cols, const Problem& p, std::int64_t batch_stride) {
-  const double count = batch_stride == 0 ? 1.0 : static_cast<double>(p.batch_count);
-  return static_cast<double>(rows) * static_cast<double>(cols) * count * size_of(p.type);
+template <class Matrix>
+double matrix_bytes(std::int64_t rows, std::int64_t cols, const Problem& p, const Matrix& x) {
+  const double count = x.batch_stride == 0 ? 1.0 : static_cast<double>(p.batch_count);
+  return static_cast<double>(rows) * static_cast<double>(cols) * count * size_of(x.type);
 }
 
 // Bytes that cross the link, each way.
@@ -27,9 +28,8 @@ struct Traffic {
 
 Traffic traffic_of(const Problem& p) {
   Traffic t;
-  if (p.reads_inputs())
-    t.in += matrix_bytes(p.m, p.k, p, p.a.batch_stride) + matrix_bytes(p.k, p.n, p, p.b.batch_stride);
-  t.out = matrix_bytes(p.m, p.n, p, p.c.batch_stride);
+  if (p.reads_inputs()) t.in += matrix_bytes(p.m, p.k, p, p.a) + matrix_bytes(p.k, p.n, p, p.b);
+  t.out = matrix_bytes(p.m, p.n, p, p.c);
   if (p.reads_c()) t.in += t.out;
   return t;
 }
@@ -50,13 +50,13 @@ Route unservable(int status, const char* reason) {
 // A kernel can only follow pointers that are aligned to the element; the number of the first argument that is not, or
 // 0.
 int misaligned_argument(const Problem& p, const Placement& placement) {
-  const auto misaligned = [&](const runtime::PointerLocation& at, const void* data) {
+  const auto misaligned = [](const runtime::PointerLocation& at, const auto& matrix) {
     return (at.location == Location::device || at.location == Location::managed) &&
-           reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(size_of(p.type)) != 0;
+           reinterpret_cast<std::uintptr_t>(matrix.data) % static_cast<unsigned>(size_of(matrix.type)) != 0;
   };
-  if (misaligned(placement.a, p.a.data)) return XGEMM_ARG_A;
-  if (misaligned(placement.b, p.b.data)) return XGEMM_ARG_B;
-  return misaligned(placement.c, p.c.data) ? XGEMM_ARG_C : 0;
+  if (misaligned(placement.a, p.a)) return XGEMM_ARG_A;
+  if (misaligned(placement.b, p.b)) return XGEMM_ARG_B;
+  return misaligned(placement.c, p.c) ? XGEMM_ARG_C : 0;
 }
 
 // Whether operands in device memory are all on the GPU that computes.
@@ -67,7 +67,7 @@ bool on_one_device(const Placement& placement, int ordinal) {
 }
 
 Route host_or_staged(const Problem& p, const device::DeviceInfo& device) {
-  const HostTripRow& row = host_trip_row(p.type, device.compute_capability);
+  const HostTripRow& row = host_trip_row(p.a.type, device.compute_capability);
   const Traffic traffic = traffic_of(p);
   const double useful_flops = p.reads_inputs() ? p.flops() : 0.0;
   Route r;
@@ -116,7 +116,7 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
     r.reason = "nothing to compute: an extent is 0, or C stays as it is";
     return r;
   }
-  const bool served = device != nullptr && kernels::serves(problem.type, device->compute_capability);
+  const bool served = device != nullptr && kernels::serves(problem.types(), device->compute_capability);
   const bool any_host = placement.any(Location::host);
   const bool on_device = placement.any(Location::device) || (placement.any(Location::managed) && served);
   if (!problem.alpha.known() || !problem.beta.known()) {

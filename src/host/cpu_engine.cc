@@ -144,7 +144,7 @@ struct Blocks {
 };
 
 Status gemm_16bit(const Problem& p, const uint16_t* a, const uint16_t* b, uint16_t* c, const Blocks& blocks) {
-  const Conversion& convert = conversion(p.type);
+  const Conversion& convert = conversion(p.a.type);
   const bool a_plain = p.a.op == Op::none, b_plain = p.b.op == Op::none;
   for (int64_t j0 = 0; j0 < p.n; j0 += blocks.columns) {
     const int64_t columns = std::min(blocks.columns, p.n - j0);
@@ -197,9 +197,9 @@ Status multiply_16bit(const Problem& p) {
 
 Status cpu_gemm(const Problem& p) {
   if (p.does_nothing()) return kOk;
-  if (p.reads_inputs()) return p.type == DType::f32 ? multiply_f32(p) : multiply_16bit(p);
+  if (p.reads_inputs()) return p.a.type == DType::f32 ? multiply_f32(p) : multiply_16bit(p);
   const float beta = p.beta.value;
-  switch (p.type) {
+  switch (p.c.type) {
     case DType::f32:
       scale_batch<float>(p, [=](float& x) { x *= beta; });
       break;

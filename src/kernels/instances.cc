@@ -59,9 +59,9 @@ const KernelInfo& info(int index) {
   return kInstances[index];
 }
 
-bool serves(DType type, int compute_capability) {
+bool serves(const ProductTypes& types, int compute_capability) {
   for (const KernelInfo& kernel : kInstances)
-    if (kernel.config.type == type && kernel.config.runs_on(compute_capability)) return true;
+    if (kernel.config.types() == types && kernel.config.runs_on(compute_capability)) return true;
   return false;
 }
 

@@ -40,7 +40,7 @@ inline const KernelInfo& info(KernelId id) {
 }
 
 // Whether this build has a kernel for the type on such a GPU (10 * major + minor).
-bool serves(DType type, int compute_capability);
+bool serves(const ProductTypes& types, int compute_capability);
 
 // Whether text names an instance or a family; and whether it names this instance or its family.
 bool is_kernel_or_family(std::string_view text);

@@ -3,24 +3,11 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 
-#include "core/problem.h"
 #include "plan/plan.h"
+#include "plan/plan_key.h"
 
 namespace xgemm::plan {
-
-// All that a plan depends on: a problem without its addresses and factors, but with the alignment of the ones and
-// whether the others make it read A, B and C.
-class PlanKey {
- public:
-  PlanKey(const Problem& problem, int device);
-  bool operator==(const PlanKey&) const = default;
-  std::uint64_t hash() const;
-
- private:
-  std::array<std::int64_t, 12> words_;
-};
 
 // Direct-mapped. Serves one thread.
 class PlanCache {

@@ -23,7 +23,7 @@ using layout::StridedOperand;
 
 StridedOperand as_op(const InputMatrix& x, std::int64_t stored_rows, std::int64_t stored_cols, const Problem& p) {
   const StridedOperand stored =
-      layout::column_major(x.data, stored_rows, stored_cols, x.ld, size_of(p.type), p.batch_count, x.batch_stride);
+      layout::column_major(x.data, stored_rows, stored_cols, x.ld, size_of(x.type), p.batch_count, x.batch_stride);
   return x.op == Op::none ? stored : layout::transposed(stored);
 }
 
@@ -101,7 +101,7 @@ Obstacle tma_obstacle(const KernelInfo& kernel, const Problem& p, const ProblemF
 
 Obstacle obstacle(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
   const TileConfig& c = kernel.config;
-  if (c.type != p.type) return Obstacle::type;
+  if (c.types() != p.types()) return Obstacle::type;
   if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
   if (!aligned(facts.c, Axis::row, c.vector_c())) return Obstacle::alignment_c;
   if (p.reads_inputs()) {
@@ -235,8 +235,9 @@ class Estimator {
     // wgmma_tma alone.
     constexpr double kMemoryBytesPerUs = 3.5e6;
     const double depth = p.reads_inputs() ? double(p.k) : 0.0;
-    const double bytes = size_of(p.type) * double(p.batch_count) *
-                         (depth * (double(p.m) + double(p.n)) + double(p.m) * double(p.n) * (p.reads_c() ? 2 : 1));
+    const double bytes =
+        double(p.batch_count) * (depth * (double(p.m) * size_of(p.a.type) + double(p.n) * size_of(p.b.type)) +
+                                 double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1));
     plan->estimated_us =
         bytes / kMemoryBytesPerUs + row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3;
   }
@@ -252,10 +253,10 @@ std::string not_usable_text(std::string_view force, const Problem& p, const Prob
   std::string reasons;
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
-    if (kernels::matches(kernel, force) && (kernel.config.type == p.type || force == kernel.name))
+    if (kernels::matches(kernel, force) && (kernel.config.types() == p.types() || force == kernel.name))
       reasons += format("; %s: %s", kernel.name, why_not(kernel, p, facts, device).c_str());
   }
-  if (reasons.empty()) reasons = format("; this build has no such kernel for %s", name_of(p.type));
+  if (reasons.empty()) reasons = format("; this build has no such kernel for %s", to_string(p.types()).c_str());
   return "XGEMM_FORCE_KERNEL=" + std::string(force) + " cannot serve this call" + reasons;
 }
 
@@ -265,7 +266,7 @@ ProblemFacts gather_facts(const Problem& p) {
   ProblemFacts f;
   f.a = as_op(p.a, p.a_rows(), p.a_cols(), p);
   f.b = as_op(p.b, p.b_rows(), p.b_cols(), p);
-  f.c = layout::column_major(p.c.data, p.m, p.n, p.c.ld, size_of(p.type), p.batch_count, p.c.batch_stride);
+  f.c = layout::column_major(p.c.data, p.m, p.n, p.c.ld, size_of(p.c.type), p.batch_count, p.c.batch_stride);
   f.a_facts = layout::gather_facts(f.a);
   f.b_facts = layout::gather_facts(f.b);
   f.c_facts = layout::gather_facts(f.c);
@@ -278,7 +279,7 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
     case Obstacle::none:
       return {};
     case Obstacle::type:
-      return format("it computes %s, and the call is %s", name_of(c.type), name_of(p.type));
+      return format("it computes %s, and the call is %s", to_string(c.types()).c_str(), to_string(p.types()).c_str());
     case Obstacle::architecture:
       return format("it needs compute capability %d.%d%s, and this GPU has %d.%d", c.min_compute_capability / 10,
                     c.min_compute_capability % 10, c.later_architectures ? "" : " and no other",
@@ -353,7 +354,7 @@ std::string explain_candidates(const Problem& p, const ProblemFacts& facts, cons
   std::string text;
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
-    if (kernel.config.type != p.type) continue;
+    if (kernel.config.types() != p.types()) continue;
     const std::string reason = why_not(kernel, p, facts, device);
     text += reason.empty() ? "  candidate: " + to_string(estimate(kernel)) + "\n"
                            : format("  not %s: %s\n", kernel.name, reason.c_str());

@@ -39,7 +39,7 @@ Plan with_split(Plan plan, const Problem& problem, std::int64_t whole_tiles, int
 // The plans of all instances that can serve, the least estimate first.
 std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);
 
-// One line per instance of the problem's type: its estimate, or why it cannot serve.
+// One line per instance of the problem's types: its estimate, or why it cannot serve.
 std::string explain_candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);
 
 }  // namespace xgemm::plan

@@ -737,15 +737,15 @@ Status Pipeline::launch_piece() {
   Problem part = problem_of(problem_, piece);
   if (plan_.staged.a) {
     const StagedPart a = part_of_a(problem_, piece);
-    part.a = {a_.slot(enqueue_.a_load()), problem_.a.op, a.ld, a.batch_stride};
+    part.a = {problem_.a.type, a_.slot(enqueue_.a_load()), problem_.a.op, a.ld, a.batch_stride};
   }
   if (plan_.staged.b) {
     const StagedPart b = part_of_b(problem_, piece);
-    part.b = {b_.slot(enqueue_.b_load()), problem_.b.op, b.ld, b.batch_stride};
+    part.b = {problem_.b.type, b_.slot(enqueue_.b_load()), problem_.b.op, b.ld, b.batch_stride};
   }
   if (plan_.staged.c) {
     const StagedPart c = part_of_c(problem_, piece);
-    part.c = {c_.slot(index), c.ld, c.batch_stride};
+    part.c = {problem_.c.type, c_.slot(index), c.ld, c.batch_stride};
     if (index >= c_.count)
       XGEMM_RETURN_IF_CUDA_FAILED(cudaStreamWaitEvent(s_.compute, s_.c_fetched[in_slot(index, c_)], 0),
                                   "cudaStreamWaitEvent");
@@ -923,15 +923,15 @@ std::string explain_staging(const Problem& problem, const Placement& placement, 
   const auto slot = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
   if (plan.staged.a) {
     const StagedPart a = part_of_a(problem, piece);
-    part.a = {slot, problem.a.op, a.ld, a.batch_stride};
+    part.a = {problem.a.type, slot, problem.a.op, a.ld, a.batch_stride};
   }
   if (plan.staged.b) {
     const StagedPart b = part_of_b(problem, piece);
-    part.b = {slot, problem.b.op, b.ld, b.batch_stride};
+    part.b = {problem.b.type, slot, problem.b.op, b.ld, b.batch_stride};
   }
   if (plan.staged.c) {
     const StagedPart c = part_of_c(problem, piece);
-    part.c = {slot, c.ld, c.batch_stride};
+    part.c = {problem.c.type, slot, c.ld, c.batch_stride};
   }
   static_cast<void>(runtime::explain_plan(part, device, &text));
   return text;

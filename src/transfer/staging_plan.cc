@@ -68,13 +68,13 @@ PieceBytes bytes_of_piece(const Problem& p, const StagingPlan& plan) {
   const int64_t m = plan.m_piece, n = plan.n_piece;
   const bool a_none = p.a.op == Op::none, b_none = p.b.op == Op::none;
   PieceBytes bytes;
-  const auto of = [&](int64_t rows, int64_t cols, bool shared) {
+  const auto of = [&](int64_t rows, int64_t cols, DType type, bool shared) {
     const int64_t matrices = shared ? 1 : plan.group;
-    return times(round_up(times(matrix_bytes(rows, cols, p.type), matrices), kSlotAlignment), 1);
+    return times(round_up(times(matrix_bytes(rows, cols, type), matrices), kSlotAlignment), 1);
   };
-  if (plan.staged.a) bytes.a = a_none ? of(m, p.k, p.a.batch_stride == 0) : of(p.k, m, p.a.batch_stride == 0);
-  if (plan.staged.b) bytes.b = b_none ? of(p.k, n, p.b.batch_stride == 0) : of(n, p.k, p.b.batch_stride == 0);
-  if (plan.staged.c) bytes.c = of(m, n, false);
+  if (plan.staged.a) bytes.a = of(a_none ? m : p.k, a_none ? p.k : m, p.a.type, p.a.batch_stride == 0);
+  if (plan.staged.b) bytes.b = of(b_none ? p.k : n, b_none ? n : p.k, p.b.type, p.b.batch_stride == 0);
+  if (plan.staged.c) bytes.c = of(m, n, p.c.type, false);
   return bytes;
 }
 
@@ -118,9 +118,8 @@ void complete(const Problem& p, int64_t device_bytes, StagingPlan* plan) {
   if (!plan->fits && plan->m_piece == 1 && plan->n_piece == 1) set_slots(1, 1);
 
   // Edge pieces are counted as whole ones would be in proportion.
-  const int64_t element = size_of(p.type);
-  const int64_t a_all = times(times(p.m, p.k), element), b_all = times(times(p.k, p.n), element);
-  const int64_t c_all = times(times(times(p.m, p.n), element), p.batch_count);
+  const int64_t a_all = times(times(p.m, p.k), size_of(p.a.type)), b_all = times(times(p.k, p.n), size_of(p.b.type));
+  const int64_t c_all = times(times(times(p.m, p.n), size_of(p.c.type)), p.batch_count);
   const int64_t a_parts = columns ? blocks : panels, b_parts = columns ? panels : blocks;
   plan->bytes_in = 0;
   if (plan->staged.a)
@@ -204,8 +203,8 @@ StagingPlan plan_staging(const Problem& p, StagedOperands staged, int64_t device
   plan.m_piece = p.m;
   plan.n_piece = p.n;
   // The smaller operand is loaded first, alone; the larger one then streams past it while kernels run.
-  const int64_t a_bytes = staged.a ? times(p.m, p.k) : 0;
-  const int64_t b_bytes = staged.b ? times(p.k, p.n) : 0;
+  const int64_t a_bytes = staged.a ? times(times(p.m, p.k), size_of(p.a.type)) : 0;
+  const int64_t b_bytes = staged.b ? times(times(p.k, p.n), size_of(p.b.type)) : 0;
   plan.streams_columns = a_bytes == b_bytes ? p.n >= p.m || a_bytes > 0 : a_bytes < b_bytes;
   // An operand that a whole batch shares is loaded once when it is resident.
   const bool shares_a = p.a.batch_stride == 0, shares_b = p.b.batch_stride == 0;
@@ -233,11 +232,11 @@ StagingPlan plan_staging(const Problem& p, StagedOperands staged, int64_t device
 
 StagedPart part_of_a(const Problem& p, const Piece& piece) {
   const bool none = p.a.op == Op::none;
-  const int64_t element = size_of(p.type);
+  const int64_t element = size_of(p.a.type);
   const int64_t rows = none ? piece.m : p.k, cols = none ? p.k : piece.m;
   const bool shared = p.a.batch_stride == 0;
   StagedPart part;
-  part.ld = staged_ld(rows, p.type);
+  part.ld = staged_ld(rows, p.a.type);
   part.batch_stride = shared ? 0 : part.ld * cols;
   part.host_offset = (piece.first_product * p.a.batch_stride + (none ? piece.i : piece.i * p.a.ld)) * element;
   part.block = {rows * element,   cols, p.a.ld * element, shared ? 1 : piece.products, p.a.batch_stride * element,
@@ -247,11 +246,11 @@ StagedPart part_of_a(const Problem& p, const Piece& piece) {
 
 StagedPart part_of_b(const Problem& p, const Piece& piece) {
   const bool none = p.b.op == Op::none;
-  const int64_t element = size_of(p.type);
+  const int64_t element = size_of(p.b.type);
   const int64_t rows = none ? p.k : piece.n, cols = none ? piece.n : p.k;
   const bool shared = p.b.batch_stride == 0;
   StagedPart part;
-  part.ld = staged_ld(rows, p.type);
+  part.ld = staged_ld(rows, p.b.type);
   part.batch_stride = shared ? 0 : part.ld * cols;
   part.host_offset = (piece.first_product * p.b.batch_stride + (none ? piece.j * p.b.ld : piece.j)) * element;
   part.block = {rows * element,   cols, p.b.ld * element, shared ? 1 : piece.products, p.b.batch_stride * element,
@@ -260,9 +259,9 @@ StagedPart part_of_b(const Problem& p, const Piece& piece) {
 }
 
 StagedPart part_of_c(const Problem& p, const Piece& piece) {
-  const int64_t element = size_of(p.type);
+  const int64_t element = size_of(p.c.type);
   StagedPart part;
-  part.ld = staged_ld(piece.m, p.type);
+  part.ld = staged_ld(piece.m, p.c.type);
   part.batch_stride = part.ld * piece.n;
   part.host_offset = (piece.first_product * p.c.batch_stride + piece.j * p.c.ld + piece.i) * element;
   part.block = {piece.m * element,          piece.n,          p.c.ld * element, piece.products,

@@ -45,6 +45,7 @@ struct TileConfig {
   constexpr int threads() const {
     return warp_m > 0 ? 32 * (cta_m / warp_m) * (cta_n / warp_n) : (cta_m / thread_m) * (cta_n / thread_n);
   }
+  constexpr ProductTypes types() const { return {type, type, type}; }
   // Elements that accesses to C need aligned.
   constexpr int vector_c() const { return any_c ? 1 : vector; }
 };

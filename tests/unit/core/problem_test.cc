@@ -32,13 +32,13 @@ Problem random_problem(Random& random) {
     } while (value != value);  // the payload of a NaN is not printed
     return Scalar{value, nullptr};
   };
-  p.type = pick(random, {DType::f32, DType::f16, DType::bf16});
+  const auto type = [&] { return pick(random, {DType::f32, DType::f16, DType::bf16}); };
   p.m = extent(), p.n = extent(), p.k = extent();
   p.batch_count = extent();
   p.alpha = scalar(), p.beta = scalar();
-  p.a = {nowhere(), pick(random, {Op::none, Op::transpose}), extent(), extent()};
-  p.b = {nowhere(), pick(random, {Op::none, Op::transpose}), extent(), extent()};
-  p.c = {nowhere(), extent(), extent()};
+  p.a = {type(), nowhere(), pick(random, {Op::none, Op::transpose}), extent(), extent()};
+  p.b = {type(), nowhere(), pick(random, {Op::none, Op::transpose}), extent(), extent()};
+  p.c = {type(), nowhere(), extent(), extent()};
   return p;
 }
 
@@ -53,7 +53,10 @@ TEST(Problem, PrintsInAFormThatReadsBackExactly) {
       EXPECT_TRUE(at.count(key)) << key << " is missing: " << text;
       return std::strtoll(at[key].c_str(), nullptr, 10);
     };
-    ASSERT_EQ(at["type"], std::string(1, letter_of(p.type)));
+    const auto type = [&](const char* key) { return at.count(key) ? at[key] : at["type"]; };
+    ASSERT_EQ(at["type"], std::string(1, letter_of(p.a.type)));
+    ASSERT_EQ(type("type_b"), std::string(1, letter_of(p.b.type)));
+    ASSERT_EQ(type("type_c"), std::string(1, letter_of(p.c.type)));
     ASSERT_EQ(at["layout"], "col");
     ASSERT_EQ(at["transa"], std::string(1, static_cast<char>(p.a.op)));
     ASSERT_EQ(at["transb"], std::string(1, static_cast<char>(p.b.op)));
@@ -70,6 +73,18 @@ TEST(Problem, PrintsInAFormThatReadsBackExactly) {
     ASSERT_EQ(bits_of(std::strtof(at["alpha"].c_str(), nullptr)), bits_of(p.alpha.value)) << text;
     ASSERT_EQ(bits_of(std::strtof(at["beta"].c_str(), nullptr)), bits_of(p.beta.value)) << text;
   }
+}
+
+TEST(Problem, PrintsWhatIsUnusualAlone) {
+  Problem p;
+  EXPECT_EQ(to_string(p),
+            "type=s transa=N transb=N alpha=0 beta=0 m=0 n=0 k=0 lda=1 ldb=1 ldc=1 batch=1 stride_a=0 stride_b=0 "
+            "stride_c=0 layout=col");
+  p.set_types({DType::bf16, DType::bf16, DType::f32});
+  p.batch_kind = BatchKind::pointers;
+  EXPECT_EQ(to_string(p).find("type=b type_c=s transa=N transb=N batch_kind=pointers alpha="), 0);
+  EXPECT_EQ(to_string(p.types()), "bf16 with C in f32");
+  EXPECT_EQ(to_string(ProductTypes{DType::f16, DType::f16, DType::f16}), "f16");
 }
 
 TEST(Problem, PrintsScalarsThatAreNoNumbers) {

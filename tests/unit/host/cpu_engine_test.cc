@@ -50,12 +50,11 @@ Problem problem_of(test::Case<T>& c) {
   const auto& p = c.product;
   const auto op = [](char flag) { return flag == 'N' ? Op::none : Op::transpose; };
   Problem problem;
-  problem.type = kType<T>;
   problem.m = p.m, problem.n = p.n, problem.k = p.k;
   problem.alpha.value = p.alpha, problem.beta.value = p.beta;
-  problem.a = {p.a, op(p.transa), p.lda, 0};
-  problem.b = {p.b, op(p.transb), p.ldb, 0};
-  problem.c = {c.c.data(), p.ldc, 0};
+  problem.a = {kType<T>, p.a, op(p.transa), p.lda, 0};
+  problem.b = {kType<T>, p.b, op(p.transb), p.ldb, 0};
+  problem.c = {kType<T>, c.c.data(), p.ldc, 0};
   return problem;
 }
 
@@ -106,7 +105,7 @@ TYPED_TEST(CpuEngine, AlphaZeroAndKZeroOnlyScale) {
 
 TYPED_TEST(CpuEngine, NothingToDoTouchesNothing) {
   Problem empty;
-  empty.type = kType<TypeParam>;
+  empty.set_types({kType<TypeParam>, kType<TypeParam>, kType<TypeParam>});
   empty.n = 5, empty.k = 5;
   EXPECT_TRUE(host::cpu_gemm(empty).ok());
   empty.m = 5, empty.alpha.value = 1, empty.batch_count = 0;
@@ -135,12 +134,11 @@ TYPED_TEST(CpuEngine, Batches) {
     a.fill_uniform(1), b.fill_uniform(2), c.fill_uniform(3);
     const auto before = c;
     Problem problem;
-    problem.type = kType<TypeParam>;
     problem.m = m, problem.n = n, problem.k = k, problem.batch_count = count;
     problem.alpha.value = 2, problem.beta.value = 1;
-    problem.a = {a.data(), Op::none, a.ld(), same_a ? 0 : a.ld() * k};
-    problem.b = {b.data(), Op::transpose, b.ld(), b.ld() * k};
-    problem.c = {c.data(), c.ld(), c.ld() * n};
+    problem.a = {kType<TypeParam>, a.data(), Op::none, a.ld(), same_a ? 0 : a.ld() * k};
+    problem.b = {kType<TypeParam>, b.data(), Op::transpose, b.ld(), b.ld() * k};
+    problem.c = {kType<TypeParam>, c.data(), c.ld(), c.ld() * n};
     ASSERT_TRUE(host::cpu_gemm(problem).ok());
     for (int i = 0; i < count; ++i) {
       const test::Product<TypeParam> product = {'N',    'T',
@@ -176,12 +174,11 @@ TYPED_TEST(CpuEngine, LeadingDimensionsPastInt) {
         if (i < k) b[i + j * ld] = test::from_double<TypeParam>(random.uniform());
       }
     Problem problem;
-    problem.type = kType<TypeParam>;
     problem.m = m, problem.n = n, problem.k = k;
     problem.alpha.value = 1;
-    problem.a = {a, Op::none, ld, 0};
-    problem.b = {b, Op::none, ld, 0};
-    problem.c = {c, ld, 0};
+    problem.a = {kType<TypeParam>, a, Op::none, ld, 0};
+    problem.b = {kType<TypeParam>, b, Op::none, ld, 0};
+    problem.c = {kType<TypeParam>, c, ld, 0};
     ASSERT_TRUE(host::cpu_gemm(problem).ok());
     const test::Verdict verdict =
         test::check_result<TypeParam>({'N', 'N', m, n, k, 1, 0, a, ld, b, ld, nullptr, ld}, c);
@@ -208,12 +205,11 @@ TEST(CpuEngineFp16, SumsAreRoundedOnce) {
   a(0, 0) = b(0, 0) = test::double_to_half(1.0);
   c.fill(test::double_to_half(1.0));
   Problem problem;
-  problem.type = DType::f16;
   problem.m = problem.n = 1, problem.k = k;
   problem.alpha.value = 1, problem.beta.value = 0x1p-12f;
-  problem.a = {a.data(), Op::none, 1, 0};
-  problem.b = {b.data(), Op::none, k, 0};
-  problem.c = {c.data(), 1, 0};
+  problem.a = {DType::f16, a.data(), Op::none, 1, 0};
+  problem.b = {DType::f16, b.data(), Op::none, k, 0};
+  problem.c = {DType::f16, c.data(), 1, 0};
   ASSERT_TRUE(host::cpu_gemm(problem).ok());
   EXPECT_EQ(c(0, 0), test::double_to_half(1.0 + 2048 * 0x1p-12 + 0x1p-12));
 }
@@ -224,11 +220,10 @@ TEST(CpuEngineFp16, RangeOfFp32Between) {
   a.fill(test::double_to_half(300));
   b.fill(test::double_to_half(300));
   Problem problem;
-  problem.type = DType::f16;
   problem.m = problem.n = 1, problem.k = 2;
-  problem.a = {a.data(), Op::none, 1, 0};
-  problem.b = {b.data(), Op::none, 2, 0};
-  problem.c = {c.data(), 1, 0};
+  problem.a = {DType::f16, a.data(), Op::none, 1, 0};
+  problem.b = {DType::f16, b.data(), Op::none, 2, 0};
+  problem.c = {DType::f16, c.data(), 1, 0};
   problem.alpha.value = 0.125f;
   ASSERT_TRUE(host::cpu_gemm(problem).ok());
   EXPECT_EQ(c(0, 0), test::double_to_half(22500));
@@ -249,12 +244,11 @@ TEST(CpuEngineBf16, SumsAreRoundedOnce) {
   a(0, 0) = b(0, 0) = test::from_double<Bfloat16>(1.0);
   c.fill(test::from_double<Bfloat16>(1.0));
   Problem problem;
-  problem.type = DType::bf16;
   problem.m = problem.n = 1, problem.k = k;
   problem.alpha.value = 1, problem.beta.value = 0x1p-9f;
-  problem.a = {a.data(), Op::none, 1, 0};
-  problem.b = {b.data(), Op::none, k, 0};
-  problem.c = {c.data(), 1, 0};
+  problem.a = {DType::bf16, a.data(), Op::none, 1, 0};
+  problem.b = {DType::bf16, b.data(), Op::none, k, 0};
+  problem.c = {DType::bf16, c.data(), 1, 0};
   ASSERT_TRUE(host::cpu_gemm(problem).ok());
   EXPECT_EQ(c(0, 0), test::from_double<Bfloat16>(1.0 + 1024 * 0x1p-11 + 0x1p-9));
   // 1 + 2^-8 is a tie and goes to the even 1; the last bit of the fp32 sum decides against it.
@@ -271,11 +265,10 @@ TEST(CpuEngineBf16, SumsAreRoundedOnce) {
 TEST(CpuEngineBf16, HasTheRangeOfFp32) {
   test::Matrix<Bfloat16> a(1, 1), b(1, 1), c(1, 1);
   Problem problem;
-  problem.type = DType::bf16;
   problem.m = problem.n = problem.k = 1;
-  problem.a = {a.data(), Op::none, 1, 0};
-  problem.b = {b.data(), Op::none, 1, 0};
-  problem.c = {c.data(), 1, 0};
+  problem.a = {DType::bf16, a.data(), Op::none, 1, 0};
+  problem.b = {DType::bf16, b.data(), Op::none, 1, 0};
+  problem.c = {DType::bf16, c.data(), 1, 0};
   const auto product = [&](double x, double y, float alpha) {
     a.fill(test::from_double<Bfloat16>(x));
     b.fill(test::from_double<Bfloat16>(y));

@@ -186,8 +186,10 @@ TEST(Force, CandidatesAreExplained) {
       const KernelInfo& kernel = kernels::info(i);
       const bool listed = text.find(std::string(" kernel=") + kernel.name + " ") != std::string::npos;
       const bool refused = text.find(std::string("not ") + kernel.name + ": ") != std::string::npos;
-      EXPECT_EQ(listed, kernel.config.type == p.type && can_serve(kernel, p, h200())) << kernel.name << "\n" << text;
-      EXPECT_EQ(refused, kernel.config.type == p.type && !can_serve(kernel, p, h200())) << kernel.name << "\n" << text;
+      EXPECT_EQ(listed, kernel.config.types() == p.types() && can_serve(kernel, p, h200())) << kernel.name << "\n"
+                                                                                            << text;
+      EXPECT_EQ(refused, kernel.config.types() == p.types() && !can_serve(kernel, p, h200())) << kernel.name << "\n"
+                                                                                              << text;
     }
     EXPECT_EQ(text.find("inf"), std::string::npos) << text;
   }

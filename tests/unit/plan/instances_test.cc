@@ -82,8 +82,8 @@ TEST(Instances, NaiveServesEverything) {
     });
     EXPECT_TRUE(found) << name_of(type);
     for (const device::DeviceInfo& device : fake_devices())
-      EXPECT_TRUE(kernels::serves(type, device.compute_capability));
-    EXPECT_FALSE(kernels::serves(type, 61));
+      EXPECT_TRUE(kernels::serves({type, type, type}, device.compute_capability));
+    EXPECT_FALSE(kernels::serves({type, type, type}, 61));
   }
 }
 

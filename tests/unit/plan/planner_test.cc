@@ -34,16 +34,16 @@ struct Strides {
   std::uint64_t batch;
 };
 
-Strides strides_of(const void* data, bool transposed, std::int64_t rows, std::int64_t cols, std::int64_t ld,
-                   std::int64_t batch_stride, const Problem& p) {
-  const std::int64_t size = size_of(p.type);
-  return {reinterpret_cast<std::uintptr_t>(data),
+template <class Matrix>
+Strides strides_of(const Matrix& x, bool transposed, std::int64_t rows, std::int64_t cols, const Problem& p) {
+  const std::int64_t size = size_of(x.type);
+  return {reinterpret_cast<std::uintptr_t>(x.data),
           rows,
           cols,
-          (transposed ? ld : 1) * size,
-          (transposed ? 1 : ld) * size,
+          (transposed ? x.ld : 1) * size,
+          (transposed ? 1 : x.ld) * size,
           p.batch_count,
-          static_cast<std::uint64_t>(batch_stride) * static_cast<std::uint64_t>(size)};
+          static_cast<std::uint64_t>(x.batch_stride) * static_cast<std::uint64_t>(size)};
 }
 
 struct Operands {
@@ -51,9 +51,8 @@ struct Operands {
 };
 
 Operands operands_of(const Problem& p) {
-  return {strides_of(p.a.data, p.a.op == Op::transpose, p.m, p.k, p.a.ld, p.a.batch_stride, p),
-          strides_of(p.b.data, p.b.op == Op::transpose, p.k, p.n, p.b.ld, p.b.batch_stride, p),
-          strides_of(p.c.data, false, p.m, p.n, p.c.ld, p.c.batch_stride, p)};
+  return {strides_of(p.a, p.a.op == Op::transpose, p.m, p.k, p), strides_of(p.b, p.b.op == Op::transpose, p.k, p.n, p),
+          strides_of(p.c, false, p.m, p.n, p)};
 }
 
 // Along `axis` a kernel steps from one vector to the next by whole vectors, across it and from entry to entry by
@@ -98,7 +97,7 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const TileConfig& c = kernel.config;
   const int size = size_of(c.type);
   const Operands x = operands_of(p);
-  if (c.type != p.type || device.compute_capability < c.min_compute_capability) return false;
+  if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
   if (kernel.family == Family::wgmma_tma && (device.compute_capability != 90 || !tma_serves(kernel, p))) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c(), size)) return false;
   if (!p.reads_inputs() || c.any_strides) return true;

@@ -26,13 +26,12 @@ inline Problem make_problem(DType type, char transa, char transb, std::int64_t m
     return reinterpret_cast<void*>((std::int64_t{1} << 46) + (base << 44) + offset * size);
   };
   Problem p;
-  p.type = type;
   p.m = m, p.n = n, p.k = k;
   p.batch_count = batch_count;
   p.alpha.value = 1.0f;
-  p.a = {pointer(0, at.a), transa == 'N' ? Op::none : Op::transpose, 0, 0};
-  p.b = {pointer(1, at.b), transb == 'N' ? Op::none : Op::transpose, 0, 0};
-  p.c = {pointer(2, at.c), 0, 0};
+  p.a = {type, pointer(0, at.a), transa == 'N' ? Op::none : Op::transpose, 0, 0};
+  p.b = {type, pointer(1, at.b), transb == 'N' ? Op::none : Op::transpose, 0, 0};
+  p.c = {type, pointer(2, at.c), 0, 0};
   p.a.ld = rounded(p.a_rows()) + at.lda;
   p.b.ld = rounded(p.b_rows()) + at.ldb;
   p.c.ld = rounded(p.m) + at.ldc;
@@ -52,7 +51,7 @@ inline Problem make_problem(DType type, char transa, char transb, std::int64_t m
 // Whether the API would let it through: its matrices reach below 2^63 bytes.
 inline bool passes_checks(const Problem& p) {
   xgemm_args args = XGEMM_ARGS_INIT;
-  args.type = p.type == DType::f32 ? XGEMM_F32 : p.type == DType::f16 ? XGEMM_F16 : XGEMM_BF16;
+  args.type = static_cast<std::int32_t>(p.a.type);
   args.transa = static_cast<char>(p.a.op), args.transb = static_cast<char>(p.b.op);
   args.m = p.m, args.n = p.n, args.k = p.k;
   args.a = p.a.data, args.lda = p.a.ld, args.stride_a = p.a.batch_stride;
@@ -128,6 +127,21 @@ inline Problem random_problem(Random& random) {
     if (random.integer(0, 20) == 0) p.k = 0;
     if (!p.does_nothing() && passes_checks(p)) return p;
   }
+}
+
+// Problems on which the planner has much to choose: the random ones are mostly odd or huge.
+inline Problem common_problem(Random& random) {
+  constexpr std::int64_t kExtents[] = {16, 64, 128, 512, 1024, 4096, 14336};
+  Problem p = make_problem(pick(random, {DType::f16, DType::f16, DType::bf16, DType::f32}), pick(random, {'N', 'T'}),
+                           pick(random, {'N', 'T'}), pick(random, kExtents), pick(random, kExtents),
+                           pick(random, kExtents), {}, random.integer(0, 3) == 0 ? 3 : 1);
+  p.beta.value = pick(random, {0.0f, 1.0f});
+  return p;
+}
+
+// Of both sorts.
+inline Problem some_problem(Random& random) {
+  return random.integer(0, 1) != 0 ? random_problem(random) : common_problem(random);
 }
 
 }  // namespace xgemm::test

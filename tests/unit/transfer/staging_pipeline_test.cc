@@ -46,7 +46,7 @@ void multiply(const Problem& p) {
 }
 
 void multiply(const Problem& p) {
-  switch (p.type) {
+  switch (p.a.type) {
     case DType::f32:
       return multiply<float>(p);
     case DType::f16:
@@ -145,16 +145,15 @@ class StagedCall {
     a_.fill(1);
     b_.fill(2);
     if (s.beta != 0) c_.fill(3);
-    problem_.type = s.type;
     problem_.m = s.m;
     problem_.n = s.n;
     problem_.k = s.k;
     problem_.batch_count = s.batch;
     problem_.alpha.value = s.alpha;
     problem_.beta.value = s.beta;
-    problem_.a = {a_.all.data(), s.op_a, a_.ld, s.shares_a ? 0 : a_.stride};
-    problem_.b = {b_.all.data(), s.op_b, b_.ld, s.shares_b ? 0 : b_.stride};
-    problem_.c = {c_.all.data(), c_.ld, c_.stride};
+    problem_.a = {s.type, a_.all.data(), s.op_a, a_.ld, s.shares_a ? 0 : a_.stride};
+    problem_.b = {s.type, b_.all.data(), s.op_b, b_.ld, s.shares_b ? 0 : b_.stride};
+    problem_.c = {s.type, c_.all.data(), c_.ld, c_.stride};
     const bool reads = problem_.reads_inputs();
     placement_.a = location_of(s.a, reads);
     placement_.b = location_of(s.b, reads);

@@ -24,7 +24,7 @@ struct Shape {
 
 Problem make(const Shape& s) {
   Problem p;
-  p.type = s.type;
+  p.set_types({s.type, s.type, s.type});
   p.m = s.m;
   p.n = s.n;
   p.k = s.k;

@@ -1,0 +1,48 @@
+// The members of a Problem, each with what it means to a plan. Its text (core/problem.cc) and its key in the cache of
+// plans (plan/plan_key.cc) are made from this list, and the members are bound by position, so that one which is added
+// to a struct and not here does not compile.
+#pragma once
+
+#include "core/problem.h"
+
+namespace xgemm {
+
+// Calls for each member, with the key under which it is printed, one of
+//   visitor.exact(name, x)      a plan depends on the value
+//   visitor.address(name, x)    a plan depends on the address's alignment alone
+//   visitor.factor(name, x)     a plan depends on whether the factor is known to be zero
+// AnyProblem: Problem or const Problem.
+template <class AnyProblem, class Visitor>
+constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
+  auto& [m, n, k, batch_count, batch_kind, compute, epilogue, alpha, beta, a, b, c] = problem;
+  auto& [a_type, a_data, a_op, a_ld, a_stride] = a;
+  auto& [b_type, b_data, b_op, b_ld, b_stride] = b;
+  auto& [c_type, c_data, c_ld, c_stride] = c;
+  auto& [epilogue_kind] = epilogue;
+
+  visitor.exact("type", a_type);
+  visitor.exact("type_b", b_type);
+  visitor.exact("type_c", c_type);
+  visitor.exact("transa", a_op);
+  visitor.exact("transb", b_op);
+  visitor.exact("batch_kind", batch_kind);
+  visitor.exact("compute", compute);
+  visitor.exact("epilogue", epilogue_kind);
+  visitor.factor("alpha", alpha);
+  visitor.factor("beta", beta);
+  visitor.address("a", a_data);
+  visitor.address("b", b_data);
+  visitor.address("c", c_data);
+  visitor.exact("m", m);
+  visitor.exact("n", n);
+  visitor.exact("k", k);
+  visitor.exact("lda", a_ld);
+  visitor.exact("ldb", b_ld);
+  visitor.exact("ldc", c_ld);
+  visitor.exact("batch", batch_count);
+  visitor.exact("stride_a", a_stride);
+  visitor.exact("stride_b", b_stride);
+  visitor.exact("stride_c", c_stride);
+}
+
+}  // namespace xgemm

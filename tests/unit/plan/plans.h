@@ -1,0 +1,29 @@
+// What the tests of plans and of their keys share.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "plan/plan.h"
+#include "unit/plan/devices.h"
+
+namespace xgemm::test {
+
+inline const device::DeviceInfo& h200() {
+  return fake_devices()[6];
+}
+
+inline bool same(const plan::Plan& x, const plan::Plan& y) {
+  return x.kernel == y.kernel && x.tiles_m == y.tiles_m && x.tiles_n == y.tiles_n && x.ctas == y.ctas &&
+         x.waves == y.waves && x.whole_tiles == y.whole_tiles && x.parts == y.parts &&
+         x.workspace_bytes == y.workspace_bytes && x.tile_efficiency == y.tile_efficiency &&
+         x.estimated_us == y.estimated_us && x.forced == y.forced;
+}
+
+template <class T>
+T* moved(T* pointer, std::int64_t bytes) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(pointer) + static_cast<std::uintptr_t>(bytes));
+}
+
+}  // namespace xgemm::test
