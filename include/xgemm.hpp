@@ -41,6 +41,7 @@
 #include <utility>
 
 #include "xgemm.h"
+#include "xgemm_float16.hpp"
 
 #if defined(__has_include)
 #if __has_include(<version>)
@@ -91,9 +92,9 @@ inline void throw_if_failed(int status) {
 class half {
  public:
   half() = default;
-  half(float value) noexcept : bits_(round(value)) {}  // implicit, as between the built-in types
+  half(float value) noexcept : bits_(float_to_half(value)) {}  // implicit, as between the built-in types
 
-  operator float() const noexcept { return widen(bits_); }
+  operator float() const noexcept { return half_to_float(bits_); }
 
   static half from_bits(xgemm_half bits) noexcept {
     half result;
@@ -103,45 +104,6 @@ class half {
   xgemm_half bits() const noexcept { return bits_; }
 
  private:
-  static xgemm_half round(float value) noexcept {
-    std::uint32_t x;
-    std::memcpy(&x, &value, sizeof x);
-    const std::uint32_t sign = x >> 16 & 0x8000u;
-    x &= 0x7fffffffu;
-    std::uint32_t result;
-    if (x > 0x7f800000u) {  // NaN: stays quiet, keeps what fits of its payload
-      result = 0x7e00u | (x >> 13 & 0x3ffu);
-    } else if (x >= 0x47800000u) {  // 2^16 and above; what rounds up from below carries into infinity by itself
-      result = 0x7c00u;
-    } else if (x >= 0x38800000u) {  // normal numbers: drop 13 bits of the fraction, rebias the exponent by 112
-      result = (x - 0x38000000u + 0xfffu + (x >> 13 & 1u)) >> 13;
-    } else if (x >= 0x33000000u) {  // subnormal numbers: multiples of 2^-24
-      const std::uint32_t fraction = (x & 0x7fffffu) | 0x800000u;
-      const std::uint32_t shift = 126 - (x >> 23);
-      const std::uint32_t rest = fraction & ((1u << shift) - 1);
-      const std::uint32_t tie = 1u << (shift - 1);
-      result = fraction >> shift;
-      if (rest > tie || (rest == tie && (result & 1u) != 0)) ++result;
-    } else {  // less than half of 2^-24
-      result = 0;
-    }
-    return static_cast<xgemm_half>(sign | result);
-  }
-
-  static float widen(xgemm_half bits) noexcept {
-    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-    const std::uint32_t exponent = bits >> 10 & 0x1fu;
-    const std::uint32_t fraction = bits & 0x3ffu;
-    if (exponent == 0) {
-      const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-      return sign != 0 ? -magnitude : magnitude;
-    }
-    const std::uint32_t x = sign | (exponent == 0x1fu ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
-    float value;
-    std::memcpy(&value, &x, sizeof value);
-    return value;
-  }
-
   xgemm_half bits_;
 };
 static_assert(sizeof(half) == sizeof(xgemm_half) && std::is_trivially_copyable_v<half>);
@@ -150,14 +112,9 @@ static_assert(sizeof(half) == sizeof(xgemm_half) && std::is_trivially_copyable_v
 class bfloat16 {
  public:
   bfloat16() = default;
-  bfloat16(float value) noexcept : bits_(round(value)) {}
+  bfloat16(float value) noexcept : bits_(float_to_bfloat16(value)) {}
 
-  operator float() const noexcept {
-    const std::uint32_t x = static_cast<std::uint32_t>(bits_) << 16;
-    float value;
-    std::memcpy(&value, &x, sizeof value);
-    return value;
-  }
+  operator float() const noexcept { return bfloat16_to_float(bits_); }
 
   static bfloat16 from_bits(xgemm_bfloat16 bits) noexcept {
     bfloat16 result;
@@ -167,13 +124,6 @@ class bfloat16 {
   xgemm_bfloat16 bits() const noexcept { return bits_; }
 
  private:
-  static xgemm_bfloat16 round(float value) noexcept {
-    std::uint32_t x;
-    std::memcpy(&x, &value, sizeof x);
-    const bool is_nan = (x & 0x7fffffffu) > 0x7f800000u;  // stays quiet, keeps what fits of its payload
-    return static_cast<xgemm_bfloat16>(is_nan ? x >> 16 | 0x40u : (x + 0x7fffu + (x >> 16 & 1u)) >> 16);
-  }
-
   xgemm_bfloat16 bits_;
 };
 static_assert(sizeof(bfloat16) == sizeof(xgemm_bfloat16) && std::is_trivially_copyable_v<bfloat16>);

@@ -6,13 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "bench/candidate.h"
 #include "bench/dynamic_library.h"
-#include "bench/element.h"
+#include "host/conversion.h"
 
 namespace xgemm::perf {
 namespace {
@@ -49,59 +45,6 @@ std::vector<Known> libraries_to_try() {
   return order;
 }
 
-using Widen = void (*)(const std::uint16_t*, float*, std::size_t);
-using Narrow = void (*)(const float*, std::uint16_t*, std::size_t);
-
-template <float (*kWiden)(std::uint16_t)>
-void widen_portably(const std::uint16_t* from, float* to, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = kWiden(from[i]);
-}
-
-template <std::uint16_t (*kNarrow)(float)>
-void narrow_portably(const float* from, std::uint16_t* to, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = kNarrow(from[i]);
-}
-
-struct Conversion {
-  Widen widen;
-  Narrow narrow;
-};
-
-#if defined(__x86_64__)
-[[gnu::target("avx,f16c")]] void widen_f16c(const std::uint16_t* from, float* to, std::size_t count) {
-  std::size_t i = 0;
-  for (; i + 8 <= count; i += 8)
-    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
-  widen_portably<half_to_float>(from + i, to + i, count - i);
-}
-
-[[gnu::target("avx,f16c")]] void narrow_f16c(const float* from, std::uint16_t* to, std::size_t count) {
-  std::size_t i = 0;
-  for (; i + 8 <= count; i += 8)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
-                     _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
-  narrow_portably<float_to_half>(from + i, to + i, count - i);
-}
-
-[[gnu::target("avx2")]] void widen_avx2(const std::uint16_t* from, float* to, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = bfloat16_to_float(from[i]);
-}
-
-[[gnu::target("avx2")]] void narrow_avx2(const float* from, std::uint16_t* to, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = float_to_bfloat16(from[i]);
-}
-#endif
-
-/// From and to fp16 or bf16.
-Conversion conversion_of(char type) {
-#if defined(__x86_64__)
-  if (type == 'h' && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx")) return {widen_f16c, narrow_f16c};
-  if (type == 'b' && __builtin_cpu_supports("avx2")) return {widen_avx2, narrow_avx2};
-#endif
-  if (type == 'h') return {widen_portably<half_to_float>, narrow_portably<float_to_half>};
-  return {widen_portably<bfloat16_to_float>, narrow_portably<float_to_bfloat16>};
-}
-
 class CpuBlasCandidate final : public Candidate {
  public:
   CpuBlasCandidate(std::string name, std::string description, Sgemm* sgemm)
@@ -113,7 +56,7 @@ class CpuBlasCandidate final : public Candidate {
   std::string prepare(const Case& one, const OperandSet&) override {
     if (one.location != "hhh") return "serves host memory only";
     if (one.type != 's') {
-      convert_ = conversion_of(one.type);
+      convert_ = &host::conversion(one.type == 'h' ? DType::f16 : DType::bf16);
       a_.resize(static_cast<std::size_t>(one.a_span()));
       b_.resize(static_cast<std::size_t>(one.b_span()));
       c_.resize(static_cast<std::size_t>(one.c_span()));
@@ -140,7 +83,7 @@ class CpuBlasCandidate final : public Candidate {
 
  private:
   void widen(const void* from, std::vector<float>& to) const {
-    convert_.widen(static_cast<const std::uint16_t*>(from), to.data(), to.size());
+    convert_->widen(static_cast<const std::uint16_t*>(from), to.data(), static_cast<std::int64_t>(to.size()));
   }
 
   void multiply(const Case& one, const OperandSet& operands) const {
@@ -157,14 +100,14 @@ class CpuBlasCandidate final : public Candidate {
     for (std::int64_t batch = 0; batch < one.batch; ++batch)
       for (std::int64_t line = 0; line < extent.strided; ++line) {
         const std::int64_t start = batch * one.stride_c + line * one.ldc;
-        convert_.narrow(c_.data() + start, c + start, static_cast<std::size_t>(extent.contiguous));
+        convert_->narrow(c_.data() + start, c + start, extent.contiguous);
       }
   }
 
   std::string name_;
   std::string description_;
   Sgemm* sgemm_;
-  Conversion convert_{};
+  const host::Conversion* convert_ = nullptr;
   std::vector<float> a_, b_, c_;
 };
 

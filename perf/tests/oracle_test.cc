@@ -24,63 +24,6 @@ Case make_case(const std::string& line) {
   return one;
 }
 
-TEST(Half, EveryValueSurvivesTheRoundTrip) {
-  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-    const auto half = static_cast<std::uint16_t>(bits);
-    const float value = half_to_float(half);
-    if (std::isnan(value)) {
-      EXPECT_TRUE(std::isnan(half_to_float(float_to_half(value)))) << bits;
-      continue;
-    }
-    ASSERT_EQ(float_to_half(value), half) << bits;
-  }
-}
-
-TEST(Half, RoundsToNearestEven) {
-  // Between every two neighbours: below, at and above the middle.
-  for (std::uint32_t bits = 0; bits < 0x7bff; ++bits) {
-    const auto lower = static_cast<std::uint16_t>(bits);
-    const float low = half_to_float(lower);
-    const float high = half_to_float(static_cast<std::uint16_t>(bits + 1));
-    const float middle = 0.5f * (low + high);
-    const auto even = static_cast<std::uint16_t>(bits % 2 == 0 ? bits : bits + 1);
-    ASSERT_EQ(float_to_half(middle), even) << bits;
-    ASSERT_EQ(float_to_half(std::nextafter(middle, 0.0f)), bits) << bits;
-    ASSERT_EQ(float_to_half(-std::nextafter(middle, 1e9f)), (bits + 1) | 0x8000u) << bits;
-  }
-  EXPECT_EQ(float_to_half(65519.9f), 0x7bff);
-  EXPECT_EQ(float_to_half(65520.0f), 0x7c00);
-  EXPECT_EQ(float_to_half(-1e30f), 0xfc00);
-  EXPECT_EQ(float_to_half(1e-30f), 0);
-}
-
-TEST(Bfloat16, EveryValueSurvivesTheRoundTrip) {
-  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-    const auto given = static_cast<std::uint16_t>(bits);
-    const float value = bfloat16_to_float(given);
-    if (std::isnan(value)) {
-      EXPECT_TRUE(std::isnan(bfloat16_to_float(float_to_bfloat16(value)))) << bits;
-      continue;
-    }
-    ASSERT_EQ(float_to_bfloat16(value), given) << bits;
-  }
-}
-
-TEST(Bfloat16, RoundsToNearestEven) {
-  for (std::uint32_t bits = 0; bits < 0x7f7f; ++bits) {
-    const float low = bfloat16_to_float(static_cast<std::uint16_t>(bits));
-    const float high = bfloat16_to_float(static_cast<std::uint16_t>(bits + 1));
-    const float middle = low + 0.5f * (high - low);
-    const auto even = static_cast<std::uint16_t>(bits % 2 == 0 ? bits : bits + 1);
-    ASSERT_EQ(float_to_bfloat16(middle), even) << bits;
-    ASSERT_EQ(float_to_bfloat16(std::nextafter(middle, 0.0f)), bits) << bits;
-    ASSERT_EQ(float_to_bfloat16(-std::nextafter(middle, 0x1.fffffep127f)), (bits + 1) | 0x8000u) << bits;
-  }
-  EXPECT_EQ(float_to_bfloat16(0x1.ffp127f), 0x7f80);  // half an ulp past the largest one: to infinity
-  EXPECT_EQ(float_to_bfloat16(std::nextafter(0x1.ffp127f, 0.0f)), 0x7f7f);
-  EXPECT_EQ(float_to_bfloat16(1e-45f), 0);
-}
-
 TEST(Elements, TheTableHoldsTogether) {
   EXPECT_EQ(element_letters(), "shb");
   EXPECT_EQ(find_element('d'), nullptr);

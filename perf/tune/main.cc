@@ -15,7 +15,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -28,6 +27,7 @@
 #include "device/device_info.h"
 #include "plan/planner.h"
 #include "runtime/launch.h"
+#include "xgemm_float16.hpp"
 
 namespace xgemm::perf {
 namespace {
@@ -36,14 +36,6 @@ constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 constexpr std::size_t kRotatedBytes = std::size_t{320} << 20;
 constexpr std::size_t kArenaBytes = std::size_t{6} << 30;
 
-std::uint16_t half_bits(float x) {  // of normal numbers, cut rather than rounded: random data need no more
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  const int exponent = static_cast<int>(bits >> 23 & 0xff) - 112;
-  if (exponent <= 0) return 0;
-  return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | static_cast<unsigned>(exponent) << 10 |
-                                    (bits >> 13 & 0x3ff));
-}
-
 std::vector<unsigned char> random_block(char type, std::size_t bytes) {
   std::mt19937 engine(1);
   std::normal_distribution<float> normal;
@@ -51,8 +43,7 @@ std::vector<unsigned char> random_block(char type, std::size_t bytes) {
   const std::size_t size = type == 's' ? 4 : 2;
   for (std::size_t i = 0; i < bytes; i += size) {
     const float x = normal(engine);
-    const std::uint16_t bits =
-        type == 'h' ? half_bits(x) : static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
+    const std::uint16_t bits = type == 'h' ? float_to_half(x) : float_to_bfloat16(x);
     std::memcpy(&block[i], type == 's' ? static_cast<const void*>(&x) : &bits, size);
   }
   return block;

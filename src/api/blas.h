@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "host/conversion.h"
 #include "xgemm.h"
+#include "xgemm_float16.hpp"
 
 namespace xgemm::api {
 
@@ -25,12 +25,12 @@ struct BlasElement<XGEMM_F32> {
 template <>
 struct BlasElement<XGEMM_F16> {
   using Type = xgemm_half;
-  static float to_float(Type value) { return host::half_to_float(value); }
+  static float to_float(Type value) { return half_to_float(value); }
 };
 template <>
 struct BlasElement<XGEMM_BF16> {
   using Type = xgemm_bfloat16;
-  static float to_float(Type value) { return host::bfloat16_to_float(value); }
+  static float to_float(Type value) { return bfloat16_to_float(value); }
 };
 
 // Checks and runs. 0, or the number of the first illegal argument in the reference BLAS's order, with a message that

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/conversion.h"
 
-#include <bit>
+#include "xgemm_float16.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -15,72 +15,6 @@ namespace xgemm::host {
 namespace {
 
 using std::uint16_t;
-using std::uint32_t;
-
-// ---- fp16 ----
-
-// Exponent biases: 127 in fp32, 15 in fp16; fractions: 23 and 10 bits.
-constexpr uint32_t kRebias = uint32_t{127 - 15} << 23;
-constexpr uint32_t kFloatInfinity = 0x7f800000;
-constexpr uint32_t kHalfInfinity = 0x7c00;
-constexpr uint32_t kHalfQuietBit = 0x0200;
-
-inline float widen_half(uint16_t half) {
-  const uint32_t sign = (half & 0x8000u) << 16;
-  const uint32_t magnitude = half & 0x7fffu;
-  uint32_t bits;
-  if (magnitude >= kHalfInfinity) {
-    const uint32_t quiet = magnitude > kHalfInfinity ? kHalfQuietBit : 0;
-    bits = kFloatInfinity | (magnitude | quiet) << 13;
-  } else if (magnitude >= 0x0400) {
-    bits = (magnitude << 13) + kRebias;
-  } else {  // a multiple of 2^-24, which is a normal number in fp32
-    bits = std::bit_cast<uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-  }
-  return std::bit_cast<float>(sign | bits);
-}
-
-inline uint16_t narrow_half(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = bits >> 16 & 0x8000u;
-  const uint32_t magnitude = bits & 0x7fffffffu;
-  uint32_t half;
-  if (magnitude > kFloatInfinity) {
-    half = kHalfInfinity | kHalfQuietBit | (magnitude >> 13 & 0x3ffu);
-  } else if (magnitude >= 0x477ff000) {  // 65520 and above: half an ulp past the largest half
-    half = kHalfInfinity;
-  } else if (magnitude >= 0x38800000) {  // 2^-14 and above: normal
-    const uint32_t odd = magnitude >> 13 & 1u;
-    half = (magnitude - kRebias + 0x0fff + odd) >> 13;
-  } else {  // the fraction in units of 2^-24
-    const uint32_t shift = 126 - (magnitude >> 23);
-    if (shift > 24) {
-      half = 0;
-    } else {
-      const uint32_t fraction = (magnitude & 0x007fffffu) | 0x00800000u;
-      const uint32_t odd = fraction >> shift & 1u;
-      half = (fraction + (1u << (shift - 1)) - 1 + odd) >> shift;
-    }
-  }
-  return static_cast<uint16_t>(sign | half);
-}
-
-// ---- bf16: the upper half of an fp32 ----
-
-constexpr uint32_t kBfloat16QuietBit = 0x0040;
-
-inline float widen_bfloat16(uint16_t bfloat16) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bfloat16) << 16);
-}
-
-inline uint16_t narrow_bfloat16(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffffu) > kFloatInfinity) return static_cast<uint16_t>(bits >> 16 | kBfloat16QuietBit);
-  // What rounds up past the largest number carries into infinity by itself.
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1u)) >> 16);
-}
-
-// ---- Arrays ----
 
 template <float (*kWiden)(uint16_t)>
 void widen_each(const uint16_t* from, float* to, std::int64_t count) noexcept {
@@ -92,8 +26,8 @@ void narrow_each(const float* from, uint16_t* to, std::int64_t count) noexcept {
   for (std::int64_t i = 0; i < count; ++i) to[i] = kNarrow(from[i]);
 }
 
-constexpr Conversion kPortableHalf{widen_each<widen_half>, narrow_each<narrow_half>};
-constexpr Conversion kPortableBfloat16{widen_each<widen_bfloat16>, narrow_each<narrow_bfloat16>};
+constexpr Conversion kPortableHalf{widen_each<half_to_float>, narrow_each<float_to_half>};
+constexpr Conversion kPortableBfloat16{widen_each<bfloat16_to_float>, narrow_each<float_to_bfloat16>};
 
 #if defined(XGEMM_HAVE_X86_PATHS)
 
@@ -118,16 +52,16 @@ constexpr Conversion kPortableBfloat16{widen_each<widen_bfloat16>, narrow_each<n
     const __m256i low = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
     _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(low, 16)));
   }
-  for (; i < count; ++i) to[i] = widen_bfloat16(from[i]);
+  for (; i < count; ++i) to[i] = bfloat16_to_float(from[i]);
 }
 
-// narrow_bfloat16 in each of eight lanes, the results in their lower halves.
+// float_to_bfloat16 in each of eight lanes, the results in their lower halves.
 [[gnu::target("avx2")]] inline __m256i avx2_narrow_lanes(__m256 values) {
   const __m256i bits = _mm256_castps_si256(values);
   const __m256i upper = _mm256_srli_epi32(bits, 16);
   const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
   const __m256i rounded = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
-  const __m256i quiet = _mm256_or_si256(upper, _mm256_set1_epi32(kBfloat16QuietBit));
+  const __m256i quiet = _mm256_or_si256(upper, _mm256_set1_epi32(0x0040));
   const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(values, values, _CMP_UNORD_Q));
   return _mm256_blendv_epi8(_mm256_srli_epi32(rounded, 16), quiet, is_nan);
 }
@@ -140,7 +74,7 @@ constexpr Conversion kPortableBfloat16{widen_each<widen_bfloat16>, narrow_each<n
                                                avx2_narrow_lanes(_mm256_loadu_ps(from + i + 8)));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm256_permute4x64_epi64(packed, 0xd8));
   }
-  for (; i < count; ++i) to[i] = narrow_bfloat16(from[i]);
+  for (; i < count; ++i) to[i] = float_to_bfloat16(from[i]);
 }
 
 // F16C needs the operating system to save the AVX registers, which the compiler's "avx" test includes.
@@ -152,19 +86,6 @@ bool has_f16c() {
 #endif
 
 }  // namespace
-
-float half_to_float(uint16_t half) noexcept {
-  return widen_half(half);
-}
-uint16_t float_to_half(float value) noexcept {
-  return narrow_half(value);
-}
-float bfloat16_to_float(uint16_t bfloat16) noexcept {
-  return widen_bfloat16(bfloat16);
-}
-uint16_t float_to_bfloat16(float value) noexcept {
-  return narrow_bfloat16(value);
-}
 
 const Conversion& portable_conversion(DType type) noexcept {
   return type == DType::bf16 ? kPortableBfloat16 : kPortableHalf;

@@ -1,6 +1,4 @@
-// fp16 and bf16 <-> fp32 on the host. To fp32 is exact; from it rounds to nearest, ties to even, with subnormal
-// numbers, infinities and NaNs (made quiet, payload cut) as the hardware conversions do: every path gives the same
-// bits.
+// Arrays of fp16 and bf16 <-> fp32 on the host: the conversions of xgemm_float16.hpp, every path with the same bits.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -11,13 +9,7 @@
 
 namespace xgemm::host {
 
-float half_to_float(std::uint16_t half) noexcept;
-std::uint16_t float_to_half(float value) noexcept;
-
-float bfloat16_to_float(std::uint16_t bfloat16) noexcept;
-std::uint16_t float_to_bfloat16(float value) noexcept;
-
-// Of arrays of `count` elements that do not overlap.
+// Of `count` elements that do not overlap.
 struct Conversion {
   void (*widen)(const std::uint16_t* from, float* to, std::int64_t count) noexcept;
   void (*narrow)(const float* from, std::uint16_t* to, std::int64_t count) noexcept;

@@ -107,7 +107,7 @@ class InstalledTree(Workplace):
         major, *_ = options.version.split(".")
         libdir = options.libdir
         wanted = {
-            "include/xgemm.h", "include/xgemm_blas.h", "include/xgemm.hpp",
+            "include/xgemm.h", "include/xgemm_blas.h", "include/xgemm.hpp", "include/xgemm_float16.hpp",
             f"{libdir}/libxgemm.so", f"{libdir}/libxgemm.so.{major}", f"{libdir}/libxgemm.so.{options.version}",
             f"{libdir}/pkgconfig/xgemm.pc",
             f"{libdir}/cmake/xgemm/xgemmConfig.cmake", f"{libdir}/cmake/xgemm/xgemmConfigVersion.cmake",

@@ -52,7 +52,7 @@ XGEMM_DEVICE float to_float(float x) {
 
 XGEMM_DEVICE float to_float(half x) {
 #if defined(XGEMM_SIM)
-  return sim_half_to_float(x.bits);
+  return half_to_float(x.bits);
 #else
   float y;
   asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
@@ -62,7 +62,7 @@ XGEMM_DEVICE float to_float(half x) {
 
 XGEMM_DEVICE half to_half(float x) {
 #if defined(XGEMM_SIM)
-  return half{sim_float_to_half(x)};
+  return half{x == x ? float_to_half(x) : std::uint16_t{0x7fff}};  // NaN, as the GPU has it
 #else
   half y;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));

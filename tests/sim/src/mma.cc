@@ -2,12 +2,11 @@
 #include "sim/mma.h"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <limits>
 
-#include "sim/half.h"
 #include "sim/warp.h"
+#include "xgemm_float16.hpp"
 
 namespace xgemm::sim {
 namespace {
@@ -24,8 +23,7 @@ struct Payload {
 
 float value_of(DType type, std::uint32_t register_pair, int e) {
   const auto bits = static_cast<std::uint16_t>(register_pair >> (16 * e));
-  return type == DType::bf16 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16)
-                             : gpu::sim_half_to_float(bits);
+  return type == DType::bf16 ? bfloat16_to_float(bits) : half_to_float(bits);
 }
 
 template <int kBlocks>  // of kN columns

@@ -14,6 +14,7 @@
 
 #include "support/element.h"
 #include "support/matrix.h"
+#include "xgemm_float16.hpp"
 
 namespace {
 
@@ -26,14 +27,14 @@ using test::Half;
 struct HalfType {
   using Element = Half;
   static constexpr DType kType = DType::f16;
-  static float widen(uint16_t bits) { return host::half_to_float(bits); }
-  static uint16_t narrow(float value) { return host::float_to_half(value); }
+  static float widen(uint16_t bits) { return half_to_float(bits); }
+  static uint16_t narrow(float value) { return float_to_half(value); }
 };
 struct Bfloat16Type {
   using Element = Bfloat16;
   static constexpr DType kType = DType::bf16;
-  static float widen(uint16_t bits) { return host::bfloat16_to_float(bits); }
-  static uint16_t narrow(float value) { return host::float_to_bfloat16(value); }
+  static float widen(uint16_t bits) { return bfloat16_to_float(bits); }
+  static uint16_t narrow(float value) { return float_to_bfloat16(value); }
 };
 
 template <class Type>

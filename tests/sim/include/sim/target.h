@@ -12,10 +12,10 @@
 
 #include "sim/barrier.h"
 #include "sim/copy_async.h"
-#include "sim/half.h"
 #include "sim/location.h"
 #include "sim/machine.h"
 #include "sim/warp.h"
+#include "xgemm_float16.hpp"
 
 #define XGEMM_DEVICE inline
 #define XGEMM_UNROLL

@@ -13,6 +13,7 @@
 
 #include "async_proxy.h"
 #include "sim/warp.h"
+#include "xgemm_float16.hpp"
 
 namespace xgemm::sim {
 namespace {
@@ -249,8 +250,7 @@ void load(const Operand& operand, bool bfloat16, const unsigned char* base, floa
       std::uint16_t elements[kChunk];
       std::memcpy(elements, base + offset, sizeof elements);
       for (int e = 0; e < kChunk; ++e) {
-        const float value = bfloat16 ? std::bit_cast<float>(static_cast<std::uint32_t>(elements[e]) << 16)
-                                     : gpu::sim_half_to_float(elements[e]);
+        const float value = bfloat16 ? bfloat16_to_float(elements[e]) : half_to_float(elements[e]);
         if (operand.major == gpu::Major::k) {
           to[(k + e) * extent + mn] = value;
         } else {
