@@ -103,7 +103,7 @@ Obstacle obstacle(const KernelInfo& kernel, const Problem& p, const ProblemFacts
   const TileConfig& c = kernel.config;
   if (c.types() != p.types()) return Obstacle::type;
   if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
-  if (!aligned(facts.c, Axis::row, c.vector_c())) return Obstacle::alignment_c;
+  if (!aligned(facts.c, Axis::row, c.vector_c)) return Obstacle::alignment_c;
   if (p.reads_inputs()) {
     if (!c.any_strides) {
       if (!walks(facts.a, c.a_contiguous)) return Obstacle::axis_a;
@@ -293,7 +293,7 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
     case Obstacle::alignment_b:
       return alignment_text("B", c.vector, facts.b, c.b_contiguous);
     case Obstacle::alignment_c:
-      return alignment_text("C", c.vector_c(), facts.c, Axis::row);
+      return alignment_text("C", c.vector_c, facts.c, Axis::row);
     case Obstacle::extents:
       return "it needs m, n, k, the batch and the number of tiles to be below 2^31";
     case Obstacle::reach_a:

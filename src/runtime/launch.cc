@@ -20,17 +20,14 @@ kernels::ConstMatrixArg input_arg(const InputMatrix& x) {
 }
 
 kernels::GemmParams params_of(const Problem& p) {
-  return {input_arg(p.a),
+  return {{p.alpha.value, p.beta.value, p.alpha.device, p.beta.device},
+          input_arg(p.a),
           input_arg(p.b),
           {p.c.data, 1, p.c.ld, p.c.batch_stride},
           p.m,
           p.n,
           p.k,
-          p.batch_count,
-          p.alpha.value,
-          p.beta.value,
-          p.alpha.device,
-          p.beta.device};
+          p.batch_count};
 }
 
 }  // namespace

@@ -203,35 +203,42 @@ TEST(Epilogue, TheLetterOfTheReference) {
   p.k = 4;
   const auto make = [&](float alpha, float beta) {
     p.alpha = alpha, p.beta = beta;
-    return Epilogue<float>::make(p);
+    return LinearCombination::make(p);
   };
-  EXPECT_EQ(make(2.0f, 0.0f).combine(3.0f, kNan), 6.0f);
+  const auto combine = [&](float alpha, float beta, float sum, float old) {
+    const LinearCombination epilogue = make(alpha, beta);
+    return epilogue.reads_c() ? epilogue.apply<true>(sum, old, 0, 0, p) : epilogue.apply<false>(sum, old, 0, 0, p);
+  };
+  EXPECT_EQ(combine(2.0f, 0.0f, 3.0f, kNan), 6.0f);
   EXPECT_FALSE(make(2.0f, 0.0f).reads_c());
   EXPECT_FALSE(make(2.0f, -0.0f).reads_c());
-  EXPECT_EQ(make(2.0f, -1.0f).combine(3.0f, 5.0f), 1.0f);
-  EXPECT_TRUE(std::isnan(make(kNan, 0.0f).combine(1.0f, 0.0f)));
+  EXPECT_EQ(combine(2.0f, -1.0f, 3.0f, 5.0f), 1.0f);
+  EXPECT_TRUE(std::isnan(combine(kNan, 0.0f, 1.0f, 0.0f)));
   EXPECT_TRUE(make(kNan, 0.0f).has_product);
-  EXPECT_TRUE(std::isnan(make(1.0f, kNan).combine(1.0f, 0.0f)));
-  EXPECT_EQ(make(1.0f, 1.0f).combine(kInf, 1.0f), kInf);
+  EXPECT_TRUE(std::isnan(combine(1.0f, kNan, 1.0f, 0.0f)));
+  EXPECT_EQ(combine(1.0f, 1.0f, kInf, 1.0f), kInf);
   // alpha = 0: A and B are out of it, even a sum that is NaN.
-  EXPECT_EQ(make(0.0f, 2.0f).combine(kNan, 3.0f), 6.0f);
-  EXPECT_EQ(make(0.0f, 0.0f).combine(kNan, kNan), 0.0f);
-  EXPECT_EQ(make(0.0f, 2.0f).effective_k(p), 0);
-  EXPECT_EQ(make(1.0f, 2.0f).effective_k(p), 4);
-  EXPECT_TRUE(std::signbit(make(0.0f, 2.0f).combine(0.0f, -0.0f)));
+  EXPECT_EQ(combine(0.0f, 2.0f, kNan, 3.0f), 6.0f);
+  EXPECT_EQ(combine(0.0f, 0.0f, kNan, kNan), 0.0f);
+  EXPECT_EQ(effective_k(make(0.0f, 2.0f), p), 0);
+  EXPECT_EQ(effective_k(make(1.0f, 2.0f), p), 4);
+  EXPECT_TRUE(std::signbit(combine(0.0f, 2.0f, 0.0f, -0.0f)));
   p.k = 0;
-  EXPECT_EQ(make(1.0f, 2.0f).combine(0.0f, 3.0f), 6.0f);
-  EXPECT_TRUE(std::signbit(make(1.0f, 1.0f).combine(0.0f, -0.0f)));
+  EXPECT_EQ(combine(1.0f, 2.0f, 0.0f, 3.0f), 6.0f);
+  EXPECT_TRUE(std::signbit(combine(1.0f, 1.0f, 0.0f, -0.0f)));
 }
 
 TEST(Epilogue, RoundsToHalfOnce) {
   GemmParams p{};
   p.k = 1, p.alpha = 1.0f, p.beta = 1.0f;
-  const auto epilogue = Epilogue<gpu::half>::make(p);
+  const LinearCombination epilogue = LinearCombination::make(p);
+  gpu::half unused;
+  const MatrixView<gpu::half, Space::global, int, int, Int<1>, int> view(&unused, 1, 1, {}, 1);
+  const OutputTile output(epilogue, p, view, 0, 0);
   // 1 + 2^-11 + 2^-20 is above the tie between two halves; rounded in two steps it would fall on it and go to even.
-  EXPECT_EQ(epilogue.combine(0x1p-11f + 0x1p-20f, gpu::half{0x3c00}).bits, 0x3c01);
-  EXPECT_EQ(epilogue.combine(65504.0f, gpu::half{0x7bff}).bits, 0x7c00);
-  EXPECT_EQ(epilogue.combine(0x1p-24f, gpu::half{0}).bits, 1);
+  EXPECT_EQ(output.finish(0, 0, 0x1p-11f + 0x1p-20f, gpu::half{0x3c00}).bits, 0x3c01);
+  EXPECT_EQ(output.finish(0, 0, 65504.0f, gpu::half{0x7bff}).bits, 0x7c00);
+  EXPECT_EQ(output.finish(0, 0, 0x1p-24f, gpu::half{0}).bits, 1);
 }
 
 }  // namespace

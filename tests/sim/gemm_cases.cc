@@ -107,7 +107,7 @@ class Problem {
         kernel_(kernel),
         a_(c.transa != 'N', c.m, c.k, c.batch, kernel.config.vector, c),
         b_(c.transb != 'N', c.k, c.n, c.batch, kernel.config.vector, c),
-        c_(false, c.m, c.n, c.batch, kernel.config.vector_c(), without_spread(c)) {
+        c_(false, c.m, c.n, c.batch, kernel.config.vector_c, without_spread(c)) {
     a_.fill(c.fill, c.seed * 3 + 1);
     b_.fill(c.fill, c.seed * 3 + 2);
     if (c.beta != 0.0f) c_.fill(Fill::uniform, c.seed * 3 + 3);  // else NaN poison

@@ -177,12 +177,13 @@ enum class Wrong { nothing, drops_last_k, reads_c, ignores_beta, swaps_scalars, 
 template <Wrong kWrong>
 struct WrongKernel {
   using Element = float;
+  using ElementC = float;
   static constexpr int kThreads = 32;
   using SharedStorage = kernels::NoSharedStorage;
   static kernels::GridDim grid(const kernels::GemmParams& p) { return kernels::tile_grid<32, 1>(p); }
   static void run(const kernels::GemmParams& p, SharedStorage&) {
-    auto epilogue = kernels::Epilogue<float>::make(p);
-    const std::int64_t depth = epilogue.effective_k(p) - (kWrong == Wrong::drops_last_k ? 1 : 0);
+    auto epilogue = kernels::LinearCombination::make(p);
+    const std::int64_t depth = effective_k(epilogue, p) - (kWrong == Wrong::drops_last_k ? 1 : 0);
     if (kWrong == Wrong::ignores_beta) epilogue.beta = 0.0f;
     if (kWrong == Wrong::swaps_scalars) std::swap(epilogue.alpha, epilogue.beta);
     kernels::for_each_tile<32, 1, 1>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t j) {
@@ -195,7 +196,8 @@ struct WrongKernel {
       float acc = 0.0f;
       for (std::int64_t k = 0; k < depth; ++k) acc = gpu::fma(a.get(i, k), b.get(k, j), acc);
       const bool reads = kWrong == Wrong::reads_c || epilogue.reads_c();
-      c(i, j) = epilogue.combine(acc, reads ? c.get(i, j) : 0.0f);
+      c(i, j) = reads ? epilogue.template apply<true>(acc, c.get(i, j), i, j, p)
+                      : epilogue.template apply<false>(acc, 0.0f, i, j, p);
     });
   }
 };

@@ -138,7 +138,7 @@ constexpr TileConfig kPadded{.type = DType::f16,
                              .copy = Copy::async,
                              .pad = 8,
                              .vector = 8,
-                             .any_c = true,
+                             .vector_c = 1,
                              .min_compute_capability = 80};
 
 // The library's smallest instance of mma_swizzled that copies so, with the flags of `like`.

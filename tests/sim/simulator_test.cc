@@ -675,6 +675,7 @@ enum class Break { nothing, barrier_after_load, barrier_before_load, tail_reads,
 template <Break kBreak>
 struct BrokenGemm {
   using Element = float;
+  using ElementC = float;
   static constexpr int kTile = 16, kThreads = kTile * kTile;
   struct SharedStorage {
     kernels::SharedArray<float, kTile * kTile> a, b;
@@ -683,7 +684,7 @@ struct BrokenGemm {
   static inline int line = 0;
 
   static void run(const GemmParams& p, SharedStorage& smem) {
-    const auto epilogue = kernels::Epilogue<float>::make(p);
+    const auto epilogue = kernels::LinearCombination::make(p);
     const auto a_tile = shared_view<kTile, kTile, 1, kTile>(smem.a.data);
     const auto b_tile = shared_view<kTile, kTile, kTile, 1>(smem.b.data);
     const int i = gpu::thread_index() % kTile, j = gpu::thread_index() / kTile;
@@ -709,7 +710,9 @@ struct BrokenGemm {
         for (int k = 0; k < kTile; ++k) acc = gpu::fma(a_tile(i, k), b_tile(k, j), acc);
         if constexpr (kBreak != Break::barrier_before_load) gpu::sync_threads();
       }
-      if (row < p.m + (kBreak == Break::tail_stores ? 1 : 0) && col < p.n) c(row, col) = epilogue.combine(acc, 0.0f);
+      if (row < p.m + (kBreak == Break::tail_stores ? 1 : 0) && col < p.n) {
+        c(row, col) = epilogue.template apply<false>(acc, 0.0f, row, col, p);
+      }
     });
   }
 };

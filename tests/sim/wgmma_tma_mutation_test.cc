@@ -234,7 +234,7 @@ SimKernel make_mutant(const char* name) {
   using Kernel = kernels::WgmmaTma<Element, kConfig, MutantEpilogue>;
   return {name, "wgmma_tma", tile_config(kConfig), static_cast<int>(sizeof(typename Kernel::SharedStorage)),
           [](const kernels::GemmParams& params, const Options& options) {
-            GlobalMemory memory = memory_of(params, sizeof(Element));
+            GlobalMemory memory = memory_of(params, sizeof(Element), sizeof(Element));
             auto arguments = kernels::wgmma_tma_arguments<kConfig>(params, resident_clusters(options));
             if (tamper != nullptr) tamper(arguments.params);
             return launch_wgmma_tma<Kernel>(arguments, memory, options);

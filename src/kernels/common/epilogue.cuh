@@ -1,15 +1,24 @@
-// From fp32 sums to C: out = alpha * acc + beta * c, rounded to the element type once.
+// The epilogue: from fp32 sums to C, the same in every kernel.
 //
-// The letter of the reference BLAS:
-//   beta = 0            C is never read, so a NaN in it does not spread;
-//   alpha = 0 or k = 0  A and B are never read, C becomes beta * C (signed zeros as the product gives them);
-//   otherwise           fma(alpha, acc, beta * c): the product beta * c is rounded, then one fused multiply-add. The
-//   same
-//                       expression in every kernel and on both targets, so that kernels differ in summation order
-//                       alone.
+// An epilogue is a policy that an instance of a kernel is made with:
+//
+//   struct SomeEpilogue {
+//     template <class Params> static SomeEpilogue make(const Params& p);  // by every thread, from a kernel's
+//     parameters bool has_product;                                                   // false: A and B are not read
+//     bool reads_c() const;                                               // whether old C counts, for all elements
+//     alike template <bool kReadsC, class I, class J> float apply(float sum, float old, I i, J j, const
+//     EpilogueArguments& arguments) const;
+//   };
+//
+// apply() gives what element (i, j) of C becomes before it is rounded to C's type, once. A kernel asks reads_c() where
+// it decides whether to fetch old C, and has an apply<true> and an apply<false>: without old C, `old` is anything and
+// is not looked at. Coordinates are those of the whole of C. An epilogue that does not look at them leaves their
+// computation to be removed by the compiler.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+
+#include <cstdint>
 
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/matrix_view.cuh"
@@ -18,52 +27,104 @@
 
 namespace xgemm::kernels {
 
-template <class T>
-struct Epilogue {
+// alpha * sum + beta * c, to the letter of the reference BLAS:
+//   beta = 0            C is never read, so a NaN in it does not spread;
+//   alpha = 0 or k = 0  A and B are never read, C becomes beta * C (signed zeros as the product gives them);
+//   otherwise           fma(alpha, sum, beta * c): the product beta * c is rounded, then one fused multiply-add. The
+//                       same expression in every kernel and on both targets, so that kernels differ in summation order
+//                       alone.
+struct LinearCombination {
   float alpha;
   float beta;
   bool has_product;  // false: alpha or k is 0
 
-  // Scalars on the device are read here, by every thread.
-  XGEMM_DEVICE static Epilogue make(const GemmParams& p, Loc loc = Loc::current()) {
+  // Scalars on the device are read here.
+  template <class Params>
+  XGEMM_DEVICE static LinearCombination make(const Params& p, Loc loc = Loc::current()) {
     const float alpha = p.alpha_device != nullptr ? gpu::read_constant(p.alpha_device, loc) : p.alpha;
     const float beta = p.beta_device != nullptr ? gpu::read_constant(p.beta_device, loc) : p.beta;
     return {alpha, beta, alpha != 0.0f && p.k > 0};
   }
 
-  // How far the mainloop has to run: k, or 0 when A and B must not be read.
-  XGEMM_DEVICE std::int64_t effective_k(const GemmParams& p) const { return has_product ? p.k : 0; }
-
   XGEMM_DEVICE bool reads_c() const { return beta != 0.0f; }
 
-  // `c` is the old element, and anything where reads_c() is false.
-  XGEMM_DEVICE T combine(float acc, T c) const {
-    if (!reads_c()) return gpu::from_float<T>(has_product ? gpu::multiply(alpha, acc) : 0.0f);
-    const float scaled = gpu::multiply(beta, gpu::to_float(c));
-    return gpu::from_float<T>(has_product ? gpu::fma(alpha, acc, scaled) : scaled);
+  template <bool kReadsC, class I, class J>
+  XGEMM_DEVICE float apply(float sum, float old, I, J, const EpilogueArguments&) const {
+    if constexpr (kReadsC) {
+      const float scaled = gpu::multiply(beta, old);
+      return has_product ? gpu::fma(alpha, sum, scaled) : scaled;
+    } else {
+      return has_product ? gpu::multiply(alpha, sum) : 0.0f;
+    }
+  }
+};
+
+// How far the mainloop has to run: k, or 0 when A and B must not be read.
+template <class Epilogue, class Params>
+XGEMM_DEVICE auto effective_k(const Epilogue& epilogue, const Params& p) {
+  return epilogue.has_product ? p.k : 0;
+}
+
+// A tile of C that an epilogue finishes: a view of it, and its first row and column. Elements are named by their place
+// in the tile.
+template <class Epilogue, class View>
+class OutputTile {
+ public:
+  using Element = typename View::Element;
+
+  XGEMM_DEVICE OutputTile(const Epilogue& epilogue, const EpilogueArguments& arguments, const View& view,
+                          std::int64_t row, std::int64_t col)
+      : epilogue_(epilogue), arguments_(arguments), view_(view), row_(row), col_(col) {}
+
+  XGEMM_DEVICE const View& view() const { return view_; }
+  XGEMM_DEVICE bool reads_c() const { return epilogue_.reads_c(); }
+
+  // What element (i, j) becomes. `old` is the old element, and anything where reads_c() is false.
+  XGEMM_DEVICE Element finish(int i, int j, float sum, Element old) const {
+    return gpu::from_float<Element>(
+        reads_c() ? epilogue_.template apply<true>(sum, gpu::to_float(old), row_ + i, col_ + j, arguments_)
+                  : epilogue_.template apply<false>(sum, 0.0f, row_ + i, col_ + j, arguments_));
   }
 
-  // Writes one element of a view of C; outside the view it does nothing.
-  template <class View, class I, class J>
-  XGEMM_DEVICE void store(const View& c, I i, J j, float acc, Loc loc = Loc::current()) const {
-    if (c.contains(i, j)) {
-      const T old = reads_c() ? c.get(i, j, loc) : T{};
-      c(i, j, loc) = combine(acc, old);
+  // Writes an element; outside of C it does nothing.
+  XGEMM_DEVICE void store(int i, int j, float sum, Loc loc = Loc::current()) const {
+    if (view_.contains(i, j)) {
+      const Element old = reads_c() ? view_.get(i, j, loc) : Element{};
+      view_(i, j, loc) = finish(i, j, sum, old);
     } else {
       if (reads_c()) gpu::skip_load<View::kSpace>(loc);
       gpu::skip_store<View::kSpace>(loc);
     }
   }
 
-  // kWidth elements down a column of C, as one access where they all lie inside. (i, j) is aligned for the vector.
-  template <int kWidth, class View>
-  XGEMM_DEVICE void store(const View& c, int i, int j, const float (&acc)[kWidth], Loc loc = Loc::current()) const {
-    gpu::Vector<T, kWidth> value{};
-    if (reads_c()) value = c.template load_or_zero<kWidth>(i, j, loc);
-    XGEMM_UNROLL
-    for (int e = 0; e < kWidth; ++e) value[e] = combine(acc[e], value[e]);
-    c.template store_inside<kWidth>(i, j, value, loc);
+  // kWidth elements down a column, as one access where they all lie inside. (i, j) is aligned for the vector.
+  template <int kWidth>
+  XGEMM_DEVICE void store(int i, int j, const float (&sums)[kWidth], Loc loc = Loc::current()) const {
+    gpu::Vector<Element, kWidth> value{};
+    if (reads_c()) value = view_.template load_or_zero<kWidth>(i, j, loc);
+    view_.template store_inside<kWidth>(i, j, finish<kWidth>(i, j, sums, value), loc);
   }
+
+  template <int kWidth>
+  XGEMM_DEVICE gpu::Vector<Element, kWidth> finish(int i, int j, const float (&sums)[kWidth],
+                                                   gpu::Vector<Element, kWidth> value) const {
+    XGEMM_UNROLL
+    for (int e = 0; e < kWidth; ++e) value[e] = finish(i + e, j, sums[e], value[e]);
+    return value;
+  }
+
+ private:
+  const Epilogue& epilogue_;
+  const EpilogueArguments& arguments_;
+  View view_;
+  std::int64_t row_, col_;
 };
+
+// What there is of the kRows x kCols tile of C at (row, col), for one entry of the batch.
+template <TileConfig kConfig, int kRows, int kCols, class Epilogue>
+XGEMM_DEVICE auto output_tile(const Epilogue& epilogue, const GemmParams& p, std::int64_t batch, std::int64_t row,
+                              std::int64_t col) {
+  return OutputTile(epilogue, p, view_c<kConfig>(p, batch).template block<kRows, kCols>(row, col), row, col);
+}
 
 }  // namespace xgemm::kernels

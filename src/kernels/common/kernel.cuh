@@ -2,9 +2,10 @@
 //
 // A kernel is a struct template over a TileConfig, in a file named after its technique:
 //
-//   template <TileConfig kConfig>
+//   template <TileConfig kConfig, class Epilogue = LinearCombination>
 //   struct SmemTiled {
-//     using Element = gpu::ElementOf<kConfig.type>;
+//     using Element = gpu::ElementOf<kConfig.type>;        // of A and B
+//     using ElementC = gpu::ElementOf<kConfig.type_c>;
 //     static constexpr int kThreads = kConfig.threads();   // one-dimensional CTA, a multiple of 32
 //     static constexpr int kMinBlocksPerSm = 2;            // for __launch_bounds__
 //     static constexpr int kMinArch = 750;                 // has a body from this architecture on
@@ -23,7 +24,7 @@
 //    `vector` elements of an operand start aligned wherever the index along the contiguous axis is a multiple of it.
 //  * Nothing outside op(A), op(B), C is read or written: block(), load_or_zero() and store_inside() see to it. Zeros
 //    stand in for elements outside; beyond k they stand in both operands, so they never meet an Inf.
-//  * Loop to epilogue.effective_k(p), not to p.k: with alpha = 0, A and B may be null.
+//  * Loop to effective_k(epilogue, p), not to p.k: with alpha = 0, A and B may be null.
 //  * Tile constraints are static_asserts that say why.
 //  * What is written in shared memory by one thread is read by another only after a barrier (and what cp.async writes
 //    only after copy_async_wait as well), and overwritten only after another: the simulator reports the line otherwise.

@@ -253,7 +253,7 @@ XGEMM_DEVICE auto view_b(const GemmParams& p, std::int64_t batch) {
 }
 template <TileConfig kConfig>
 XGEMM_DEVICE auto view_c(const GemmParams& p, std::int64_t batch) {
-  return global_view<gpu::ElementOf<kConfig.type>, Contiguous::row>(p.c, p.m, p.n, batch);
+  return global_view<gpu::ElementOf<kConfig.type_c>, Contiguous::row>(p.c, p.m, p.n, batch);
 }
 
 }  // namespace xgemm::kernels

@@ -25,7 +25,15 @@ struct BasicMatrixArg {
 using ConstMatrixArg = BasicMatrixArg<const void*>;
 using MatrixArg = BasicMatrixArg<void*>;
 
-struct GemmParams {
+// What an epilogue computes with, beside sums and old C.
+struct EpilogueArguments {
+  float alpha;
+  float beta;
+  const float* alpha_device;  // read instead of alpha when it is not null
+  const float* beta_device;   // read instead of beta when it is not null
+};
+
+struct GemmParams : EpilogueArguments {
   ConstMatrixArg a;  // op(A), m x k; not read when alpha is 0
   ConstMatrixArg b;  // op(B), k x n; not read when alpha is 0
   MatrixArg c;       // m x n, row_stride 1; not read when beta is 0
@@ -33,10 +41,6 @@ struct GemmParams {
   std::int64_t n;
   std::int64_t k;
   std::int64_t batch_count;
-  float alpha;
-  float beta;
-  const float* alpha_device;  // read instead of alpha when it is not null
-  const float* beta_device;   // read instead of beta when it is not null
 };
 
 // How a launch shares K out among CTAs: the tiles of C from whole_tiles on, in the order in which the kernel walks

@@ -116,28 +116,23 @@ struct ThreadTile {
     }
   }
 
-  // To the block of C that is the CTA's.
-  template <class Block>
-  XGEMM_DEVICE void store(const Epilogue<Element>& epilogue, const Block& c, Loc loc = Loc::current()) const {
-    const auto store_vector = [&](int i, int j, const float(&values)[kStoreWidth]) {
-      epilogue.template store<kStoreWidth>(c, i, j, values, loc);
-    };
-    // A whole block, the usual case, needs no test per vector; nor does it read C when beta is 0.
-    if (c.rows() == kConfig.cta_m && c.cols() == kConfig.cta_n && !epilogue.reads_c()) {
+  // To the tile of C that is the CTA's.
+  template <class Output>
+  XGEMM_DEVICE void store(const Output& c, Loc loc = Loc::current()) const {
+    // A whole tile, the usual case, needs no test per vector; nor does it read C when beta is 0.
+    if (c.view().rows() == kConfig.cta_m && c.view().cols() == kConfig.cta_n && !c.reads_c()) {
       for_each_vector([&](int i, int j, const float(&values)[kStoreWidth]) {
-        gpu::Vector<Element, kStoreWidth> out;
-        XGEMM_UNROLL
-        for (int e = 0; e < kStoreWidth; ++e) out[e] = epilogue.combine(values[e], Element{});
-        c.template store<kStoreWidth>(i, j, out, loc);
+        c.view().template store<kStoreWidth>(i, j, c.template finish<kStoreWidth>(i, j, values, {}), loc);
       });
     } else {
-      for_each_vector(store_vector);
+      for_each_vector(
+          [&](int i, int j, const float(&values)[kStoreWidth]) { c.template store<kStoreWidth>(i, j, values, loc); });
     }
   }
 
  private:
   // C is stored in vectors no wider than its alignment allows.
-  static constexpr int kStoreWidth = kConfig.vector < kChunk ? kConfig.vector : kChunk;
+  static constexpr int kStoreWidth = kConfig.vector_c < kChunk ? kConfig.vector_c : kChunk;
 
   // Calls f(row, column, values) for each vector down a column of the thread's part of C.
   template <class F>

@@ -21,7 +21,8 @@ enum class Copy : std::uint8_t {
 };
 
 struct TileConfig {
-  DType type = DType::f32;
+  DType type = DType::f32;              // of A and B
+  DType type_c = type;                  // of C
   int cta_m = 1, cta_n = 1, cta_k = 1;  // CTA tile of C, and the slice of K staged at a time
   int thread_m = 1, thread_n = 1;       // elements of C per thread
   int warp_m = 0, warp_n = 0;           // elements of C per warp, in kernels that compute by warps
@@ -31,8 +32,8 @@ struct TileConfig {
   Axis a_contiguous = Axis::row;  // op(A), m x k: row is along m (not transposed), col along k (transposed)
   Axis b_contiguous = Axis::row;  // op(B), k x n: row is along k (not transposed), col along n (transposed)
   int pad = 0;                    // elements between the lines of a tile in shared memory
-  int vector = 1;                 // elements per global load and store of A, B and C along the contiguous axis
-  bool any_c = false;             // C may lie at any multiple of its elements, whatever the vector
+  int vector = 1;                 // elements per global load of A and B along the contiguous axis
+  int vector_c = vector;          // elements that accesses to C need aligned
   int min_compute_capability = 75;
   bool later_architectures = true;  // false for code that runs on min_compute_capability alone, such as sm_90a
 
@@ -45,9 +46,7 @@ struct TileConfig {
   constexpr int threads() const {
     return warp_m > 0 ? 32 * (cta_m / warp_m) * (cta_n / warp_n) : (cta_m / thread_m) * (cta_n / thread_n);
   }
-  constexpr ProductTypes types() const { return {type, type, type}; }
-  // Elements that accesses to C need aligned.
-  constexpr int vector_c() const { return any_c ? 1 : vector; }
+  constexpr ProductTypes types() const { return {type, type, type_c}; }
 };
 
 // The four flag pairs: the contiguous axes that they make. For every family's kind of config.

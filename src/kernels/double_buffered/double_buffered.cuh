@@ -20,9 +20,10 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig>
+template <TileConfig kConfig, class Epilogue = LinearCombination>
 struct DoubleBuffered {
   using Element = gpu::ElementOf<kConfig.type>;
+  using ElementC = gpu::ElementOf<kConfig.type_c>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
@@ -52,8 +53,8 @@ struct DoubleBuffered {
   XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
 
   XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
-    const auto epilogue = Epilogue<Element>::make(p);
-    const std::int64_t depth = epilogue.effective_k(p);
+    const Epilogue epilogue = Epilogue::make(p);
+    const std::int64_t depth = effective_k(epilogue, p);
     ThreadTile<kConfig> tile;
 
     for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
@@ -61,7 +62,7 @@ struct DoubleBuffered {
                                  tile_n * kTileN};
       tile.clear();
       if (depth > 0) multiply(operands, depth, smem, tile);
-      tile.store(epilogue, view_c<kConfig>(p, batch).template block<kTileM, kTileN>(operands.row, operands.col));
+      tile.store(output_tile<kConfig, kTileM, kTileN>(epilogue, p, batch, operands.row, operands.col));
     });
   }
 

@@ -57,7 +57,7 @@ class GatheredTile {
   }
 
   XGEMM_DEVICE static auto view(Storage& storage) {
-    return shared_view<kRows, kCols, 1, kRows, typename ChunkSwizzle<kRows>::Type>(storage.data);
+    return shared_view<kRows, kCols, 1, kRows, typename ChunkSwizzle<kRows, sizeof(Element)>::Type>(storage.data);
   }
 
  private:
@@ -95,9 +95,10 @@ class GatheredTile {
   }
 };
 
-template <TileConfig kConfig>
+template <TileConfig kConfig, class Epilogue = LinearCombination>
 struct MmaSwizzled {
   using Element = gpu::ElementOf<kConfig.type>;
+  using ElementC = gpu::ElementOf<kConfig.type_c>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
@@ -119,7 +120,7 @@ struct MmaSwizzled {
 
   using TileA = OperandTile<Element, kTileM, kTileK, kConfig.a_contiguous == Axis::col>;
   using TileB = OperandTile<Element, kTileN, kTileK, kConfig.b_contiguous == Axis::row>;
-  using TileC = GatheredTile<Element, kWarpM, kWarpN>;
+  using TileC = GatheredTile<ElementC, kWarpM, kWarpN>;
   struct Stage {
     typename TileA::Storage a;
     typename TileB::Storage b;
@@ -132,7 +133,7 @@ struct MmaSwizzled {
   XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
 
   XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
-    const std::int64_t depth = Epilogue<Element>::make(p).effective_k(p);
+    const std::int64_t depth = effective_k(Epilogue::make(p), p);
     for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
       const ViewA a = view_a<kConfig>(p, batch);
       const ViewB b = view_b<kConfig>(p, batch).transposed();
@@ -140,8 +141,9 @@ struct MmaSwizzled {
       Sums sums = {};
       if (depth > 0) multiply(Slices(a, b, row, col, smem), depth, smem, sums);
       const int warp = gpu::opaque(gpu::warp_index());
-      const auto c = view_c<kConfig>(p, batch).template block<kWarpM, kWarpN>(row + warp_m(warp), col + warp_n(warp));
-      store(Epilogue<Element>::make(p), sums, c, smem.c[warp]);
+      const Epilogue epilogue = Epilogue::make(p);
+      store(output_tile<kConfig, kWarpM, kWarpN>(epilogue, p, batch, row + warp_m(warp), col + warp_n(warp)), sums,
+            smem.c[warp]);
       gpu::sync_threads();  // before the next tile's copies
     });
   }
@@ -303,26 +305,25 @@ struct MmaSwizzled {
     }
   }
 
-  template <class ViewC>
-  XGEMM_DEVICE static void store(const Epilogue<Element>& epilogue, const Sums& sums, const ViewC& c,
-                                 typename TileC::Storage& gathered) {
+  template <class Output>
+  XGEMM_DEVICE static void store(const Output& c, const Sums& sums, typename TileC::Storage& gathered) {
     const int lane = gpu::opaque(gpu::lane_index());
-    using Pair = gpu::Vector<Element, 2>;
+    using Pair = gpu::Vector<ElementC, 2>;
     const auto tile = TileC::view(gathered);
-    if (epilogue.reads_c()) {
-      TileC::load(gathered, c, lane);
+    if (c.reads_c()) {
+      TileC::load(gathered, c.view(), lane);
       gpu::sync_warp();
       for_each_pair(sums, lane, [&](int i, int j, float low, float high) {
         const Pair old = tile.template load<2>(i, j);
-        tile.template store<2>(i, j, Pair{{epilogue.combine(low, old[0]), epilogue.combine(high, old[1])}});
+        tile.template store<2>(i, j, Pair{{c.finish(i, j, low, old[0]), c.finish(i + 1, j, high, old[1])}});
       });
     } else {
       for_each_pair(sums, lane, [&](int i, int j, float low, float high) {
-        tile.template store<2>(i, j, Pair{{epilogue.combine(low, {}), epilogue.combine(high, {})}});
+        tile.template store<2>(i, j, Pair{{c.finish(i, j, low, {}), c.finish(i + 1, j, high, {})}});
       });
     }
     gpu::sync_warp();
-    TileC::store(gathered, c, lane);
+    TileC::store(gathered, c.view(), lane);
   }
 };
 

@@ -14,9 +14,10 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig>
+template <TileConfig kConfig, class Epilogue = LinearCombination>
 struct Naive {
   using Element = gpu::ElementOf<kConfig.type>;
+  using ElementC = gpu::ElementOf<kConfig.type_c>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kThreads = kConfig.threads();
@@ -31,20 +32,20 @@ struct Naive {
   XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
 
   XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage&) {
-    const auto epilogue = Epilogue<Element>::make(p);
-    const std::int64_t depth = epilogue.effective_k(p);
+    const Epilogue epilogue = Epilogue::make(p);
+    const std::int64_t depth = effective_k(epilogue, p);
     for_each_tile<kTileM, kTileN, 1>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
       const auto a = view_a<kConfig>(p, batch);
       const auto b = view_b<kConfig>(p, batch);
-      const auto c = view_c<kConfig>(p, batch);
       const std::int64_t i = tile_m * kTileM + gpu::thread_index() % kTileM;
       const std::int64_t j = tile_n * kTileN + gpu::thread_index() / kTileM;
-      if (!c.contains(i, j)) return;
+      const auto c = output_tile<kConfig, 1, 1>(epilogue, p, batch, i, j);
+      if (!c.view().contains(0, 0)) return;
       float acc = 0.0f;
       for (std::int64_t k = 0; k < depth; ++k) {
         acc = gpu::fma(gpu::to_float(a.get(i, k)), gpu::to_float(b.get(k, j)), acc);
       }
-      epilogue.store(c, i, j, acc);
+      c.store(0, 0, acc);
     });
   }
 };

@@ -18,9 +18,10 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig>
+template <TileConfig kConfig, class Epilogue = LinearCombination>
 struct SmemTiled {
   using Element = gpu::ElementOf<kConfig.type>;
+  using ElementC = gpu::ElementOf<kConfig.type_c>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
@@ -54,8 +55,8 @@ struct SmemTiled {
   XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
 
   XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
-    const auto epilogue = Epilogue<Element>::make(p);
-    const std::int64_t depth = epilogue.effective_k(p);
+    const Epilogue epilogue = Epilogue::make(p);
+    const std::int64_t depth = effective_k(epilogue, p);
     const auto a_tile = shared_view<kTileM, kTileK, 1, kStrideA>(smem.a.data);
     const auto b_tile = shared_view<kTileK, kTileN, kStrideB, 1>(smem.b.data);
     const int i = gpu::thread_index() % kTileM;
@@ -75,8 +76,7 @@ struct SmemTiled {
         }
         gpu::sync_threads();  // before the next slice overwrites this one
       }
-      const auto c = view_c<kConfig>(p, batch).template block<kTileM, kTileN>(tile_m * kTileM, tile_n * kTileN);
-      epilogue.store(c, i, j, acc);
+      output_tile<kConfig, kTileM, kTileN>(epilogue, p, batch, tile_m * kTileM, tile_n * kTileN).store(i, j, acc);
     });
   }
 };

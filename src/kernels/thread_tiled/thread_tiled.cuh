@@ -10,9 +10,10 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig>
+template <TileConfig kConfig, class Epilogue = LinearCombination>
 struct ThreadTiled {
   using Element = gpu::ElementOf<kConfig.type>;
+  using ElementC = gpu::ElementOf<kConfig.type_c>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
@@ -32,8 +33,8 @@ struct ThreadTiled {
   XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
 
   XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
-    const auto epilogue = Epilogue<Element>::make(p);
-    const std::int64_t depth = epilogue.effective_k(p);
+    const Epilogue epilogue = Epilogue::make(p);
+    const std::int64_t depth = effective_k(epilogue, p);
     const auto a_tile = Slice::tile_a(smem);
     const auto b_tile = Slice::tile_b(smem);
     ThreadTile<kConfig> tile;
@@ -50,7 +51,7 @@ struct ThreadTiled {
         tile.multiply(a_tile, b_tile);
         gpu::sync_threads();  // before the next slice overwrites this one
       }
-      tile.store(epilogue, view_c<kConfig>(p, batch).template block<kTileM, kTileN>(tile_m * kTileM, tile_n * kTileN));
+      tile.store(output_tile<kConfig, kTileM, kTileN>(epilogue, p, batch, tile_m * kTileM, tile_n * kTileN));
     });
   }
 };

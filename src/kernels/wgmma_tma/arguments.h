@@ -77,10 +77,7 @@ WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters
   p.c_data = g.c.data;
   p.c_ld = g.c.col_stride;
   p.c_batch = g.c.batch_stride;
-  p.alpha_device = g.alpha_device;
-  p.beta_device = g.beta_device;
-  p.alpha = g.alpha;
-  p.beta = g.beta;
+  static_cast<EpilogueArguments&>(p) = g;
   p.x_batch_step = x.batch_stride != 0 ? 1 : 0;
   p.y_batch_step = y.batch_stride != 0 ? 1 : 0;
 

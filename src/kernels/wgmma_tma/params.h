@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/portability.h"
+#include "kernels/common/params.h"
 #include "kernels/common/sm90/tensor_map.h"
 
 namespace xgemm::kernels {
@@ -52,17 +53,13 @@ struct WgmmaTmaWork {
   }
 };
 
-struct WgmmaTmaScalars {
+struct WgmmaTmaScalars : EpilogueArguments {
   void* c_data;
   std::int64_t c_ld;  // elements
   std::int64_t c_batch;
   int m;
   int n;
   int c_whole_m;  // m, less the last m % 8: TMA stores clip the contiguous axis to 16 bytes, not to elements
-  const float* alpha_device;  // read instead of alpha when it is not null
-  const float* beta_device;
-  float alpha;
-  float beta;
   int k;
   int x_batch_step;  // 0 where all entries of the batch are the same matrix
   int y_batch_step;

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "kernels/common/dtype.cuh"
-#include "kernels/common/linear_combination.cuh"
+#include "kernels/common/epilogue.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/split_sum_params.h"
@@ -92,8 +92,9 @@ struct SplitSum {
       const int j = p.layout.transposed ? d_row : d_column;
       if (i >= p.m || j >= p.n) continue;
       Element* c = static_cast<Element*>(p.c_data) + tile.batch * p.c_batch + j * p.c_ld + i;
-      const float value = epilogue.reads_c() ? epilogue.with_c(sum[e], gpu::to_float(gpu::read<gpu::Space::global>(c)))
-                                             : epilogue.without_c(sum[e]);
+      const float value = epilogue.reads_c() ? epilogue.template apply<true>(
+                                                   sum[e], gpu::to_float(gpu::read<gpu::Space::global>(c)), i, j, p)
+                                             : epilogue.template apply<false>(sum[e], 0.0f, i, j, p);
       gpu::write<gpu::Space::global>(c, gpu::from_float<Element>(value));
     }
   }

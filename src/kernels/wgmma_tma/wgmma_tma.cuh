@@ -45,7 +45,7 @@
 #include <cstdint>
 
 #include "kernels/common/dtype.cuh"
-#include "kernels/common/linear_combination.cuh"
+#include "kernels/common/epilogue.cuh"
 #include "kernels/common/params.h"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
@@ -675,20 +675,30 @@ struct WgmmaTma {
     }
   }
 
-  // The kWide (8 or 16) columns of a warp at `offset` of a chunk: registers, and old C where it counts, to the buffer.
+  // What becomes of the sum that a thread holds in register r of the fragment at (row, column) of D.
+  template <bool kReadsC>
+  XGEMM_DEVICE static float finish(const Params& p, const Epilogue& epilogue, float sum, float old, int row, int column,
+                                   int r) {
+    const int lane = gpu::lane_index();
+    const int d_row = row + gpu::wgmma_row(lane, r);
+    const int d_column = column + gpu::wgmma_column(lane, r);
+    return epilogue.template apply<kReadsC>(sum, old, kTransposed ? d_column : d_row, kTransposed ? d_row : d_column,
+                                            p);
+  }
+
+  // The kWide (8 or 16) columns of a warp at `offset` of a chunk, (row, column) of D: registers, and old C where it
+  // counts, to the buffer.
   template <bool kReadsC, int kWide>
-  XGEMM_DEVICE static void convert(const Epilogue& epilogue, const float* sums, const char* old, char* buffer,
-                                   int offset) {
+  XGEMM_DEVICE static void convert(const Params& p, const Epilogue& epilogue, const float* sums, const char* old,
+                                   char* buffer, int offset, int row, int column) {
     std::uint32_t pairs[kWide / 4];
     if constexpr (kReadsC) gpu::load_matrices<!kTransposed>(pairs, old + offset);
     XGEMM_UNROLL
     for (int e = 0; e < kWide / 4; ++e) {
-      if constexpr (kReadsC) {
-        pairs[e] = gpu::pack_pair<Element>(epilogue.with_c(sums[2 * e], gpu::unpack_low<Element>(pairs[e])),
-                                           epilogue.with_c(sums[2 * e + 1], gpu::unpack_high<Element>(pairs[e])));
-      } else {
-        pairs[e] = gpu::pack_pair<Element>(epilogue.without_c(sums[2 * e]), epilogue.without_c(sums[2 * e + 1]));
-      }
+      const float low = kReadsC ? gpu::unpack_low<Element>(pairs[e]) : 0.0f;
+      const float high = kReadsC ? gpu::unpack_high<Element>(pairs[e]) : 0.0f;
+      pairs[e] = gpu::pack_pair<Element>(finish<kReadsC>(p, epilogue, sums[2 * e], low, row, column, 2 * e),
+                                         finish<kReadsC>(p, epilogue, sums[2 * e + 1], high, row, column, 2 * e + 1));
     }
     gpu::store_matrices<!kTransposed>(buffer + offset, pairs);
   }
@@ -722,13 +732,17 @@ struct WgmmaTma {
         const char* old =
             reinterpret_cast<const char*>(c_chunk(smem.slots[ring.slot], tile_group, chunk % kChunksPerSlot));
         const float* sums = &acc[chunk / kChunks][chunk % kChunks * kChunk / 2];
+        const int warp_row = row + chunk / kChunks * 64 + 16 * warp;
+        const int first_column = column + chunk % kChunks * kChunk;
         XGEMM_UNROLL
         for (int c = 0; c < kChunk / 16 * 16; c += 16) {
-          convert<kReadsC, 16>(epilogue, sums + c / 2, old, buffer, lane_offset(warp, c));
+          convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,
+                               first_column + c);
         }
         if constexpr (kChunk % 16 != 0) {
           constexpr int kLast = kChunk - 8;
-          convert<kReadsC, 8>(epilogue, sums + kLast / 2, old, buffer, lane_offset(warp, kLast));
+          convert<kReadsC, 8>(p, epilogue, sums + kLast / 2, old, buffer, lane_offset(warp, kLast), warp_row,
+                              first_column + kLast);
         }
         if (kReadsC && (chunk % kChunksPerSlot == kChunksPerSlot - 1 || chunk == kTileChunks - 1)) {
           gpu::sync_warp();

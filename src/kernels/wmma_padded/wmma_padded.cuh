@@ -19,9 +19,10 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig>
+template <TileConfig kConfig, class Epilogue = LinearCombination>
 struct WmmaPadded {
   using Element = gpu::ElementOf<kConfig.type>;
+  using ElementC = gpu::ElementOf<kConfig.type_c>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
@@ -62,7 +63,7 @@ struct WmmaPadded {
   XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
 
   XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
-    const std::int64_t depth = Epilogue<Element>::make(p).effective_k(p);
+    const std::int64_t depth = effective_k(Epilogue::make(p), p);
 
     for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
       const std::int64_t row = tile_m * kTileM, col = tile_n * kTileN;
@@ -77,8 +78,9 @@ struct WmmaPadded {
         gpu::sync_threads();  // the stages are free
       }
       const int warp = gpu::opaque(gpu::warp_index());
-      const auto c = view_c<kConfig>(p, batch).template block<kWarpM, kWarpN>(row + warp_m(warp), col + warp_n(warp));
-      store(Epilogue<Element>::make(p), sums, c, smem.c[warp]);
+      const Epilogue epilogue = Epilogue::make(p);
+      store(output_tile<kConfig, kWarpM, kWarpN>(epilogue, p, batch, row + warp_m(warp), col + warp_n(warp)), sums,
+            smem.c[warp]);
       gpu::sync_threads();  // before the next tile's copies
     });
   }
@@ -146,16 +148,15 @@ struct WmmaPadded {
   }
 
   // By fragment columns of the warp's part of C.
-  template <class View>
-  XGEMM_DEVICE static void store(const Epilogue<Element>& epilogue,
-                                 const Accumulator (&sums)[kWarpM / kFragment][kWarpN / kFragment], const View& c,
+  template <class Output>
+  XGEMM_DEVICE static void store(const Output& c, const Accumulator (&sums)[kWarpM / kFragment][kWarpN / kFragment],
                                  Sums& gathered) {
     const int lane = gpu::opaque(gpu::lane_index());
     constexpr int kVector = 4;
-    const bool vectors =
-        (reinterpret_cast<std::uintptr_t>(c.data()) | static_cast<std::uintptr_t>(c.col_stride()) * sizeof(Element)) %
-            (kVector * sizeof(Element)) ==
-        0;
+    const bool vectors = (reinterpret_cast<std::uintptr_t>(c.view().data()) |
+                          static_cast<std::uintptr_t>(c.view().col_stride()) * sizeof(ElementC)) %
+                             (kVector * sizeof(ElementC)) ==
+                         0;
     XGEMM_UNROLL
     for (int j = 0; j < kWarpN / kFragment; ++j) {
       XGEMM_UNROLL
@@ -163,24 +164,23 @@ struct WmmaPadded {
         gpu::wmma_store<true>(gathered.data + i * kFragment, sums[i][j], kLdC);
       gpu::sync_warp();
       if (vectors) {
-        store_columns<kVector>(epilogue, c, gathered, j * kFragment, lane);
+        store_columns<kVector>(c, gathered, j * kFragment, lane);
       } else {
-        store_columns<1>(epilogue, c, gathered, j * kFragment, lane);
+        store_columns<1>(c, gathered, j * kFragment, lane);
       }
       gpu::sync_warp();
     }
   }
 
-  template <int kWidth, class View>
-  XGEMM_DEVICE static void store_columns(const Epilogue<Element>& epilogue, const View& c, Sums& gathered, int col,
-                                         int lane) {
+  template <int kWidth, class Output>
+  XGEMM_DEVICE static void store_columns(const Output& c, Sums& gathered, int col, int lane) {
     const auto tile = shared_view<kWarpM, kFragment, 1, kLdC>(gathered.data);
     constexpr int kPerColumn = kWarpM / kWidth;
     XGEMM_NO_UNROLL
     for (int at = lane; at < kPerColumn * kFragment; at += gpu::kWarpSize) {
       const int i = at % kPerColumn * kWidth, j = at / kPerColumn;
       const gpu::Vector<float, kWidth> sum = tile.template load<kWidth>(i, j);
-      epilogue.template store<kWidth>(c, i, col + j, sum.data);
+      c.template store<kWidth>(i, col + j, sum.data);
     }
   }
 };

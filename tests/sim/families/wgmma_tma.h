@@ -50,10 +50,11 @@ inline int resident_clusters(const Options& options) {
 }
 
 // As the launcher does it: the product, and the sums of its parts where it is split.
-template <class Element, kernels::WgmmaTmaConfig kConfig>
+template <kernels::WgmmaTmaConfig kConfig, class Epilogue = kernels::LinearCombination>
 Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
-  using Kernel = kernels::WgmmaTma<Element, kConfig>;
-  GlobalMemory memory = memory_of(params, sizeof(Element));
+  using Element = gpu::ElementOf<kConfig.type>;
+  using Kernel = kernels::WgmmaTma<Element, kConfig, Epilogue>;
+  GlobalMemory memory = memory_of(params, sizeof(Element), sizeof(Element));
   const kernels::SplitK split{options.whole_tiles, options.parts, nullptr};
   kernels::WgmmaTmaArguments arguments =
       kernels::wgmma_tma_arguments<kConfig>(params, resident_clusters(options), split);
@@ -70,12 +71,12 @@ Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) 
   memory.add(region);
   Result result = launch_wgmma_tma<Kernel>(arguments, memory, options);
 
-  GlobalMemory then = memory_of(params, sizeof(Element));
+  GlobalMemory then = memory_of(params, sizeof(Element), sizeof(Element));
   Region read_only = region;
   read_only.access = Access::read;
   then.add(read_only);
-  const Result second =
-      launch_split_sum<kernels::SplitSum<Element>>(kernels::split_sum_params(arguments.params, layout), then, options);
+  const Result second = launch_split_sum<kernels::SplitSum<Element, Epilogue>>(
+      kernels::split_sum_params(arguments.params, layout), then, options);
   result.reports.insert(result.reports.end(), second.reports.begin(), second.reports.end());
   result.counters.lines.insert(result.counters.lines.end(), second.counters.lines.begin(), second.counters.lines.end());
   return result;
@@ -101,7 +102,7 @@ SimKernel make_wgmma_tma(const char* name) {
   using Element = gpu::ElementOf<kConfig.type>;
   return {name, "wgmma_tma", tile_config(kConfig),
           static_cast<int>(sizeof(typename kernels::WgmmaTma<Element, kConfig>::SharedStorage)),
-          run_wgmma_tma<Element, kConfig>};
+          run_wgmma_tma<kConfig>};
 }
 
 }  // namespace xgemm::sim

@@ -138,7 +138,7 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
     for (const auto& [at, operand] : kCases) {
       Plan chosen;
       const Problem p = make_problem(kernel.config.type, transa, transb, 64, 64, 64, at);
-      if (operand[1] == 'C' && kernel.config.any_c) {
+      if (operand[1] == 'C' && kernel.config.vector_c == 1) {
         EXPECT_TRUE(force(p, h200(), kernel.name, &chosen).ok()) << last_error();
         continue;
       }

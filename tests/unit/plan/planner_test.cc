@@ -99,7 +99,7 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const Operands x = operands_of(p);
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
   if (kernel.family == Family::wgmma_tma && (device.compute_capability != 90 || !tma_serves(kernel, p))) return false;
-  if (!loads_are_legal(x.c, Axis::row, c.vector_c(), size)) return false;
+  if (!loads_are_legal(x.c, Axis::row, c.vector_c, size)) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
   return loads_are_legal(x.a, c.a_contiguous, c.vector, size) && loads_are_legal(x.b, c.b_contiguous, c.vector, size);
 }

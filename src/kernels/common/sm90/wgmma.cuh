@@ -31,6 +31,14 @@
 
 namespace xgemm::gpu {
 
+// Where register r of a lane lies in its warp's 16 rows of the fragment.
+XGEMM_DEVICE constexpr int wgmma_row(int lane, int r) {
+  return lane / 4 + r / 2 % 2 * 8;
+}
+XGEMM_DEVICE constexpr int wgmma_column(int lane, int r) {
+  return r / 4 * 8 + lane % 4 * 2 + r % 2;
+}
+
 #if defined(XGEMM_SIM)
 namespace detail {
 inline unsigned shared_address(const void* shared) {

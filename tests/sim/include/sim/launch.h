@@ -17,7 +17,7 @@ namespace xgemm::sim {
 
 // The three matrices of a problem, as far as the kernel may touch them: A and B not at all when they must not be read,
 // C write-only when beta is 0.
-inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes) {
+inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes, int element_bytes_c) {
   GlobalMemory memory;
   const float alpha = p.alpha_device ? *p.alpha_device : p.alpha;
   const float beta = p.beta_device ? *p.beta_device : p.beta;
@@ -26,7 +26,7 @@ inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes) {
       {"A", p.a.data, element_bytes, p.m, p.k, p.batch_count, p.a.row_stride, p.a.col_stride, p.a.batch_stride, ab});
   memory.add(
       {"B", p.b.data, element_bytes, p.k, p.n, p.batch_count, p.b.row_stride, p.b.col_stride, p.b.batch_stride, ab});
-  memory.add({"C", p.c.data, element_bytes, p.m, p.n, p.batch_count, p.c.row_stride, p.c.col_stride, p.c.batch_stride,
+  memory.add({"C", p.c.data, element_bytes_c, p.m, p.n, p.batch_count, p.c.row_stride, p.c.col_stride, p.c.batch_stride,
               beta != 0.0f ? Access::read_write : Access::write});
   if (p.alpha_device) memory.add({"alpha", p.alpha_device, 4, 1, 1, 1, 1, 1, 0, Access::read});
   if (p.beta_device) memory.add({"beta", p.beta_device, 4, 1, 1, 1, 1, 1, 0, Access::read});
@@ -56,7 +56,7 @@ Result launch(const kernels::GemmParams& params, GlobalMemory& memory, const Opt
 
 template <class Kernel>
 Result launch(const kernels::GemmParams& params, const Options& options = {}) {
-  GlobalMemory memory = memory_of(params, sizeof(typename Kernel::Element));
+  GlobalMemory memory = memory_of(params, sizeof(typename Kernel::Element), sizeof(typename Kernel::ElementC));
   return launch<Kernel>(params, memory, options);
 }
 
