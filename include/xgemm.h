@@ -6,7 +6,8 @@
  * dimension is the distance in elements between the starts of two neighbouring columns.
  *
  * Return values. 0: done. -i: the i-th argument is illegal (the numbers of the reference BLAS, enum xgemm_argument) and
- * nothing was written. > 0: a runtime failure, enum xgemm_status. xgemm_last_error() says more about either.
+ * nothing was written. > 0: a runtime failure, enum xgemm_status; C may then hold a part of the result.
+ * xgemm_last_error() says more about either.
  *
  * Where data live. Every pointer may be device, managed or host memory. When A, B and C are all device or managed
  * memory, a call only enqueues work on the context's stream: it does not synchronise and can be captured in a CUDA
@@ -86,14 +87,26 @@ enum xgemm_argument {
   XGEMM_ARG_WORKSPACE = 23,
   XGEMM_ARG_MATH_MODE = 24,
   XGEMM_ARG_SCALAR_LOCATION = 25,
-  XGEMM_ARG_BUFFER = 26
+  XGEMM_ARG_BUFFER = 26,
+  XGEMM_ARG_TYPE_C = 27,
+  XGEMM_ARG_RESERVED = 28
 };
 
-/* Element type of A, B and C. Sums are always kept in fp32, and a result is rounded to the element type once. */
+/* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums are always kept in fp32, and a result
+ * is rounded to the element type of C once. */
 enum xgemm_type {
   XGEMM_F32 = 0, /* float */
   XGEMM_F16 = 1, /* xgemm_half */
   XGEMM_BF16 = 2 /* xgemm_bfloat16 */
+};
+
+/* Element type of C: that of A and B, or float whatever theirs. The values after the first are those of enum xgemm_type
+ * plus 1. */
+enum xgemm_type_c {
+  XGEMM_C_SAME = 0, /* the type of A and B */
+  XGEMM_C_F32 = 1,
+  XGEMM_C_F16 = 2, /* where A and B are fp16 */
+  XGEMM_C_BF16 = 3 /* where A and B are bf16 */
 };
 
 enum xgemm_layout { XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 };
@@ -152,10 +165,12 @@ XGEMM_API int xgemm_set_scalar_location(xgemm_context* ctx, int location);
 /* ---- The general call -------------------------------------------------------------------------------------------- */
 
 /* Everything a product can carry. Start from XGEMM_ARGS_INIT: it fills in the size of the struct as the caller knows
- * it, by which later versions of the library tell which fields are there. */
+ * it, by which the library tells which fields are there. New fields are added at the end, and zero is their default. So
+ * a program may be built with the header of any release: fields that its header lacks have their defaults; fields that
+ * the library does not know yet must be zero, else the call is refused with -XGEMM_ARG_SIZE. */
 typedef struct xgemm_args {
   size_t size;    /* sizeof(struct xgemm_args) */
-  int32_t type;   /* enum xgemm_type, of A, B and C */
+  int32_t type;   /* enum xgemm_type, of A and B */
   int32_t layout; /* enum xgemm_layout, of A, B and C */
   char transa;    /* 'N', 'T' or 'C', either case */
   char transb;
@@ -172,12 +187,15 @@ typedef struct xgemm_args {
   int64_t stride_a;    /* elements from a matrix to the next of the batch; 0 uses the same A (or B) for all */
   int64_t stride_b;
   int64_t stride_c; /* > 0 when batch_count > 1; the products of a batch must not overlap in C */
+  /* The struct of the first headers ends here. */
+  int32_t type_c;   /* enum xgemm_type_c */
+  int32_t reserved; /* 0 */
 } xgemm_args;
 
 #define XGEMM_ARGS_INIT                                                                                                \
   {                                                                                                                    \
     sizeof(xgemm_args), XGEMM_F32, XGEMM_COL_MAJOR, 'N', 'N', 0, 0, 0, NULL, NULL, 1, NULL, 1, NULL, NULL, 1, 1, 0, 0, \
-        0                                                                                                              \
+        0, XGEMM_C_SAME, 0                                                                                             \
   }
 
 XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);

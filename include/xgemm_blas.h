@@ -6,8 +6,8 @@
  * Checks, their order and their numbers are those of the reference BLAS. Errors go to the program's xerbla_ or
  * cblas_xerbla (or to those of the BLAS that it is linked with); where there is none, one line on stderr says what was
  * wrong and the call returns. fp16 and bf16 numbers are passed as their bits: hgemm is MKL's and Arm PL's, bgemm
- * OpenBLAS's and Arm PL's (bf16 A, B and C; sbgemm, cblas_gemm_bf16bf16f32 and the like, whose C is fp32, are not
- * here).
+ * OpenBLAS's and Arm PL's; with C, alpha and beta in fp32, sbgemm is OpenBLAS's, and gemm_bf16bf16f32 and
+ * gemm_f16f16f32 are MKL's.
  *
  * C99. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -34,20 +34,33 @@ XGEMM_API void cblas_sgemm(int layout, int transa, int transb, int m, int n, int
 XGEMM_API void cblas_sgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
                               const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
                               int64_t ldc);
+XGEMM_API void cblas_sbgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
+                               const xgemm_bfloat16* a, int64_t lda, const xgemm_bfloat16* b, int64_t ldb, float beta,
+                               float* c, int64_t ldc);
 #endif
 
-/* fp16 matrices; products and sums in fp32, each element of C rounded once. */
+/* fp16 matrices; products and sums in fp32, each element of C rounded once. Then A and B alone in 16 bits, C in fp32.
+ */
 #if !defined(__MKL_CBLAS_H__)
 XGEMM_API void cblas_hgemm(int layout, int transa, int transb, int m, int n, int k, xgemm_half alpha,
                            const xgemm_half* a, int lda, const xgemm_half* b, int ldb, xgemm_half beta, xgemm_half* c,
                            int ldc);
+XGEMM_API void cblas_gemm_f16f16f32(int layout, int transa, int transb, int m, int n, int k, float alpha,
+                                    const xgemm_half* a, int lda, const xgemm_half* b, int ldb, float beta, float* c,
+                                    int ldc);
+XGEMM_API void cblas_gemm_bf16bf16f32(int layout, int transa, int transb, int m, int n, int k, float alpha,
+                                      const xgemm_bfloat16* a, int lda, const xgemm_bfloat16* b, int ldb, float beta,
+                                      float* c, int ldc);
 #endif
 
-/* bf16 matrices, likewise. OpenBLAS's cblas.h defines OPENBLAS_CONST. */
+/* bf16 matrices, likewise; sbgemm with C in fp32. OpenBLAS's cblas.h defines OPENBLAS_CONST. */
 #if !defined(OPENBLAS_CONST)
 XGEMM_API void cblas_bgemm(int layout, int transa, int transb, int m, int n, int k, xgemm_bfloat16 alpha,
                            const xgemm_bfloat16* a, int lda, const xgemm_bfloat16* b, int ldb, xgemm_bfloat16 beta,
                            xgemm_bfloat16* c, int ldc);
+XGEMM_API void cblas_sbgemm(int layout, int transa, int transb, int m, int n, int k, float alpha,
+                            const xgemm_bfloat16* a, int lda, const xgemm_bfloat16* b, int ldb, float beta, float* c,
+                            int ldc);
 #endif
 
 /* The Fortran interface. The hidden lengths of transa and transb are not read: pass them or leave them out. */
@@ -64,6 +77,12 @@ XGEMM_API void hgemm_(const char* transa, const char* transb, const int* m, cons
 XGEMM_API void bgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                       const xgemm_bfloat16* alpha, const xgemm_bfloat16* a, const int* lda, const xgemm_bfloat16* b,
                       const int* ldb, const xgemm_bfloat16* beta, xgemm_bfloat16* c, const int* ldc);
+XGEMM_API void sbgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                       const float* alpha, const xgemm_bfloat16* a, const int* lda, const xgemm_bfloat16* b,
+                       const int* ldb, const float* beta, float* c, const int* ldc);
+XGEMM_API void sbgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
+                          const float* alpha, const xgemm_bfloat16* a, const int64_t* lda, const xgemm_bfloat16* b,
+                          const int64_t* ldb, const float* beta, float* c, const int64_t* ldc);
 #endif
 
 #ifdef __cplusplus

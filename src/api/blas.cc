@@ -1,4 +1,4 @@
-// sgemm_, sgemm_64_, hgemm_, bgemm_: the Fortran interface of BLAS, and what it shares with CBLAS.
+// sgemm_, hgemm_, bgemm_, sbgemm_, sgemm_64_, sbgemm_64_: the Fortran interface of BLAS, and what it shares with CBLAS.
 //
 // The hidden arguments at the end (the lengths of transa and transb) are not declared: callers that pass them do no
 // harm. xerbla_ is a weak reference: the program's own, or that of the BLAS that it is linked with, and null where
@@ -59,7 +59,7 @@ int run_blas_call(const char* symbol, const xgemm_args& call) noexcept {
   if (code < 0) return -code;
   if (code > 0) {
     try {
-      print_line(format("%s: %s: %s; C is unchanged", symbol, xgemm_status_string(code), last_error()));
+      print_line(format("%s: %s: %s; C does not hold the product", symbol, xgemm_status_string(code), last_error()));
     } catch (...) {
       print_line(symbol);
     }
@@ -101,11 +101,12 @@ struct Fortran64 {
 };
 
 // name: as BLAS gives it to xerbla_, six characters.
-template <class Fortran, xgemm_type kType, class T = typename BlasElement<kType>::Type>
+template <class Fortran, class Types>
 void fortran_gemm(const char* symbol, const char* name, const char* transa, const char* transb,
                   const typename Fortran::Int* m, const typename Fortran::Int* n, const typename Fortran::Int* k,
-                  const T* alpha, const T* a, const typename Fortran::Int* lda, const T* b,
-                  const typename Fortran::Int* ldb, const T* beta, T* c, const typename Fortran::Int* ldc) {
+                  const typename Types::Scalar* alpha, const typename Types::Input* a, const typename Fortran::Int* lda,
+                  const typename Types::Input* b, const typename Fortran::Int* ldb, const typename Types::Scalar* beta,
+                  typename Types::Output* c, const typename Fortran::Int* ldc) {
   int number = 0;
   // A, B and C may be null where they take no part, which the checks of the call know.
   for (const auto& [argument, pointer] : std::initializer_list<std::pair<int, const void*>>{{XGEMM_ARG_TRANSA, transa},
@@ -120,30 +121,9 @@ void fortran_gemm(const char* symbol, const char* name, const char* transa, cons
                                                                                             {XGEMM_ARG_LDC, ldc}})
     if (number == 0 && pointer == nullptr) number = illegal_blas_argument(argument, "a null pointer");
 
-  if (number == 0) {
-    using Element = BlasElement<kType>;
-    const float alpha_value = Element::to_float(*alpha), beta_value = Element::to_float(*beta);
-    number = run_blas_call(symbol, {sizeof(xgemm_args),
-                                    kType,
-                                    XGEMM_COL_MAJOR,
-                                    *transa,
-                                    *transb,
-                                    *m,
-                                    *n,
-                                    *k,
-                                    &alpha_value,
-                                    a,
-                                    *lda,
-                                    b,
-                                    *ldb,
-                                    &beta_value,
-                                    c,
-                                    *ldc,
-                                    1,
-                                    0,
-                                    0,
-                                    0});
-  }
+  if (number == 0)
+    number = run_blas_call<Types>(symbol, XGEMM_COL_MAJOR, *transa, *transb, *m, *n, *k, *alpha, a, *lda, b, *ldb,
+                                  *beta, c, *ldc);
   if (number == 0) return;
   if (Fortran::has_handler())
     Fortran::call_handler(name, number);
@@ -161,26 +141,40 @@ extern "C" {
 void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const float* alpha,
             const float* a, const int* lda, const float* b, const int* ldb, const float* beta, float* c,
             const int* ldc) {
-  fortran_gemm<Fortran32, XGEMM_F32>("sgemm_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  fortran_gemm<Fortran32, SgemmTypes>("sgemm_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 void sgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
                const float* alpha, const float* a, const int64_t* lda, const float* b, const int64_t* ldb,
                const float* beta, float* c, const int64_t* ldc) {
-  fortran_gemm<Fortran64, XGEMM_F32>("sgemm_64_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
-                                     ldc);
+  fortran_gemm<Fortran64, SgemmTypes>("sgemm_64_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                      ldc);
 }
 
 void hgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const xgemm_half* alpha,
             const xgemm_half* a, const int* lda, const xgemm_half* b, const int* ldb, const xgemm_half* beta,
             xgemm_half* c, const int* ldc) {
-  fortran_gemm<Fortran32, XGEMM_F16>("hgemm_", "HGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  fortran_gemm<Fortran32, HgemmTypes>("hgemm_", "HGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 void bgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
             const xgemm_bfloat16* alpha, const xgemm_bfloat16* a, const int* lda, const xgemm_bfloat16* b,
             const int* ldb, const xgemm_bfloat16* beta, xgemm_bfloat16* c, const int* ldc) {
-  fortran_gemm<Fortran32, XGEMM_BF16>("bgemm_", "BGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  fortran_gemm<Fortran32, BgemmTypes>("bgemm_", "BGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+void sbgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const float* alpha,
+             const xgemm_bfloat16* a, const int* lda, const xgemm_bfloat16* b, const int* ldb, const float* beta,
+             float* c, const int* ldc) {
+  fortran_gemm<Fortran32, SbgemmTypes>("sbgemm_", "SBGEMM", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                       ldc);
+}
+
+void sbgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
+                const float* alpha, const xgemm_bfloat16* a, const int64_t* lda, const xgemm_bfloat16* b,
+                const int64_t* ldb, const float* beta, float* c, const int64_t* ldc) {
+  fortran_gemm<Fortran64, SbgemmTypes>("sbgemm_64_", "SBGEMM", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                       ldc);
 }
 
 }  // extern "C"

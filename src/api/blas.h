@@ -13,30 +13,74 @@
 
 namespace xgemm::api {
 
-// The C type of elements and scalars in a BLAS name's interface. fp16 and bf16 are both uint16_t there, so that it does
-// not tell them apart: templates go by the xgemm_type.
-template <xgemm_type kType>
-struct BlasElement;
-template <>
-struct BlasElement<XGEMM_F32> {
-  using Type = float;
-  static float to_float(Type value) { return value; }
+// The types in a BLAS name's interface: of the elements of A and B, of C, and of alpha and beta. fp16 and bf16 are both
+// uint16_t there.
+struct SgemmTypes {
+  using Input = float;
+  using Output = float;
+  using Scalar = float;
+  static constexpr xgemm_type kType = XGEMM_F32;
+  static constexpr xgemm_type_c kTypeC = XGEMM_C_SAME;
+  static float to_float(Scalar value) { return value; }
 };
-template <>
-struct BlasElement<XGEMM_F16> {
-  using Type = xgemm_half;
-  static float to_float(Type value) { return half_to_float(value); }
+struct HgemmTypes {
+  using Input = xgemm_half;
+  using Output = xgemm_half;
+  using Scalar = xgemm_half;
+  static constexpr xgemm_type kType = XGEMM_F16;
+  static constexpr xgemm_type_c kTypeC = XGEMM_C_SAME;
+  static float to_float(Scalar value) { return half_to_float(value); }
 };
-template <>
-struct BlasElement<XGEMM_BF16> {
-  using Type = xgemm_bfloat16;
-  static float to_float(Type value) { return bfloat16_to_float(value); }
+struct BgemmTypes {
+  using Input = xgemm_bfloat16;
+  using Output = xgemm_bfloat16;
+  using Scalar = xgemm_bfloat16;
+  static constexpr xgemm_type kType = XGEMM_BF16;
+  static constexpr xgemm_type_c kTypeC = XGEMM_C_SAME;
+  static float to_float(Scalar value) { return bfloat16_to_float(value); }
+};
+// 16-bit A and B, C in fp32.
+struct F16F16F32Types : SgemmTypes {
+  using Input = xgemm_half;
+  static constexpr xgemm_type kType = XGEMM_F16;
+  static constexpr xgemm_type_c kTypeC = XGEMM_C_F32;
+};
+struct SbgemmTypes : SgemmTypes {
+  using Input = xgemm_bfloat16;
+  static constexpr xgemm_type kType = XGEMM_BF16;
+  static constexpr xgemm_type_c kTypeC = XGEMM_C_F32;
 };
 
 // Checks and runs. 0, or the number of the first illegal argument in the reference BLAS's order, with a message that
 // names it as this thread's last error. A failure at run time, for which BLAS has no way back to the caller, is
-// reported on stderr under the symbol's name; C is as it was.
+// reported on stderr under the symbol's name.
 int run_blas_call(const char* symbol, const xgemm_args& call) noexcept;
+
+template <class Types>
+int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char transb, std::int64_t m, std::int64_t n,
+                  std::int64_t k, typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
+                  const typename Types::Input* b, std::int64_t ldb, typename Types::Scalar beta,
+                  typename Types::Output* c, std::int64_t ldc) noexcept {
+  const float alpha_value = Types::to_float(alpha), beta_value = Types::to_float(beta);
+  xgemm_args call = XGEMM_ARGS_INIT;
+  call.type = Types::kType;
+  call.type_c = Types::kTypeC;
+  call.layout = layout;
+  call.transa = transa;
+  call.transb = transb;
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.alpha = &alpha_value;
+  call.a = a;
+  call.lda = lda;
+  call.b = b;
+  call.ldb = ldb;
+  call.beta = &beta_value;
+  call.c = c;
+  call.ldc = ldc;
+  return run_blas_call(symbol, call);
+}
 
 // For an argument that no check of xgemm_args knows: records the message, returns the number.
 int illegal_blas_argument(int number, const char* message) noexcept;

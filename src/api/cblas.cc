@@ -1,4 +1,4 @@
-// cblas_sgemm, cblas_sgemm_64, cblas_hgemm, cblas_bgemm.
+// cblas_sgemm, cblas_hgemm, cblas_bgemm, cblas_sbgemm, their 64-bit forms, and MKL's names of mixed products.
 //
 // How the reference reports errors, which its handlers rely on: a row-major call is the column-major call with A and B,
 // m and n swapped, and cblas_xerbla is given the number that the argument has there; the handler itself swaps the
@@ -87,14 +87,14 @@ void report(const Routine& routine, bool row_major, int number, const char* form
              !in_main_program(handler)) {
     // A program that brings its xerbla_ alone: in the reference the numeric checks are sgemm_'s, and end there.
     const int fortran_number = reference_number - 1;
-    xerbla_(routine.fortran, &fortran_number, 6);
+    xerbla_(routine.fortran, &fortran_number, std::strlen(routine.fortran));
   } else if (handler != nullptr && is_mkl(handler)) {
     reinterpret_cast<MklHandler>(const_cast<void*>(handler))(routine.name, number);
   } else if (handler != nullptr) {
     cblas_xerbla(reference_number, routine.name, form, value);
   } else if (fortran_handler != nullptr) {
     const int fortran_number = reference_number - 1;
-    xerbla_(routine.fortran, &fortran_number, 6);
+    xerbla_(routine.fortran, &fortran_number, std::strlen(routine.fortran));
   } else {
     report_without_handler(routine.symbol, number);
   }
@@ -115,9 +115,11 @@ char flag_of(int transpose) {
   }
 }
 
-template <xgemm_type kType, class T = typename BlasElement<kType>::Type>
-void cblas_gemm(const Routine& routine, int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, T alpha,
-                const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+template <class Types>
+void cblas_gemm(const Routine& routine, int layout, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                typename Types::Scalar alpha, const typename Types::Input* a, int64_t lda,
+                const typename Types::Input* b, int64_t ldb, typename Types::Scalar beta, typename Types::Output* c,
+                int64_t ldc) {
   const bool row_major = layout == CblasRowMajor;
   const auto reject = [&](int number, const char* message, const char* form, int value) {
     illegal_blas_argument(number, message);
@@ -132,28 +134,9 @@ void cblas_gemm(const Routine& routine, int layout, int transa, int transb, int6
     return reject(kTransB, "transb is none of CblasNoTrans, CblasTrans, CblasConjTrans",
                   "transb = %d is none of 111, 112, 113\n", transb);
 
-  using Element = BlasElement<kType>;
-  const float alpha_value = Element::to_float(alpha), beta_value = Element::to_float(beta);
-  const int number = run_blas_call(routine.symbol, {sizeof(xgemm_args),
-                                                    kType,
-                                                    row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR,
-                                                    flag_of(transa),
-                                                    flag_of(transb),
-                                                    m,
-                                                    n,
-                                                    k,
-                                                    &alpha_value,
-                                                    a,
-                                                    lda,
-                                                    b,
-                                                    ldb,
-                                                    &beta_value,
-                                                    c,
-                                                    ldc,
-                                                    1,
-                                                    0,
-                                                    0,
-                                                    0});
+  const int number =
+      run_blas_call<Types>(routine.symbol, row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR, flag_of(transa),
+                           flag_of(transb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   if (number != 0) report(routine, row_major, number + 1, "", 0);
 }
 
@@ -166,26 +149,52 @@ extern "C" {
 
 void cblas_sgemm(int layout, int transa, int transb, int m, int n, int k, float alpha, const float* a, int lda,
                  const float* b, int ldb, float beta, float* c, int ldc) {
-  cblas_gemm<XGEMM_F32>({"cblas_sgemm", "cblas_sgemm", "SGEMM ", false}, layout, transa, transb, m, n, k, alpha, a, lda,
-                        b, ldb, beta, c, ldc);
+  cblas_gemm<SgemmTypes>({"cblas_sgemm", "cblas_sgemm", "SGEMM ", false}, layout, transa, transb, m, n, k, alpha, a,
+                         lda, b, ldb, beta, c, ldc);
 }
 
 void cblas_sgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
                     int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
-  cblas_gemm<XGEMM_F32>({"cblas_sgemm_64", "cblas_sgemm", "SGEMM ", true}, layout, transa, transb, m, n, k, alpha, a,
-                        lda, b, ldb, beta, c, ldc);
+  cblas_gemm<SgemmTypes>({"cblas_sgemm_64", "cblas_sgemm", "SGEMM ", true}, layout, transa, transb, m, n, k, alpha, a,
+                         lda, b, ldb, beta, c, ldc);
 }
 
 void cblas_hgemm(int layout, int transa, int transb, int m, int n, int k, xgemm_half alpha, const xgemm_half* a,
                  int lda, const xgemm_half* b, int ldb, xgemm_half beta, xgemm_half* c, int ldc) {
-  cblas_gemm<XGEMM_F16>({"cblas_hgemm", "cblas_hgemm", "HGEMM ", false}, layout, transa, transb, m, n, k, alpha, a, lda,
-                        b, ldb, beta, c, ldc);
+  cblas_gemm<HgemmTypes>({"cblas_hgemm", "cblas_hgemm", "HGEMM ", false}, layout, transa, transb, m, n, k, alpha, a,
+                         lda, b, ldb, beta, c, ldc);
 }
 
 void cblas_bgemm(int layout, int transa, int transb, int m, int n, int k, xgemm_bfloat16 alpha, const xgemm_bfloat16* a,
                  int lda, const xgemm_bfloat16* b, int ldb, xgemm_bfloat16 beta, xgemm_bfloat16* c, int ldc) {
-  cblas_gemm<XGEMM_BF16>({"cblas_bgemm", "cblas_bgemm", "BGEMM ", false}, layout, transa, transb, m, n, k, alpha, a,
+  cblas_gemm<BgemmTypes>({"cblas_bgemm", "cblas_bgemm", "BGEMM ", false}, layout, transa, transb, m, n, k, alpha, a,
                          lda, b, ldb, beta, c, ldc);
+}
+
+void cblas_sbgemm(int layout, int transa, int transb, int m, int n, int k, float alpha, const xgemm_bfloat16* a,
+                  int lda, const xgemm_bfloat16* b, int ldb, float beta, float* c, int ldc) {
+  cblas_gemm<SbgemmTypes>({"cblas_sbgemm", "cblas_sbgemm", "SBGEMM", false}, layout, transa, transb, m, n, k, alpha, a,
+                          lda, b, ldb, beta, c, ldc);
+}
+
+void cblas_sbgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
+                     const xgemm_bfloat16* a, int64_t lda, const xgemm_bfloat16* b, int64_t ldb, float beta, float* c,
+                     int64_t ldc) {
+  cblas_gemm<SbgemmTypes>({"cblas_sbgemm_64", "cblas_sbgemm", "SBGEMM", true}, layout, transa, transb, m, n, k, alpha,
+                          a, lda, b, ldb, beta, c, ldc);
+}
+
+void cblas_gemm_bf16bf16f32(int layout, int transa, int transb, int m, int n, int k, float alpha,
+                            const xgemm_bfloat16* a, int lda, const xgemm_bfloat16* b, int ldb, float beta, float* c,
+                            int ldc) {
+  cblas_gemm<SbgemmTypes>({"cblas_gemm_bf16bf16f32", "cblas_gemm_bf16bf16f32", "GEMM_BF16BF16F32", false}, layout,
+                          transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+void cblas_gemm_f16f16f32(int layout, int transa, int transb, int m, int n, int k, float alpha, const xgemm_half* a,
+                          int lda, const xgemm_half* b, int ldb, float beta, float* c, int ldc) {
+  cblas_gemm<F16F16F32Types>({"cblas_gemm_f16f16f32", "cblas_gemm_f16f16f32", "GEMM_F16F16F32", false}, layout, transa,
+                             transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 }  // extern "C"

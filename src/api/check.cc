@@ -164,6 +164,13 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   if (!type)
     return illegal(XGEMM_ARG_TYPE,
                    format("type = %d, but one of XGEMM_F32 = 0, XGEMM_F16 = 1, XGEMM_BF16 = 2 is required", args.type));
+  const std::optional<DType> type_c = dtype_of_c(args.type_c, *type);
+  if (!type_c || (*type_c != *type && *type_c != info_of(*type).sums))
+    return illegal(XGEMM_ARG_TYPE_C,
+                   format("type_c = %d, but XGEMM_C_SAME = 0, the type of A and B (%d here), or XGEMM_C_F32 = 1 is "
+                          "required",
+                          args.type_c, args.type + 1));
+  if (args.reserved != 0) return illegal(XGEMM_ARG_RESERVED, format("reserved = %d, but 0 is required", args.reserved));
   if (args.layout != XGEMM_COL_MAJOR && args.layout != XGEMM_ROW_MAJOR)
     return illegal(XGEMM_ARG_LAYOUT,
                    format("layout = %d, but one of XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 is required", args.layout));
@@ -175,11 +182,11 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   if (number != 0) return illegal_blas_argument(number, args, matrices);
 
   XGEMM_RETURN_IF_FAILED(check_batch(args));
-  const int size = size_of(*type);
+  const int size = size_of(*type), size_c = size_of(*type_c);
   const std::int64_t batch = args.batch_count;
   XGEMM_RETURN_IF_FAILED(check_extent("a", XGEMM_ARG_LDA, matrices.a, args.lda, args.stride_a, batch, size));
   XGEMM_RETURN_IF_FAILED(check_extent("b", XGEMM_ARG_LDB, matrices.b, args.ldb, args.stride_b, batch, size));
-  XGEMM_RETURN_IF_FAILED(check_extent("c", XGEMM_ARG_LDC, matrices.c, args.ldc, args.stride_c, batch, size));
+  XGEMM_RETURN_IF_FAILED(check_extent("c", XGEMM_ARG_LDC, matrices.c, args.ldc, args.stride_c, batch, size_c));
   return check_pointers(args, scalars_on_device);
 }
 

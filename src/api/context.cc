@@ -2,6 +2,7 @@
 #include "api/context.h"
 
 #include <cstdint>
+#include <optional>
 
 #include "api/entry.h"
 
@@ -14,6 +15,7 @@ xgemm_context& resolve(xgemm_context* ctx) {
 
 }  // namespace xgemm::api
 
+using xgemm::Compute;
 using xgemm::format;
 using xgemm::illegal;
 using xgemm::kOk;
@@ -62,9 +64,9 @@ int xgemm_set_workspace(xgemm_context* ctx, void* device_memory, size_t bytes) {
 
 int xgemm_set_math_mode(xgemm_context* ctx, int mode) {
   return guarded([&]() -> Status {
-    if (mode != XGEMM_MATH_STRICT)
-      return illegal(XGEMM_ARG_MATH_MODE, format("mode = %d, but XGEMM_MATH_STRICT = 0 is required", mode));
-    resolve(ctx).math_mode = mode;
+    const std::optional<Compute> compute = xgemm::compute_of(mode);
+    if (!compute) return illegal(XGEMM_ARG_MATH_MODE, format("mode = %d, but XGEMM_MATH_STRICT = 0 is required", mode));
+    resolve(ctx).compute = *compute;
     return kOk;
   });
 }

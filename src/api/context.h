@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "core/canonicalize.h"
 #include "core/environment.h"
 #include "transfer/staging.h"
 #include "xgemm.h"
@@ -11,7 +12,7 @@ struct xgemm_context {
   void* stream = nullptr;     // cudaStream_t; null: the legacy default stream
   void* workspace = nullptr;  // lent by the user
   std::size_t workspace_bytes = 0;
-  int math_mode = xgemm::environment().math_mode;
+  xgemm::Compute compute = *xgemm::compute_of(xgemm::environment().math_mode);
   int scalar_location = XGEMM_SCALARS_ON_HOST;
   xgemm::transfer::StagerHandle stager;  // made by the first call that stages host data
 };

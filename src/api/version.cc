@@ -86,6 +86,10 @@ const char* xgemm_status_string(int status) {
       return "illegal scalar location";
     case -XGEMM_ARG_BUFFER:
       return "illegal buffer";
+    case -XGEMM_ARG_TYPE_C:
+      return "illegal type_c";
+    case -XGEMM_ARG_RESERVED:
+      return "illegal xgemm_args::reserved";
     default:
       return "unknown status";
   }

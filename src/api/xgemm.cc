@@ -1,6 +1,8 @@
 // The entry points of xgemm.h that compute or look inside. They check once and hand over; no logic lives here.
 #include "xgemm.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "api/check.h"
@@ -21,51 +23,48 @@ template <class T>
 int simple_gemm(xgemm_type type, char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
                 int64_t lda, const T* b, int64_t ldb, float beta, T* c, int64_t ldc) {
   return guarded([&] {
-    const xgemm_args args = {sizeof(xgemm_args),
-                             type,
-                             XGEMM_COL_MAJOR,
-                             transa,
-                             transb,
-                             m,
-                             n,
-                             k,
-                             &alpha,
-                             a,
-                             lda,
-                             b,
-                             ldb,
-                             &beta,
-                             c,
-                             ldc,
-                             1,
-                             0,
-                             0,
-                             0};
+    xgemm_args args = XGEMM_ARGS_INIT;
+    args.type = type;
+    args.transa = transa;
+    args.transb = transb;
+    args.m = m;
+    args.n = n;
+    args.k = k;
+    args.alpha = &alpha;
+    args.a = a;
+    args.lda = lda;
+    args.b = b;
+    args.ldb = ldb;
+    args.beta = &beta;
+    args.c = c;
+    args.ldc = ldc;
     return gemm(nullptr, args);
   });
 }
 
-// No version of the struct will be larger: a size beyond it was never set.
+// The sizes that the struct has had and may get: releases add fields to its end, in whole multiples of its alignment,
+// and none will make it larger than this. A size beyond it was never set.
+constexpr std::size_t kSmallestArgs = offsetof(xgemm_args, type_c);
 constexpr std::size_t kLargestArgs = 4096;
+static_assert(kSmallestArgs % alignof(xgemm_args) == 0);
 
-// Fields that later versions of the struct add take their defaults when the caller does not know them; fields that this
-// version does not know must be zero.
+// The fields of a struct of any release, as this one knows them.
 Status read_args(const xgemm_args* args, xgemm_args* known) {
   if (args == nullptr) return illegal(XGEMM_ARG_ARGS, "args = NULL, but a pointer to xgemm_args is required");
-  if (args->size < sizeof(xgemm_args))
+  const std::size_t size = args->size;
+  if (size < kSmallestArgs || size > kLargestArgs || size % alignof(xgemm_args) != 0)
     return illegal(XGEMM_ARG_SIZE,
-                   format("size = %zu, but sizeof(xgemm_args) = %zu is required (start from XGEMM_ARGS_INIT)",
-                          args->size, sizeof(xgemm_args)));
-  if (args->size > kLargestArgs)
-    return illegal(XGEMM_ARG_SIZE, format("size = %zu, but at most %zu is possible (start from XGEMM_ARGS_INIT)",
-                                          args->size, kLargestArgs));
+                   format("size = %zu, but a multiple of %zu from %zu to %zu is required (start from XGEMM_ARGS_INIT)",
+                          size, alignof(xgemm_args), kSmallestArgs, kLargestArgs));
   const auto* bytes = reinterpret_cast<const unsigned char*>(args);
-  for (std::size_t i = sizeof(xgemm_args); i < args->size; ++i)
+  for (std::size_t i = sizeof(xgemm_args); i < size; ++i)
     if (bytes[i] != 0)
       return illegal(XGEMM_ARG_SIZE,
-                     format("size = %zu, but this libxgemm knows the first %zu bytes and the rest is not zero",
-                            args->size, sizeof(xgemm_args)));
-  std::memcpy(known, args, sizeof(xgemm_args));
+                     format("size = %zu, but this libxgemm knows the first %zu bytes alone: the others are required to "
+                            "be 0, and byte %zu is %d",
+                            size, sizeof(xgemm_args), i, bytes[i]));
+  *known = xgemm_args{};  // zero is the default of fields that a smaller struct lacks
+  std::memcpy(known, args, std::min(size, sizeof(xgemm_args)));
   return kOk;
 }
 
@@ -105,7 +104,7 @@ int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args) {
     xgemm_context& context = resolve(ctx);
     const bool on_device = context.scalar_location == XGEMM_SCALARS_ON_DEVICE;
     XGEMM_RETURN_IF_FAILED(check(known, on_device));
-    return xgemm::dispatch::gemm(settings_of(context), canonicalize(known, on_device));
+    return xgemm::dispatch::gemm(settings_of(context), canonicalize(known, on_device, context.compute));
   });
 }
 
@@ -121,7 +120,8 @@ int xgemm_explain(xgemm_context* ctx, const xgemm_args* args, char* buf, size_t 
     const bool on_device = context.scalar_location == XGEMM_SCALARS_ON_DEVICE;
     XGEMM_RETURN_IF_FAILED(check(known, on_device));
     std::string text;
-    const Status status = xgemm::dispatch::explain(settings_of(context), canonicalize(known, on_device), &text);
+    const Status status =
+        xgemm::dispatch::explain(settings_of(context), canonicalize(known, on_device, context.compute), &text);
     const std::size_t length = text.size() < size - 1 ? text.size() : size - 1;
     std::memcpy(buf, text.data(), length);
     buf[length] = '\0';

@@ -25,8 +25,20 @@ std::optional<DType> dtype_of(std::int32_t type) {
   return static_cast<DType>(type);
 }
 
-Problem canonicalize(const xgemm_args& args, bool scalars_on_device) {
+std::optional<DType> dtype_of_c(std::int32_t type_c, DType type) {
+  static_assert(XGEMM_C_F32 == XGEMM_F32 + 1 && XGEMM_C_F16 == XGEMM_F16 + 1 && XGEMM_C_BF16 == XGEMM_BF16 + 1);
+  if (type_c == XGEMM_C_SAME) return type;
+  return type_c > 0 ? dtype_of(type_c - 1) : std::nullopt;
+}
+
+std::optional<Compute> compute_of(std::int32_t math_mode) {
+  if (math_mode != XGEMM_MATH_STRICT) return std::nullopt;
+  return Compute::strict;
+}
+
+Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute compute) {
   Problem p;
+  p.compute = compute;
   p.m = args.m;
   p.n = args.n;
   p.k = args.k;
@@ -38,7 +50,7 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device) {
   const DType type = *dtype_of(args.type);
   p.a = {type, args.a, to_op(args.transa), args.lda, batched ? args.stride_a : 0};
   p.b = {type, args.b, to_op(args.transb), args.ldb, batched ? args.stride_b : 0};
-  p.c = {type, args.c, args.ldc, batched ? args.stride_c : 0};
+  p.c = {*dtype_of_c(args.type_c, type), args.c, args.ldc, batched ? args.stride_c : 0};
   // Nor by those of operands that are not read and may be null.
   if (!p.reads_inputs()) p.a.batch_stride = p.b.batch_stride = 0;
   if (args.layout == XGEMM_ROW_MAJOR) {

@@ -12,8 +12,14 @@ namespace xgemm {
 // The type that an enum xgemm_type names; empty for any other number.
 std::optional<DType> dtype_of(std::int32_t type);
 
+// The type of C, by an enum xgemm_type_c beside the type of A and B; empty for any other number.
+std::optional<DType> dtype_of_c(std::int32_t type_c, DType type);
+
+// What an enum xgemm_math_mode allows; empty for any other number.
+std::optional<Compute> compute_of(std::int32_t math_mode);
+
 // A row-major product is the column-major product of the transposes: C^T = op(B)^T op(A)^T, so that A and B, m and n
 // swap.
-Problem canonicalize(const xgemm_args& args, bool scalars_on_device);
+Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute compute = Compute::strict);
 
 }  // namespace xgemm

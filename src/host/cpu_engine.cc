@@ -1,9 +1,9 @@
 // Products on the CPU: what BLAS promises, kept here whatever library is below, and fp16 and bf16 through fp32
 // blocks.
 //
-// alpha = 0 or k = 0 only scales C and calls no library. 16-bit types work in blocks that are converted to fp32: the
-// sums of one block of C stay in fp32 across all of k; alpha, beta and the one rounding come at the end. Scratch memory
-// for it: 8 MiB at most, whatever the size of the product.
+// alpha = 0 or k = 0 only scales C and calls no library. 16-bit A and B work in blocks that are converted to fp32: the
+// sums of one block of C stay in fp32 across all of k; alpha, beta and the one rounding to the type of C, which may be
+// fp32, come at the end. Scratch memory for it: 8 MiB at most, whatever the size of the product.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/cpu_engine.h"
@@ -111,7 +111,18 @@ void widen_block(const Conversion& convert, const uint16_t* from, int64_t ld, in
   for (int64_t j = 0; j < columns; ++j) convert.widen(from + j * ld, to + j * rows, rows);
 }
 
-// C := alpha * sums + beta * C, rounded once. Overwrites sums.
+// C := alpha * sums + beta * C for a C in fp32.
+void store_block(const Conversion&, const float* sums, int64_t rows, int64_t columns, float alpha, float beta, float* c,
+                 int64_t ldc) {
+  for (int64_t j = 0; j < columns; ++j, sums += rows, c += ldc) {
+    if (beta == 0.0f)
+      for (int64_t i = 0; i < rows; ++i) c[i] = alpha * sums[i];
+    else
+      for (int64_t i = 0; i < rows; ++i) c[i] = alpha * sums[i] + beta * c[i];
+  }
+}
+
+// The same for a C in 16 bits, rounded once. Overwrites sums.
 void store_block(const Conversion& convert, float* sums, int64_t rows, int64_t columns, float alpha, float beta,
                  uint16_t* c, int64_t ldc) {
   float old[kBlockRows];
@@ -144,7 +155,8 @@ struct Blocks {
   float* sums() const { return b() + b_floats(); }
 };
 
-Status gemm_16bit(const Problem& p, const uint16_t* a, const uint16_t* b, uint16_t* c, const Blocks& blocks) {
+template <class C>
+Status gemm_16bit(const Problem& p, const uint16_t* a, const uint16_t* b, C* c, const Blocks& blocks) {
   const Conversion& convert = conversion(p.a.type);
   const bool a_plain = p.a.op == Op::none, b_plain = p.b.op == Op::none;
   for (int64_t j0 = 0; j0 < p.n; j0 += blocks.columns) {
@@ -182,10 +194,12 @@ Status multiply_f32(const Problem& p) {
   return kOk;
 }
 
+// C: float, or uint16_t for the type of A and B.
+template <class C>
 Status multiply_16bit(const Problem& p) {
   const auto* a = static_cast<const uint16_t*>(p.a.data);
   const auto* b = static_cast<const uint16_t*>(p.b.data);
-  auto* c = static_cast<uint16_t*>(p.c.data);
+  auto* c = static_cast<C*>(p.c.data);
   const Blocks blocks(p);
   if (!blocks.memory.ok()) return fail_without_memory();
   for (int64_t i = 0; i < p.batch_count; ++i)
@@ -198,7 +212,10 @@ Status multiply_16bit(const Problem& p) {
 
 Status cpu_gemm(const Problem& p) {
   if (p.does_nothing()) return kOk;
-  if (p.reads_inputs()) return p.a.type == DType::f32 ? multiply_f32(p) : multiply_16bit(p);
+  if (p.reads_inputs()) {
+    if (p.a.type == DType::f32) return multiply_f32(p);
+    return p.c.type == DType::f32 ? multiply_16bit<float>(p) : multiply_16bit<uint16_t>(p);
+  }
   const float beta = p.beta.value;
   switch (p.c.type) {
     case DType::f32:

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "support/oracle.h"
 #include "xgemm.h"
@@ -30,6 +31,9 @@ struct TypeOf<Bfloat16> {
   static constexpr xgemm_type value = XGEMM_BF16;
 };
 
+template <class T, class C>
+inline constexpr std::int32_t kTypeC = std::is_same_v<T, C> ? XGEMM_C_SAME : TypeOf<C>::value + 1;
+
 // xsgemm, xhgemm or xbgemm.
 inline int simple_gemm(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
                        const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
@@ -48,17 +52,12 @@ inline int simple_gemm(char transa, char transb, std::int64_t m, std::int64_t n,
                 reinterpret_cast<const xgemm_bfloat16*>(b), ldb, beta, reinterpret_cast<xgemm_bfloat16*>(c), ldc);
 }
 
-template <class T>
-int run(Case<T>& x) {
-  const Product<T>& p = x.product;
-  return simple_gemm(p.transa, p.transb, p.m, p.n, p.k, p.alpha, p.a, p.lda, p.b, p.ldb, p.beta, x.c.data(), p.ldc);
-}
-
 // The general call's arguments for a column-major product whose result goes to c.
-template <class T>
-xgemm_args args_of(const Product<T>& p, T* c) {
+template <class T, class C>
+xgemm_args args_of(const Product<T, C>& p, C* c) {
   xgemm_args args = XGEMM_ARGS_INIT;
   args.type = TypeOf<T>::value;
+  args.type_c = kTypeC<T, C>;
   args.transa = p.transa;
   args.transb = p.transb;
   args.m = p.m;
@@ -73,6 +72,21 @@ xgemm_args args_of(const Product<T>& p, T* c) {
   args.c = c;
   args.ldc = p.ldc;
   return args;
+}
+
+// And what stands for them where C has a type of its own.
+template <class T>
+int simple_gemm(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const T* a,
+                std::int64_t lda, const T* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
+  const Product<T, float> product = {transa, transb, m, n, k, alpha, beta, a, lda, b, ldb, c, ldc};
+  const xgemm_args args = args_of(product, c);
+  return xgemm_gemm(nullptr, &args);
+}
+
+template <class T, class C>
+int run(Case<T, C>& x) {
+  const Product<T, C>& p = x.product;
+  return simple_gemm(p.transa, p.transb, p.m, p.n, p.k, p.alpha, p.a, p.lda, p.b, p.ldb, p.beta, x.c.data(), p.ldc);
 }
 
 // Whole pages of memory with a page on either side that faults. `bytes` of it lie against one of the two.

@@ -13,34 +13,44 @@ namespace {
 
 constexpr char kFlags[] = {'N', 'T', 'C', 'n', 't', 'c'};
 
-template <class T>
-void expect_right(Case<T>& x) {
+// A test for each pair of types: that of A and B, and that of C.
+#define TEST_ALL_TYPES(suite, name, function) \
+  TEST(suite, name##F32) {                    \
+    function<float>();                        \
+  }                                           \
+  TEST(suite, name##F16) {                    \
+    function<Half>();                         \
+  }                                           \
+  TEST(suite, name##Bf16) {                   \
+    function<Bfloat16>();                     \
+  }                                           \
+  TEST(suite, name##F16ToF32) {               \
+    function<Half, float>();                  \
+  }                                           \
+  TEST(suite, name##Bf16ToF32) {              \
+    function<Bfloat16, float>();              \
+  }
+
+template <class T, class C>
+void expect_right(Case<T, C>& x) {
   const int code = run(x);
   EXPECT_EQ(code, 0) << xgemm_last_error();
   const Verdict verdict = x.check();
   EXPECT_TRUE(verdict) << verdict.message;
 }
 
-template <class T>
+template <class T, class C = T>
 void all_flags() {
   for (const char transa : kFlags)
     for (const char transb : kFlags)
       for (const float beta : {0.0f, 1.0f, -0.7f}) {
-        Case<T> x(transa, transb, 37, 29, 41, 1.3f, beta);
+        Case<T, C> x(transa, transb, 37, 29, 41, 1.3f, beta);
         expect_right(x);
       }
 }
-TEST(Gemm, AllFlagsF32) {
-  all_flags<float>();
-}
-TEST(Gemm, AllFlagsF16) {
-  all_flags<Half>();
-}
-TEST(Gemm, AllFlagsBf16) {
-  all_flags<Bfloat16>();
-}
+TEST_ALL_TYPES(Gemm, AllFlags, all_flags)
 
-template <class T>
+template <class T, class C = T>
 void edge_sizes() {
   const std::int64_t extents[] = {0, 1, 2, 5, 16, 17, 33};
   std::uint64_t seed = 0;
@@ -50,60 +60,76 @@ void edge_sizes() {
         for (const char transa : {'N', 'T'})
           for (const char transb : {'N', 'T'})
             for (const float beta : {0.0f, 0.5f}) {
-              Case<T> x(transa, transb, m, n, k, -0.7f, beta, seed % 3, seed);
+              Case<T, C> x(transa, transb, m, n, k, -0.7f, beta, seed % 3, seed);
               ++seed;
               expect_right(x);
               if (testing::Test::HasFailure()) return;
             }
 }
-TEST(Gemm, EdgeSizesF32) {
-  edge_sizes<float>();
-}
-TEST(Gemm, EdgeSizesF16) {
-  edge_sizes<Half>();
-}
-TEST(Gemm, EdgeSizesBf16) {
-  edge_sizes<Bfloat16>();
-}
+TEST_ALL_TYPES(Gemm, EdgeSizes, edge_sizes)
 
-template <class T>
+template <class T, class C = T>
 void scalars() {
   for (const float alpha : {0.0f, -0.0f, 1.0f, -1.0f, 0.7f, 1e-20f, 1000.0f})
     for (const float beta : {0.0f, -0.0f, 1.0f, -1.0f, 0.7f, 1e-20f})
       for (const std::int64_t k : {0, 1, 30}) {
-        Case<T> x('N', 'T', 19, 23, k, alpha, beta);
+        Case<T, C> x('N', 'T', 19, 23, k, alpha, beta);
         if (beta == 0) x.c.poison();
         x.c_before = x.c;
         x.product.c = x.c_before.data();
         expect_right(x);
       }
 }
-TEST(Gemm, ScalarsF32) {
-  scalars<float>();
-}
-TEST(Gemm, ScalarsF16) {
-  scalars<Half>();
-}
-TEST(Gemm, ScalarsBf16) {
-  scalars<Bfloat16>();
-}
+TEST_ALL_TYPES(Gemm, Scalars, scalars)
 
 // Larger than any block of an engine, so that sums are carried from block to block.
 TEST(Gemm, SeveralBlocksF32) {
   Case<float> x('T', 'N', 300, 210, 700, 1.0f, -0.7f);
   expect_right(x);
 }
-TEST(Gemm, SeveralBlocksF16) {
-  Case<Half> tall('N', 'T', 1100, 33, 600, 1.0f, 0.5f);
+template <class T, class C>
+void several_blocks() {
+  Case<T, C> tall('N', 'T', 1100, 33, 600, 1.0f, 0.5f);
   expect_right(tall);
-  Case<Half> wide('T', 'N', 40, 1060, 520, 0.5f, 0.0f);
+  Case<T, C> wide('T', 'N', 40, 1060, 520, 0.5f, 0.0f);
   expect_right(wide);
 }
+TEST(Gemm, SeveralBlocksF16) {
+  several_blocks<Half, Half>();
+}
 TEST(Gemm, SeveralBlocksBf16) {
-  Case<Bfloat16> tall('N', 'T', 1100, 33, 600, 1.0f, 0.5f);
-  expect_right(tall);
-  Case<Bfloat16> wide('T', 'N', 40, 1060, 520, 0.5f, 0.0f);
-  expect_right(wide);
+  several_blocks<Bfloat16, Bfloat16>();
+}
+TEST(Gemm, SeveralBlocksF16ToF32) {
+  several_blocks<Half, float>();
+}
+TEST(Gemm, SeveralBlocksBf16ToF32) {
+  several_blocks<Bfloat16, float>();
+}
+
+// C in fp32 is not rounded on its way: bits below the precision of fp16 and bf16 survive, in sums and in old C.
+template <class T>
+void keeps_single_precision() {
+  Matrix<T> a(1, 2), b(2, 1);
+  a(0, 0) = b(0, 0) = from_double<T>(1.0);
+  a(0, 1) = b(1, 0) = from_double<T>(0x1p-10);
+  float c = 0x1p-23f;
+  const Product<T, float> p = {'N', 'N', 1, 1, 2, 1.0f, 1.0f, a.data(), 1, b.data(), 2, &c, 1};
+  const xgemm_args args = args_of(p, &c);
+  ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error();
+  EXPECT_EQ(c, 1.0f + 0x1p-20f + 0x1p-23f);
+  // And what is beyond fp16 is not beyond C.
+  a.fill(from_double<T>(60000.0));
+  b.fill(from_double<T>(60000.0));
+  c = 0;
+  ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error();
+  EXPECT_EQ(static_cast<double>(c), 2 * to_double(a(0, 0)) * to_double(b(0, 0)));
+}
+TEST(Gemm, SinglePrecisionIsKeptF16ToF32) {
+  keeps_single_precision<Half>();
+}
+TEST(Gemm, SinglePrecisionIsKeptBf16ToF32) {
+  keeps_single_precision<Bfloat16>();
 }
 
 // fp16 is the fp32 sum rounded once: sums that fp16 cannot hold on the way have to survive it.
@@ -162,7 +188,7 @@ TEST(Gemm, Bfloat16SumsAreKeptInSinglePrecision) {
 // ---- Row major ----------------------------------------------------------------------------------------------------
 
 // Elements by definition, with integers whose sums are exact, so that it shares no idea with the library's own.
-template <class T>
+template <class T, class C = T>
 void row_major() {
   Random random(5);
   for (int round = 0; round < 300; ++round) {
@@ -170,15 +196,16 @@ void row_major() {
     const bool ta = random.integer(0, 1), tb = random.integer(0, 1);
     const std::int64_t a_rows = ta ? k : m, a_cols = ta ? m : k, b_rows = tb ? n : k, b_cols = tb ? k : n;
     // A row-major matrix is guarded as the column-major one with the same memory.
-    Matrix<T> a(a_cols, a_rows, a_cols + random.integer(1, 4)), b(b_cols, b_rows, b_cols + random.integer(1, 4)),
-        c(n, m, n + random.integer(1, 4));
+    Matrix<T> a(a_cols, a_rows, a_cols + random.integer(1, 4)), b(b_cols, b_rows, b_cols + random.integer(1, 4));
+    Matrix<C> c(n, m, n + random.integer(1, 4));
     a.fill_integers(random.bits());
     b.fill_integers(random.bits());
     c.fill_integers(random.bits());
-    const Matrix<T> before = c;
+    const Matrix<C> before = c;
     const float alpha = 2.0f, beta = -3.0f;
     xgemm_args args = XGEMM_ARGS_INIT;
     args.type = TypeOf<T>::value;
+    args.type_c = kTypeC<T, C>;
     args.layout = XGEMM_ROW_MAJOR;
     args.transa = ta ? 'T' : 'N';
     args.transb = tb ? 'T' : 'N';
@@ -200,19 +227,11 @@ void row_major() {
     ASSERT_EQ(c.guards_intact(), "");
   }
 }
-TEST(Gemm, RowMajorF32) {
-  row_major<float>();
-}
-TEST(Gemm, RowMajorF16) {
-  row_major<Half>();
-}
-TEST(Gemm, RowMajorBf16) {
-  row_major<Bfloat16>();
-}
+TEST_ALL_TYPES(Gemm, RowMajor, row_major)
 
 // ---- Batches ------------------------------------------------------------------------------------------------------
 
-template <class T>
+template <class T, class C = T>
 void batches() {
   Random random(6);
   for (int round = 0; round < 150; ++round) {
@@ -230,12 +249,12 @@ void batches() {
     const std::int64_t stride_c = ldc * n + random.integer(1, 3);
     Matrix<T> a(lda * a_cols + stride_a * std::max<std::int64_t>(0, count - 1), 1);
     Matrix<T> b(ldb * b_cols + stride_b * std::max<std::int64_t>(0, count - 1), 1);
-    Matrix<T> c(std::max<std::int64_t>(1, stride_c * count), 1);
+    Matrix<C> c(std::max<std::int64_t>(1, stride_c * count), 1);
     a.fill_uniform(random.bits());
     b.fill_uniform(random.bits());
     if (beta != 0) c.fill_uniform(random.bits());  // else NaN
-    const Matrix<T> before = c;
-    Product<T> p = {ta, tb, m, n, k, alpha, beta, a.data(), lda, b.data(), ldb, before.data(), ldc};
+    const Matrix<C> before = c;
+    Product<T, C> p = {ta, tb, m, n, k, alpha, beta, a.data(), lda, b.data(), ldb, before.data(), ldc};
     xgemm_args args = args_of(p, c.data());
     args.batch_count = count;
     args.stride_a = stride_a, args.stride_b = stride_b, args.stride_c = stride_c;
@@ -250,19 +269,11 @@ void batches() {
     }
     ASSERT_EQ(c.guards_intact(), "");
     for (std::size_t i = 0; i < owned.size(); ++i)
-      ASSERT_TRUE(owned[i] || std::memcmp(c.data() + i, before.data() + i, sizeof(T)) == 0)
+      ASSERT_TRUE(owned[i] || std::memcmp(c.data() + i, before.data() + i, sizeof(C)) == 0)
           << "between matrices: " << i;
   }
 }
-TEST(Gemm, BatchesF32) {
-  batches<float>();
-}
-TEST(Gemm, BatchesF16) {
-  batches<Half>();
-}
-TEST(Gemm, BatchesBf16) {
-  batches<Bfloat16>();
-}
+TEST_ALL_TYPES(Gemm, Batches, batches)
 
 TEST(Gemm, RowMajorBatch) {
   // Two products of 1 x 2 by 2 x 2, B shared.
@@ -314,16 +325,16 @@ TEST(Gemm, IsReproducible) {
 
 // ---- Random walk --------------------------------------------------------------------------------------------------
 
-template <class T>
-void fuzz(std::uint64_t seed, int count) {
-  Random random(seed);
+template <class T, class C = T>
+void fuzz() {
+  Random random(101);
   constexpr float kScalars[] = {0.0f, 1.0f, -1.0f, 0.5f, -0.7f, 3.25f};
-  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < 4000 && !testing::Test::HasFailure(); ++i) {
     // Mostly small, some thin, a few that cross blocks.
     const auto extent = [&] { return random.integer(0, 30) == 0 ? random.integer(0, 150) : random.integer(0, 24); };
     const auto scalar = [&] { return kScalars[random.integer(0, 5)]; };
-    Case<T> x(kFlags[random.integer(0, 5)], kFlags[random.integer(0, 5)], extent(), extent(), extent(), scalar(),
-              scalar(), random.integer(0, 5), random.bits());
+    Case<T, C> x(kFlags[random.integer(0, 5)], kFlags[random.integer(0, 5)], extent(), extent(), extent(), scalar(),
+                 scalar(), random.integer(0, 5), random.bits());
     SCOPED_TRACE("round " + std::to_string(i));
     if (random.integer(0, 1)) {
       expect_right(x);
@@ -335,15 +346,7 @@ void fuzz(std::uint64_t seed, int count) {
     }
   }
 }
-TEST(Fuzz, ProductsF32) {
-  fuzz<float>(101, 4000);
-}
-TEST(Fuzz, ProductsF16) {
-  fuzz<Half>(102, 4000);
-}
-TEST(Fuzz, ProductsBf16) {
-  fuzz<Bfloat16>(103, 4000);
-}
+TEST_ALL_TYPES(Fuzz, Products, fuzz)
 
 }  // namespace
 }  // namespace xgemm::test

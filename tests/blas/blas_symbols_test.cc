@@ -75,12 +75,21 @@ struct Call {
   std::int64_t ldc = 1;
 };
 
+// A product to check, and how it is called.
+struct Shape {
+  bool row_major;
+  char transa, transb;
+  int m, n, k;
+  float alpha, beta;
+  int ld_pad;
+};
+
 struct Symbol {
   const char* symbol;
   const char* name;  // what the handler is told
   Style style;
-  xgemm_type type;
   void (*run)(const Call&);
+  void (*check)(const Symbol&, const Shape&);
 };
 
 // An element in the type that the symbol's declaration has: bf16 numbers are passed as their bits.
@@ -92,36 +101,86 @@ std::uint16_t passed(Bfloat16 value) {
   return value.bits;
 }
 
-template <class Int, class T, auto function>
+// T: of A and B. C: of C, alpha and beta.
+template <class Int, class T, class C, auto function>
 void run_fortran(const Call& call) {
   const char transa = static_cast<char>(call.transa), transb = static_cast<char>(call.transb);
   const Int m = static_cast<Int>(call.m), n = static_cast<Int>(call.n), k = static_cast<Int>(call.k);
   const Int lda = static_cast<Int>(call.lda), ldb = static_cast<Int>(call.ldb), ldc = static_cast<Int>(call.ldc);
-  const auto alpha = passed(test::from_double<T>(call.alpha)), beta = passed(test::from_double<T>(call.beta));
-  using P = std::remove_const_t<decltype(alpha)>;
+  const auto alpha = passed(test::from_double<C>(call.alpha)), beta = passed(test::from_double<C>(call.beta));
+  using P = decltype(passed(T{}));
+  using Q = std::remove_const_t<decltype(alpha)>;
   function(&transa, &transb, &m, &n, &k, &alpha, static_cast<const P*>(call.a), &lda, static_cast<const P*>(call.b),
-           &ldb, &beta, static_cast<P*>(call.c), &ldc);
+           &ldb, &beta, static_cast<Q*>(call.c), &ldc);
 }
 
-template <class Int, class T, auto function>
+template <class Int, class T, class C, auto function>
 void run_cblas(const Call& call) {
-  const auto alpha = passed(test::from_double<T>(call.alpha)), beta = passed(test::from_double<T>(call.beta));
-  using P = std::remove_const_t<decltype(alpha)>;
+  const auto alpha = passed(test::from_double<C>(call.alpha)), beta = passed(test::from_double<C>(call.beta));
+  using P = decltype(passed(T{}));
+  using Q = std::remove_const_t<decltype(alpha)>;
   function(call.layout, call.transa, call.transb, static_cast<Int>(call.m), static_cast<Int>(call.n),
            static_cast<Int>(call.k), alpha, static_cast<const P*>(call.a), static_cast<Int>(call.lda),
-           static_cast<const P*>(call.b), static_cast<Int>(call.ldb), beta, static_cast<P*>(call.c),
+           static_cast<const P*>(call.b), static_cast<Int>(call.ldb), beta, static_cast<Q*>(call.c),
            static_cast<Int>(call.ldc));
 }
 
+int cblas_flag(char flag) {
+  return flag == 'N' || flag == 'n' ? CblasNoTrans : flag == 'T' || flag == 't' ? CblasTrans : CblasConjTrans;
+}
+
+// A row-major product is the column-major one of the transposed matrices: the case is made for the latter.
+template <class T, class C>
+void check_product(const Symbol& symbol, const Shape& x) {
+  test::Case<T, C> c(x.row_major ? x.transb : x.transa, x.row_major ? x.transa : x.transb, x.row_major ? x.n : x.m,
+                     x.row_major ? x.m : x.n, x.k, x.alpha, x.beta, x.ld_pad);
+  const auto& a = x.row_major ? c.b : c.a;
+  const auto& b = x.row_major ? c.a : c.b;
+  Call call = {x.row_major ? CblasRowMajor : CblasColMajor,
+               x.transa,
+               x.transb,
+               x.m,
+               x.n,
+               x.k,
+               x.alpha,
+               a.data(),
+               a.ld(),
+               b.data(),
+               b.ld(),
+               x.beta,
+               c.c.data(),
+               c.c.ld()};
+  if (symbol.style == Style::cblas) call.transa = cblas_flag(x.transa), call.transb = cblas_flag(x.transb);
+  symbol.run(call);
+  ASSERT_EQ(reported.count, 0) << reported.name << ' ' << reported.number;
+  const test::Verdict verdict = c.check();
+  ASSERT_TRUE(verdict.ok) << symbol.symbol << (x.row_major ? " row-major: " : ": ") << verdict.message;
+}
+
+template <class Int, class T, class C, auto function>
+constexpr Symbol fortran(const char* symbol, const char* name) {
+  return {symbol, name, Style::fortran, run_fortran<Int, T, C, function>, check_product<T, C>};
+}
+template <class Int, class T, class C, auto function>
+constexpr Symbol cblas(const char* symbol, const char* name) {
+  return {symbol, name, Style::cblas, run_cblas<Int, T, C, function>, check_product<T, C>};
+}
+
 const Symbol kSymbols[] = {
-    {"sgemm_", "SGEMM ", Style::fortran, XGEMM_F32, run_fortran<int, float, sgemm_>},
-    {"sgemm_64_", "SGEMM ", Style::fortran, XGEMM_F32, run_fortran<std::int64_t, float, sgemm_64_>},
-    {"hgemm_", "HGEMM ", Style::fortran, XGEMM_F16, run_fortran<int, Half, hgemm_>},
-    {"bgemm_", "BGEMM ", Style::fortran, XGEMM_BF16, run_fortran<int, Bfloat16, bgemm_>},
-    {"cblas_sgemm", "cblas_sgemm", Style::cblas, XGEMM_F32, run_cblas<int, float, cblas_sgemm>},
-    {"cblas_sgemm_64", "cblas_sgemm", Style::cblas, XGEMM_F32, run_cblas<std::int64_t, float, cblas_sgemm_64>},
-    {"cblas_hgemm", "cblas_hgemm", Style::cblas, XGEMM_F16, run_cblas<int, Half, cblas_hgemm>},
-    {"cblas_bgemm", "cblas_bgemm", Style::cblas, XGEMM_BF16, run_cblas<int, Bfloat16, cblas_bgemm>},
+    fortran<int, float, float, sgemm_>("sgemm_", "SGEMM "),
+    fortran<std::int64_t, float, float, sgemm_64_>("sgemm_64_", "SGEMM "),
+    fortran<int, Half, Half, hgemm_>("hgemm_", "HGEMM "),
+    fortran<int, Bfloat16, Bfloat16, bgemm_>("bgemm_", "BGEMM "),
+    fortran<int, Bfloat16, float, sbgemm_>("sbgemm_", "SBGEMM"),
+    fortran<std::int64_t, Bfloat16, float, sbgemm_64_>("sbgemm_64_", "SBGEMM"),
+    cblas<int, float, float, cblas_sgemm>("cblas_sgemm", "cblas_sgemm"),
+    cblas<std::int64_t, float, float, cblas_sgemm_64>("cblas_sgemm_64", "cblas_sgemm"),
+    cblas<int, Half, Half, cblas_hgemm>("cblas_hgemm", "cblas_hgemm"),
+    cblas<int, Bfloat16, Bfloat16, cblas_bgemm>("cblas_bgemm", "cblas_bgemm"),
+    cblas<int, Bfloat16, float, cblas_sbgemm>("cblas_sbgemm", "cblas_sbgemm"),
+    cblas<std::int64_t, Bfloat16, float, cblas_sbgemm_64>("cblas_sbgemm_64", "cblas_sbgemm"),
+    cblas<int, Bfloat16, float, cblas_gemm_bf16bf16f32>("cblas_gemm_bf16bf16f32", "cblas_gemm_bf16bf16f32"),
+    cblas<int, Half, float, cblas_gemm_f16f16f32>("cblas_gemm_f16f16f32", "cblas_gemm_f16f16f32"),
 };
 
 class BlasSymbol : public testing::TestWithParam<Symbol> {
@@ -134,53 +193,8 @@ std::string symbol_name(const testing::TestParamInfo<Symbol>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(All, BlasSymbol, testing::ValuesIn(kSymbols), symbol_name);
 
-int cblas_flag(char flag) {
-  return flag == 'N' || flag == 'n' ? CblasNoTrans : flag == 'T' || flag == 't' ? CblasTrans : CblasConjTrans;
-}
-
 // ---- Results
 // ---------------------------------------------------------------------------------------------------------
-
-// A row-major product is the column-major one of the transposed matrices: the case is made for the latter.
-template <class T>
-void check_product(const Symbol& symbol, bool row_major, char transa, char transb, int m, int n, int k, float alpha,
-                   float beta, int ld_pad) {
-  test::Case<T> c(row_major ? transb : transa, row_major ? transa : transb, row_major ? n : m, row_major ? m : n, k,
-                  alpha, beta, ld_pad);
-  const auto& a = row_major ? c.b : c.a;
-  const auto& b = row_major ? c.a : c.b;
-  Call call = {row_major ? CblasRowMajor : CblasColMajor,
-               transa,
-               transb,
-               m,
-               n,
-               k,
-               alpha,
-               a.data(),
-               a.ld(),
-               b.data(),
-               b.ld(),
-               beta,
-               c.c.data(),
-               c.c.ld()};
-  if (symbol.style == Style::cblas) call.transa = cblas_flag(transa), call.transb = cblas_flag(transb);
-  symbol.run(call);
-  ASSERT_EQ(reported.count, 0) << reported.name << ' ' << reported.number;
-  const test::Verdict verdict = c.check();
-  ASSERT_TRUE(verdict.ok) << symbol.symbol << (row_major ? " row-major: " : ": ") << verdict.message;
-}
-
-template <class... Arguments>
-void check_product_of_its_type(const Symbol& symbol, Arguments... arguments) {
-  switch (symbol.type) {
-    case XGEMM_F32:
-      return check_product<float>(symbol, arguments...);
-    case XGEMM_F16:
-      return check_product<Half>(symbol, arguments...);
-    case XGEMM_BF16:
-      return check_product<Bfloat16>(symbol, arguments...);
-  }
-}
 
 TEST_P(BlasSymbol, ProductsWithAllFlagsLayoutsAndScalars) {
   const Symbol& symbol = GetParam();
@@ -194,7 +208,7 @@ TEST_P(BlasSymbol, ProductsWithAllFlagsLayoutsAndScalars) {
               // Scalars that fp16 and bf16 hold exactly.
               for (const float alpha : {0.0f, 1.0f, -0.75f})
                 for (const float beta : {0.0f, 1.0f, 1.25f}) {
-                  check_product_of_its_type(symbol, row_major, transa, transb, m, n, k, alpha, beta, (m + n + k) % 4);
+                  symbol.check(symbol, {row_major, transa, transb, m, n, k, alpha, beta, (m + n + k) % 4});
                   if (HasFatalFailure()) return;
                 }
   }
@@ -204,7 +218,7 @@ TEST_P(BlasSymbol, LargerProducts) {
   const Symbol& symbol = GetParam();
   const bool row_major = symbol.style == Style::cblas;
   for (const auto& [m, n, k] : {std::array{200, 130, 700}, {1, 1100, 40}, {1100, 1, 40}, {3, 5, 5000}}) {
-    check_product_of_its_type(symbol, row_major, 'N', 'T', m, n, k, 1.0f, 0.5f, 3);
+    symbol.check(symbol, {row_major, 'N', 'T', m, n, k, 1.0f, 0.5f, 3});
   }
 }
 

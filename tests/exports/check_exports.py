@@ -45,7 +45,8 @@ class Exports(unittest.TestCase):
 
     def test_blas_names(self):
         names = {"sgemm_", "cblas_sgemm", "hgemm_", "cblas_hgemm", "bgemm_", "cblas_bgemm", "sgemm_64_",
-                 "cblas_sgemm_64", "xsgemm", "xhgemm", "xbgemm"}
+                 "cblas_sgemm_64", "sbgemm_", "cblas_sbgemm", "sbgemm_64_", "cblas_sbgemm_64",
+                 "cblas_gemm_bf16bf16f32", "cblas_gemm_f16f16f32", "xsgemm", "xhgemm", "xbgemm"}
         self.assertLessEqual(names, declared())
 
     def test_undefined(self):

@@ -16,30 +16,30 @@ bool transposed(char flag) {
   return flag != 'N' && flag != 'n';
 }
 
-template <class T>
-double bound_of(const Product<T>& product, const Expected& expected) {
+template <class T, class C>
+double bound_of(const Product<T, C>& product, const Expected& expected) {
   const double k = product.alpha == 0 ? 0.0 : static_cast<double>(product.k);
   // Results in the subnormal range lose an absolute amount with each operation instead of a relative one.
   double bound = kConstant * 0x1p-24 * (k + 2) * expected.magnitude + (k + 2) * 0x1p-149;
-  if (!std::is_same_v<T, float>) bound += half_ulp<T>(std::fabs(expected.value) + bound);
+  if (!std::is_same_v<C, float>) bound += half_ulp<C>(std::fabs(expected.value) + bound);
   return bound;
 }
 
 // Whether `actual` may stand where fp64 arithmetic gives `expected`.
-template <class T>
+template <class C>
 bool acceptable(double actual, const Expected& expected, double bound) {
   if (std::isnan(expected.value)) return std::isnan(actual);
   if (std::isinf(expected.value)) return actual == expected.value;
   if (std::isinf(actual))  // an overflow, which is right where some value within the bound is beyond the range
     return std::signbit(actual) == std::signbit(expected.value) &&
-           std::fabs(expected.value) + bound > ElementTraits<T>::kMax;
+           std::fabs(expected.value) + bound > ElementTraits<C>::kMax;
   return std::fabs(actual - expected.value) <= bound;
 }
 
 }  // namespace
 
-template <class T>
-Expected expected_element(const Product<T>& p, std::int64_t i, std::int64_t j) {
+template <class T, class C>
+Expected expected_element(const Product<T, C>& p, std::int64_t i, std::int64_t j) {
   Expected expected;
   if (p.alpha != 0) {  // NaN included
     double sum = 0, magnitude = 0;
@@ -62,15 +62,15 @@ Expected expected_element(const Product<T>& p, std::int64_t i, std::int64_t j) {
   return expected;
 }
 
-template <class T>
-Verdict check_result(const Product<T>& p, const T* result, std::int64_t samples) {
+template <class T, class C>
+Verdict check_result(const Product<T, C>& p, const C* result, std::int64_t samples) {
   Verdict verdict;
   if (p.m == 0 || p.n == 0) return verdict;
   const auto judge = [&](std::int64_t i, std::int64_t j) {
     const Expected expected = expected_element(p, i, j);
     const double actual = to_double(result[i + j * p.ldc]);
     const double bound = bound_of(p, expected);
-    if (!acceptable<T>(actual, expected, bound)) {
+    if (!acceptable<C>(actual, expected, bound)) {
       char text[512];
       std::snprintf(text, sizeof text,
                     "C(%" PRId64 ",%" PRId64 ") = %.9g, expected %.12g, error %.3g > bound %.3g; %c%c m=%" PRId64
@@ -101,15 +101,14 @@ Verdict check_result(const Product<T>& p, const T* result, std::int64_t samples)
   return verdict;
 }
 
-template <class T>
-Case<T>::Case(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, float beta,
-              std::int64_t ld_pad, std::uint64_t seed) {
-  const auto make = [&](std::int64_t rows, std::int64_t cols) {
-    return Matrix<T>(rows, cols, std::max<std::int64_t>(1, rows) + ld_pad);
-  };
+template <class T, class C>
+Case<T, C>::Case(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, float beta,
+                 std::int64_t ld_pad, std::uint64_t seed) {
+  const auto ld = [&](std::int64_t rows) { return std::max<std::int64_t>(1, rows) + ld_pad; };
+  const auto make = [&](std::int64_t rows, std::int64_t cols) { return Matrix<T>(rows, cols, ld(rows)); };
   a = transposed(transa) ? make(k, m) : make(m, k);
   b = transposed(transb) ? make(n, k) : make(k, n);
-  c = make(m, n);
+  c = Matrix<C>(m, n, ld(m));
   a.fill_uniform(seed * 3 + 1);
   b.fill_uniform(seed * 3 + 2);
   if (beta != 0) c.fill_uniform(seed * 3 + 3);
@@ -119,8 +118,8 @@ Case<T>::Case(char transa, char transb, std::int64_t m, std::int64_t n, std::int
   product = {transa, transb, m, n, k, alpha, beta, a.data(), a.ld(), b.data(), b.ld(), c_before.data(), c.ld()};
 }
 
-template <class T>
-Verdict Case<T>::check() const {
+template <class T, class C>
+Verdict Case<T, C>::check() const {
   const auto broken = [](std::string message) { return Verdict{false, 0, std::move(message)}; };
   if (std::string guards = c.guards_intact(); !guards.empty()) return broken("C: " + guards);
   if (!a.same_bits(a_before_)) return broken("A was written");
@@ -128,14 +127,15 @@ Verdict Case<T>::check() const {
   return check_result(product, c.data());
 }
 
-template struct Case<float>;
-template struct Case<Half>;
-template struct Case<Bfloat16>;
-template Expected expected_element<float>(const Product<float>&, std::int64_t, std::int64_t);
-template Expected expected_element<Half>(const Product<Half>&, std::int64_t, std::int64_t);
-template Expected expected_element<Bfloat16>(const Product<Bfloat16>&, std::int64_t, std::int64_t);
-template Verdict check_result<float>(const Product<float>&, const float*, std::int64_t);
-template Verdict check_result<Half>(const Product<Half>&, const Half*, std::int64_t);
-template Verdict check_result<Bfloat16>(const Product<Bfloat16>&, const Bfloat16*, std::int64_t);
+#define XGEMM_ORACLE(T, C)                                                                    \
+  template struct Case<T, C>;                                                                 \
+  template Expected expected_element<T, C>(const Product<T, C>&, std::int64_t, std::int64_t); \
+  template Verdict check_result<T, C>(const Product<T, C>&, const C*, std::int64_t);
+XGEMM_ORACLE(float, float)
+XGEMM_ORACLE(Half, Half)
+XGEMM_ORACLE(Bfloat16, Bfloat16)
+XGEMM_ORACLE(Half, float)
+XGEMM_ORACLE(Bfloat16, float)
+#undef XGEMM_ORACLE
 
 }  // namespace xgemm::test

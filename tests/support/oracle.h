@@ -2,7 +2,7 @@
 //
 //     |err| <= kConstant * u * (k + 2) * (|alpha| |A| |B| + |beta| |C|)        u = 2^-24
 //
-// and for fp16 and bf16, whose result is the fp32 sum rounded once, half an ulp of theirs more. Where the reference
+// and for C in fp16 or bf16, whose result is the fp32 sum rounded once, half an ulp of theirs more. Where the reference
 // holds a NaN or an infinity, the result has to hold it too. Comparisons are written so that a NaN fails.
 //
 // SPDX-License-Identifier: BSD-3-Clause
@@ -15,8 +15,9 @@
 
 namespace xgemm::test {
 
-// The product that was asked for. Column-major; C is what it held before the call.
-template <class T>
+// The product that was asked for, with A and B of type T and C of type C. Column-major; c is what C held before the
+// call.
+template <class T, class C = T>
 struct Product {
   char transa = 'N', transb = 'N';
   std::int64_t m = 0, n = 0, k = 0;
@@ -25,7 +26,7 @@ struct Product {
   std::int64_t lda = 1;
   const T* b = nullptr;
   std::int64_t ldb = 1;
-  const T* c = nullptr;
+  const C* c = nullptr;
   std::int64_t ldc = 1;
 };
 
@@ -35,8 +36,8 @@ struct Expected {
 };
 
 // One element by the rules of the reference BLAS: alpha = 0 or k = 0 reads neither A nor B, beta = 0 does not read C.
-template <class T>
-Expected expected_element(const Product<T>& product, std::int64_t i, std::int64_t j);
+template <class T, class C>
+Expected expected_element(const Product<T, C>& product, std::int64_t i, std::int64_t j);
 
 struct Verdict {
   bool ok = true;
@@ -47,18 +48,19 @@ struct Verdict {
 
 // Compares result (with product.ldc) with the oracle: all elements, or `samples` of them where that is fewer, corners
 // among them. Cost: k for each element.
-template <class T>
-Verdict check_result(const Product<T>& product, const T* result, std::int64_t samples = 1 << 22);
+template <class T, class C>
+Verdict check_result(const Product<T, C>& product, const C* result, std::int64_t samples = 1 << 22);
 
 // The fixed factor in the bound: 1 holds for sums in any order with correct rounding, tensor cores truncate.
 inline constexpr double kConstant = 2.0;
 
 // A product with its matrices: makes them, keeps C as it was, and judges what a call left in c. For tests that do not
 // care how the operands came to be.
-template <class T>
+template <class T, class C = T>
 struct Case {
-  Product<T> product;
-  Matrix<T> a, b, c, c_before;
+  Product<T, C> product;
+  Matrix<T> a, b;
+  Matrix<C> c, c_before;
 
   // ld_pad: elements that the leading dimensions exceed their least value by. C is NaN poison where beta is 0.
   Case(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, float beta,

@@ -15,6 +15,7 @@ const float kAlpha = 1.5f, kBeta = -0.25f;
 xgemm_args random_args(Random& random) {
   xgemm_args args = legal_args(random.integer(0, 100), random.integer(0, 100), random.integer(0, 100));
   args.type = pick(random, {XGEMM_F32, XGEMM_F16, XGEMM_BF16});
+  args.type_c = pick(random, {XGEMM_C_SAME, XGEMM_C_F32});
   args.layout = pick(random, {XGEMM_COL_MAJOR, XGEMM_ROW_MAJOR});
   args.transa = pick(random, {'N', 'n', 'T', 't', 'C', 'c'});
   args.transb = pick(random, {'N', 'n', 'T', 't', 'C', 'c'});
@@ -46,6 +47,7 @@ xgemm_args swapped(const xgemm_args& x) {
 xgemm_args args_of(const Problem& p) {
   xgemm_args args = XGEMM_ARGS_INIT;
   args.type = static_cast<std::int32_t>(p.a.type);
+  args.type_c = static_cast<std::int32_t>(p.c.type) + 1;
   args.transa = static_cast<char>(p.a.op), args.transb = static_cast<char>(p.b.op);
   args.m = p.m, args.n = p.n, args.k = p.k;
   args.alpha = &p.alpha.value, args.beta = &p.beta.value;
@@ -66,6 +68,8 @@ TEST(Canonicalize, EveryTypeHasItsNumber) {
     args.type = type;
     const DType expected = *dtype_of(type);
     EXPECT_EQ(canonicalize(args, false).types(), (ProductTypes{expected, expected, expected}));
+    args.type_c = XGEMM_C_F32;
+    EXPECT_EQ(canonicalize(args, false).types(), (ProductTypes{expected, expected, DType::f32}));
   }
 }
 

@@ -39,6 +39,8 @@ std::vector<BadArgument> bad_arguments() {
       {XGEMM_ARG_TYPE,
        [](xgemm_args& x) { x.type = 3; },
        {"type = 3", "XGEMM_F32 = 0", "XGEMM_F16 = 1", "XGEMM_BF16 = 2"}},
+      {XGEMM_ARG_TYPE_C, [](xgemm_args& x) { x.type_c = 4; }, {"type_c = 4", "XGEMM_C_SAME = 0", "XGEMM_C_F32 = 1"}},
+      {XGEMM_ARG_RESERVED, [](xgemm_args& x) { x.reserved = 1; }, {"reserved = 1", "0 is required"}},
       {XGEMM_ARG_LAYOUT, [](xgemm_args& x) { x.layout = -1; }, {"layout = -1", "XGEMM_COL_MAJOR = 0"}},
       {XGEMM_ARG_TRANSA, [](xgemm_args& x) { x.transa = 'X'; }, {"transa = 'X'", "N, T, C"}},
       {XGEMM_ARG_TRANSB, [](xgemm_args& x) { x.transb = '\0'; }, {"transb = '\\x00'", "N, T, C"}},
@@ -54,6 +56,18 @@ std::vector<BadArgument> bad_arguments() {
 
 TEST(Check, AcceptsALegalCall) {
   EXPECT_EQ(code_of(legal_args()), 0);
+}
+
+// C has the type of A and B, or the one that sums are kept in.
+TEST(Check, TypesThatGoTogether) {
+  for (const std::int32_t type : {XGEMM_F32, XGEMM_F16, XGEMM_BF16})
+    for (const std::int32_t type_c : {INT32_MIN, -2, -1, 0, 1, 2, 3, 4, 5, 256, INT32_MAX}) {
+      xgemm_args args = legal_args();
+      args.type = type;
+      args.type_c = type_c;
+      const bool legal = type_c == XGEMM_C_SAME || type_c == XGEMM_C_F32 || type_c == type + 1;
+      EXPECT_EQ(code_of(args), legal ? 0 : -XGEMM_ARG_TYPE_C) << type << " " << type_c;
+    }
 }
 
 TEST(Check, EveryRuleHasItsNumberAndMessage) {
@@ -197,6 +211,10 @@ TEST(Check, LeadingDimensionTimesLinesStaysBelow63Bits) {
         args.type = type;
         args.ldb = 1;
         args.ldc = ld;
+        EXPECT_EQ(code_of(args), over ? -XGEMM_ARG_LDC : 0) << lines;
+
+        args.type_c = XGEMM_C_F32;
+        args.ldc = kMax / 4 / lines + (over ? 1 : 0);
         EXPECT_EQ(code_of(args), over ? -XGEMM_ARG_LDC : 0) << lines;
       }
     }

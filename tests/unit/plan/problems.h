@@ -48,10 +48,12 @@ inline Problem make_problem(DType type, char transa, char transb, std::int64_t m
   return p;
 }
 
-// Whether the API would let it through: its matrices reach below 2^63 bytes.
+// Whether the API would let it through: types that go together, and matrices that reach below 2^63 bytes.
 inline bool passes_checks(const Problem& p) {
+  if (p.b.type != p.a.type) return false;
   xgemm_args args = XGEMM_ARGS_INIT;
   args.type = static_cast<std::int32_t>(p.a.type);
+  args.type_c = static_cast<std::int32_t>(p.c.type) + 1;
   args.transa = static_cast<char>(p.a.op), args.transb = static_cast<char>(p.b.op);
   args.m = p.m, args.n = p.n, args.k = p.k;
   args.a = p.a.data, args.lda = p.a.ld, args.stride_a = p.a.batch_stride;
