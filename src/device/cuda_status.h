@@ -15,6 +15,9 @@ inline Status cuda_status(cudaError_t error, const char* what) {
   return fail(code, format("%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error)));
 }
 
+// Leaves early when a CUDA call fails.
+#define XGEMM_RETURN_IF_CUDA_FAILED(call, what) XGEMM_RETURN_IF_FAILED(::xgemm::device::cuda_status((call), (what)))
+
 // Makes a device current and puts the caller's back.
 class DeviceGuard {
  public:

@@ -1,5 +1,6 @@
 // The devices of a build without CUDA: none, so that the route never leads to one.
 #include "device/device_info.h"
+#include "device/health.h"
 
 namespace xgemm::device {
 
@@ -21,5 +22,11 @@ const std::string& no_device_reason() {
 }
 
 void synchronize(const DeviceInfo&, void*) {}
+
+void check_health(int) {}
+
+bool is_healthy(int) {
+  return true;
+}
 
 }  // namespace xgemm::device

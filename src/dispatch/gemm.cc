@@ -5,7 +5,9 @@
 
 #include "core/environment.h"
 #include "device/device_info.h"
+#include "device/health.h"
 #include "dispatch/route.h"
+#include "dispatch/staged_or_cpu.h"
 #include "host/cpu_engine.h"
 #include "runtime/device_gemm.h"
 #include "runtime/pointer_location.h"
@@ -19,6 +21,7 @@ struct Decision {
   Route route;
   const device::DeviceInfo* device = nullptr;  // null on the CPU route
   bool looked_for_device = false;
+  int broken_device = -1;  // the one that would have been used for host data if it had not failed before
 };
 
 Decision decide(const Problem& problem) {
@@ -27,6 +30,10 @@ Decision decide(const Problem& problem) {
   // Looking for a GPU initialises CUDA: done only for calls that may use one.
   d.looked_for_device = wants_device(problem, d.placement);
   if (d.looked_for_device) d.device = runtime::device_for(d.placement);
+  if (d.device != nullptr && d.placement.all_on_host() && !device::is_healthy(d.device->ordinal)) {
+    d.broken_device = d.device->ordinal;
+    d.device = nullptr;
+  }
   d.route = choose_route(problem, d.placement, d.device);
   return d;
 }
@@ -34,19 +41,23 @@ Decision decide(const Problem& problem) {
 // Why the route; where a GPU was looked for and there is none, also why not.
 std::string reason_of(const Decision& d) {
   std::string text = to_string(d.route);
-  if (d.looked_for_device && d.device == nullptr && !device::no_device_reason().empty())
+  if (d.broken_device >= 0) {
+    text += format(" (GPU %d has failed in this process)", d.broken_device);
+  } else if (d.looked_for_device && d.device == nullptr && !device::no_device_reason().empty()) {
     text += " (" + device::no_device_reason() + ")";
+  }
   return text;
 }
 
-Status run(const CallSettings& settings, const Problem& problem, const Decision& d) {
+// *gpu_failure: why the CPU did what the route gave to the GPU.
+Status run(const CallSettings& settings, const Problem& problem, const Decision& d, std::string* gpu_failure) {
   switch (d.route.kind) {
     case RouteKind::none:
       return kOk;
     case RouteKind::cpu:
       return host::cpu_gemm(problem);
     case RouteKind::staged:
-      return transfer::staged_gemm(*settings.stager, problem, d.placement, *d.device, settings.stream);
+      return staged_or_cpu(*settings.stager, problem, d.placement, *d.device, settings.stream, gpu_failure);
     case RouteKind::device:
       return runtime::device_gemm(problem, *d.device, {settings.stream, settings.workspace, settings.workspace_bytes});
     case RouteKind::unservable:
@@ -80,16 +91,22 @@ void print_call(const Problem& problem, const Decision& d, Status status, double
   print_line(line);
 }
 
-Status run_verbosely(const CallSettings& settings, const Problem& problem, const Decision& d, int level) {
+Status run_verbosely(const CallSettings& settings, const Problem& problem, Decision d, int level) {
   const bool timed = level >= 2;
   const bool on_stream = d.route.kind == RouteKind::device;
   if (timed && on_stream) device::synchronize(*d.device, settings.stream);
   const auto start = std::chrono::steady_clock::now();
-  const Status status = run(settings, problem, d);
+  std::string gpu_failure;
+  const Status status = run(settings, problem, d, &gpu_failure);
   if (timed && on_stream) device::synchronize(*d.device, settings.stream);
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   // Printing plans again, which may fail and must not replace this call's message.
   const std::string message = last_error();
+  if (!gpu_failure.empty()) {
+    print_line(format("GPU %d could not serve the next product, and the CPU takes it: %s", d.device->ordinal,
+                      gpu_failure.c_str()));
+    d.route.kind = RouteKind::cpu;
+  }
   print_call(problem, d, status, timed ? elapsed.count() : -1.0);
   return status.ok() ? kOk : fail(status.code, message);
 }
@@ -100,7 +117,8 @@ Status gemm(const CallSettings& settings, const Problem& problem) {
   const int verbose = environment().verbose;
   if (problem.does_nothing() && verbose == 0) return kOk;
   const Decision d = decide(problem);
-  return verbose == 0 ? run(settings, problem, d) : run_verbosely(settings, problem, d, verbose);
+  std::string gpu_failure;
+  return verbose == 0 ? run(settings, problem, d, &gpu_failure) : run_verbosely(settings, problem, d, verbose);
 }
 
 Status explain(const CallSettings&, const Problem& problem, std::string* text) {

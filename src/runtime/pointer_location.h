@@ -24,6 +24,7 @@ struct PointerLocation {
 struct Placement {
   PointerLocation a, b, c, alpha, beta;
 
+  bool all_on_host() const { return !any(Location::device) && !any(Location::managed); }
   bool any(Location l) const {
     return a.location == l || b.location == l || c.location == l || alpha.location == l || beta.location == l;
   }

@@ -9,7 +9,8 @@ void StagerDeleter::operator()(Stager* stager) const noexcept {
   delete stager;
 }
 
-Status staged_gemm(StagerHandle&, const Problem&, const runtime::Placement&, const device::DeviceInfo&, void*) {
+Status staged_gemm(StagerHandle&, const Problem&, const runtime::Placement&, const device::DeviceInfo&, void*,
+                   Unfinished*) {
   return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
 }
 

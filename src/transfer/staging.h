@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/problem.h"
 #include "core/status.h"
 #include "device/device_info.h"
 #include "runtime/pointer_location.h"
+#include "transfer/staging_plan.h"
 
 namespace xgemm::transfer {
 
@@ -19,10 +21,16 @@ struct StagerDeleter {
 };
 using StagerHandle = std::unique_ptr<Stager, StagerDeleter>;
 
+// What a staged product that failed leaves of C.
+struct Unfinished {
+  std::vector<Piece> pieces;  // not computed: C still has its old values there
+  bool torn = false;          // of some of C it is not known whether its values are old or new
+};
+
 // Runs the product and returns when C is ready. Any mix of host, device and managed operands. Work that was enqueued on
-// the user's stream before is waited for. Makes the stager on first use.
+// the user's stream before is waited for. Makes the stager on first use. The problem computes something.
 Status staged_gemm(StagerHandle& stager, const Problem& problem, const runtime::Placement& placement,
-                   const device::DeviceInfo& device, void* stream);
+                   const device::DeviceInfo& device, void* stream, Unfinished* unfinished);
 
 // The pieces it would use, a line each.
 std::string explain_staging(const Problem& problem, const runtime::Placement& placement,

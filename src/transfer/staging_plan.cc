@@ -87,8 +87,8 @@ int64_t streamed_loads(bool shared, int64_t groups, int64_t blocks, int64_t pane
   return shared ? 1 : groups;
 }
 
-// Counts, slots and sizes from group, m_piece and n_piece.
-void complete(const Problem& p, int64_t device_bytes, StagingPlan* plan) {
+// Counts, slots and sizes from group, m_piece, n_piece and depth.
+void complete(const Problem& p, StagingPlan* plan) {
   plan->groups = div_up(p.batch_count, plan->group);
   plan->m_pieces = div_up(p.m, plan->m_piece);
   plan->n_pieces = div_up(p.n, plan->n_piece);
@@ -105,17 +105,12 @@ void complete(const Problem& p, int64_t device_bytes, StagingPlan* plan) {
   const auto slots = [](bool staged, int64_t loads, int most) {
     return staged ? static_cast<int>(std::min<int64_t>(loads, most)) : 0;
   };
-  const auto set_slots = [&](int resident_slots, int streamed_slots) {
-    plan->a = {slots(plan->staged.a, a_loads, columns ? resident_slots : streamed_slots), bytes.a};
-    plan->b = {slots(plan->staged.b, b_loads, columns ? streamed_slots : resident_slots), bytes.b};
-    plan->c = {slots(plan->staged.c, plan->pieces, streamed_slots), bytes.c};
-    plan->device_bytes =
-        plus(plus(times(bytes.a, plan->a.count), times(bytes.b, plan->b.count)), times(bytes.c, plan->c.count));
-    plan->fits = plan->device_bytes <= device_bytes;
-  };
-  set_slots(kResidentSlots, kStreamedSlots);
-  // The smallest pieces are worth less overlap.
-  if (!plan->fits && plan->m_piece == 1 && plan->n_piece == 1) set_slots(1, 1);
+  const int streamed_slots = plan->depth, resident_slots = std::min(plan->depth, kResidentSlots);
+  plan->a = {slots(plan->staged.a, a_loads, columns ? resident_slots : streamed_slots), bytes.a};
+  plan->b = {slots(plan->staged.b, b_loads, columns ? streamed_slots : resident_slots), bytes.b};
+  plan->c = {slots(plan->staged.c, plan->pieces, streamed_slots), bytes.c};
+  plan->device_bytes =
+      plus(plus(times(bytes.a, plan->a.count), times(bytes.b, plan->b.count)), times(bytes.c, plan->c.count));
 
   // Edge pieces are counted as whole ones would be in proportion.
   const int64_t a_all = times(times(p.m, p.k), size_of(p.a.type)), b_all = times(times(p.k, p.n), size_of(p.b.type));
@@ -213,21 +208,37 @@ StagingPlan plan_staging(const Problem& p, StagedOperands staged, int64_t device
   int64_t& panel = plan.streams_columns ? plan.n_piece : plan.m_piece;
   int64_t& block = plan.streams_columns ? plan.m_piece : plan.n_piece;
   if (plan.group == 1) panel = choose_panel(panel, block);
-  complete(p, device_bytes, &plan);
+  plan.depth = kStreamedSlots;
+  complete(p, &plan);
 
-  while (!plan.fits) {
+  while (plan.device_bytes > device_bytes) {
     if (plan.group > 1) {
       plan.group = div_up(plan.group, 2);
     } else if (panel > 4 * kPieceStep || (panel > 1 && panel >= block)) {
       panel = halved(panel);
     } else if (block > 1) {
       block = halved(block);
-    } else {
+    } else if (!take_fewer_slots(p, &plan)) {  // pieces cannot be smaller
       break;
     }
-    complete(p, device_bytes, &plan);
+    complete(p, &plan);
   }
+  plan.fits = plan.device_bytes <= device_bytes;
   return plan;
+}
+
+StagingPlan plan_staging_on(const Problem& p, StagedOperands staged, int64_t device_memory_bytes) {
+  const StagingPlan plan = plan_staging(p, staged, staging_budget(device_memory_bytes));
+  return plan.fits ? plan : plan_staging(p, staged, device_memory_bytes);
+}
+
+bool take_fewer_slots(const Problem& p, StagingPlan* plan) {
+  for (const int64_t before = plan->device_bytes; plan->depth > 1;) {
+    --plan->depth;
+    complete(p, plan);
+    if (plan->device_bytes < before) return true;
+  }
+  return false;
 }
 
 StagedPart part_of_a(const Problem& p, const Piece& piece) {
@@ -269,6 +280,10 @@ StagedPart part_of_c(const Problem& p, const Piece& piece) {
   return part;
 }
 
+Piece whole_of(const Problem& p) {
+  return {0, p.batch_count, 0, p.m, 0, p.n, 0, 0};
+}
+
 Problem problem_of(const Problem& p, const Piece& piece) {
   Problem part = p;
   part.m = piece.m;
@@ -280,6 +295,37 @@ Problem problem_of(const Problem& p, const Piece& piece) {
   if (b != nullptr) part.b.data = b + part_of_b(p, piece).host_offset;
   part.c.data = static_cast<std::byte*>(p.c.data) + part_of_c(p, piece).host_offset;
   return part;
+}
+
+Problem problem_in_slots(const Problem& p, const Piece& piece, StagedOperands staged, const SlotAddresses& slots) {
+  Problem part = problem_of(p, piece);
+  const auto move = [](auto& matrix, const StagedPart& at, void* slot) {
+    matrix.data = slot;
+    matrix.ld = at.ld;
+    matrix.batch_stride = at.batch_stride;
+  };
+  if (staged.a) move(part.a, part_of_a(p, piece), slots.a);
+  if (staged.b) move(part.b, part_of_b(p, piece), slots.b);
+  if (staged.c) move(part.c, part_of_c(p, piece), slots.c);
+  return part;
+}
+
+std::vector<Piece> rest_of(const Problem& p, const Piece& piece, int64_t packed_bytes) {
+  const ColumnBlock block = part_of_c(p, piece).block;
+  const int64_t column = packed_bytes / block.packed_pitch;
+  const int64_t product = column / block.columns, j = column % block.columns;
+  const int64_t i = std::min(packed_bytes % block.packed_pitch / size_of(p.c.type), piece.m);
+  std::vector<Piece> rest;
+  const auto add = [&](int64_t first, int64_t products, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+    if (products > 0 && rows > 0 && cols > 0)
+      rest.push_back({piece.first_product + first, products, piece.i + row, rows, piece.j + col, cols, 0, 0});
+  };
+  if (product >= piece.products) return rest;
+  const int64_t begun = i > 0 ? 1 : 0;  // columns of which a part is done
+  add(product, 1, i, begun * (piece.m - i), j, 1);
+  add(product, 1, 0, piece.m, j + begun, piece.n - j - begun);
+  add(product + 1, piece.products - product - 1, 0, piece.m, 0, piece.n);
+  return rest;
 }
 
 std::string to_string(const StagingPlan& plan) {

@@ -15,14 +15,18 @@
 //       └──────┘ └──┴──┴──┴──┘                  └──────┘   └───────────┘
 //
 // A resident operand that does not fit is loaded block by block, and the panels pass once per block. Small products of
-// a batch share a piece. The cut depends on the problem, the memory of the device and which operands are on the host,
-// and on nothing that changes between two calls: the same call gives the same bits.
+// a batch share a piece.
+//
+// The kernel, and so the order in which it sums, is chosen for each piece by its extents. So that the same call gives
+// the same bits, the cut depends on the problem, on how much memory the device has in all, and on which operands are on
+// the host, and never on how much memory is free: where that is scarce, the same pieces pass through fewer slots.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/problem.h"
 #include "transfer/staging_copy.h"
@@ -48,6 +52,8 @@ struct Piece {
   std::int64_t j = 0, n = 0;
   // Numbers that change exactly when another part of A (B) is needed than by the piece before.
   std::int64_t a_part = 0, b_part = 0;
+
+  bool operator==(const Piece&) const = default;
 };
 
 struct StagingPlan {
@@ -57,6 +63,7 @@ struct StagingPlan {
   std::int64_t m_piece = 0, n_piece = 0;  // of all but the last ones
   std::int64_t groups = 0, m_pieces = 0, n_pieces = 0;
   std::int64_t pieces = 0;  // their product
+  int depth = 0;            // slots of an operand that changes from piece to piece, at most
   OperandSlots a, b, c;
   std::int64_t device_bytes = 0;             // all slots together
   std::int64_t bytes_in = 0, bytes_out = 0;  // over the link, loads that are repeated included
@@ -75,6 +82,12 @@ StagingPlan plan_staging(const Problem& problem, StagedOperands staged, std::int
 // faster.
 std::int64_t staging_budget(std::int64_t device_memory_bytes);
 
+// The plan for a GPU: within that budget, or within all of its memory when a piece cannot be smaller.
+StagingPlan plan_staging_on(const Problem& problem, StagedOperands staged, std::int64_t device_memory_bytes);
+
+// The same pieces through fewer slots. False when there are none to do without.
+bool take_fewer_slots(const Problem& problem, StagingPlan* plan);
+
 // Leading dimension, in elements, of a staged matrix: a multiple of 128 bytes, or else 16, unless the padding would
 // cost more over the link than alignment gains in the kernel.
 std::int64_t staged_ld(std::int64_t rows, DType type);
@@ -91,8 +104,21 @@ StagedPart part_of_a(const Problem& problem, const Piece& piece);
 StagedPart part_of_b(const Problem& problem, const Piece& piece);
 StagedPart part_of_c(const Problem& problem, const Piece& piece);
 
-// The piece as a problem of its own, its operands being used in place. Those that are staged are then overridden.
+// All of a problem.
+Piece whole_of(const Problem& problem);
+
+// The piece as a problem of its own, its operands being used in place.
 Problem problem_of(const Problem& problem, const Piece& piece);
+
+// The same as the kernel gets it: with the slots of the operands that are staged.
+struct SlotAddresses {
+  void *a = nullptr, *b = nullptr, *c = nullptr;
+};
+Problem problem_in_slots(const Problem& problem, const Piece& piece, StagedOperands staged, const SlotAddresses& slots);
+
+// What is left of a piece of C when its first packed_bytes bytes, as part_of_c() packs them, are done: one part per
+// rectangle, none when nothing is left.
+std::vector<Piece> rest_of(const Problem& problem, const Piece& piece, std::int64_t packed_bytes);
 
 // A few lines: the cut, the slots, the traffic.
 std::string to_string(const StagingPlan& plan);

@@ -195,11 +195,18 @@ class Hog {
   std::vector<void*> held_;
 };
 
-TEST(PlacementMemory, OutOfDeviceMemoryIsAStatus) {
+// Products of host operands go to the CPU; those of which an operand is on the device cannot.
+TEST(PlacementMemory, AFullDeviceCostsNoHostProduct) {
   XGEMM_SKIP_WITHOUT_DEVICE();
   Context ctx;
-  const CallSpec spec{.m = 4096, .n = 4096, .k = 4096, .a = Memory::pageable, .b = Memory::pageable};
-  Call<float> call(spec);
+  Call<float> host({.m = 1500,
+                    .n = 1500,
+                    .k = 1500,
+                    .beta = 1,
+                    .a = Memory::pageable,
+                    .b = Memory::pageable,
+                    .c = Memory::pageable});
+  Call<float> mixed({.m = 4096, .n = 4096, .k = 4096, .a = Memory::pageable, .b = Memory::pageable});
   {
     Call<float> warm_up({.m = 512, .n = 512, .k = 512, .a = Memory::pageable});
     Context other;
@@ -207,13 +214,15 @@ TEST(PlacementMemory, OutOfDeviceMemoryIsAStatus) {
   }
   {
     const Hog hog;
-    const int status = call.enqueue(ctx);
-    EXPECT_EQ(status, XGEMM_OUT_OF_DEVICE_MEMORY) << xgemm_last_error();
+    EXPECT_EQ(host.enqueue(ctx), 0) << xgemm_last_error();
+    EXPECT_STREQ(xgemm_last_error(), "");
+    EXPECT_EQ(mixed.enqueue(ctx), XGEMM_OUT_OF_DEVICE_MEMORY) << xgemm_last_error();
     EXPECT_NE(std::string(xgemm_last_error()).find("memory"), std::string::npos) << xgemm_last_error();
   }
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-  EXPECT_EQ(call.enqueue(ctx), 0) << xgemm_last_error();
-  EXPECT_TRUE(call.check(4001));
+  EXPECT_TRUE(host.check(401));
+  EXPECT_EQ(mixed.enqueue(ctx), 0) << xgemm_last_error();
+  EXPECT_TRUE(mixed.check(4001));
 }
 
 TEST(PlacementMemory, StagingLeavesTheCallersDeviceAndErrors) {

@@ -30,7 +30,8 @@ testing::AssertionResult stage(transfer::StagerHandle& stager, const CallSpec& s
   device.memory_bytes = memory;
   Call<T> call(spec);
   const Problem problem = canonicalize(call.args(), false);
-  const Status status = transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr);
+  transfer::Unfinished unfinished;
+  const Status status = transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr, &unfinished);
   if (!status.ok()) return testing::AssertionFailure() << spec << "\nstatus " << status.code << ": " << last_error();
   return call.check(period);
 }
@@ -133,9 +134,11 @@ TYPED_TEST(Staging, SameCallSameBits) {
   const CallSpec spec{
       .m = 2300, .n = 2200, .k = 900, .beta = 1, .a = Memory::pageable, .b = Memory::pageable, .c = Memory::pageable};
   Call<TypeParam> first(spec), second(spec);
+  transfer::Unfinished unfinished;
   for (Call<TypeParam>* call : {&first, &second}) {
     const Problem problem = canonicalize(call->args(), false);
-    ASSERT_TRUE(transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr).ok()) << last_error();
+    ASSERT_TRUE(transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr, &unfinished).ok())
+        << last_error();
   }
   EXPECT_TRUE(same_bits(first.c, second.c));
 }
@@ -143,6 +146,7 @@ TYPED_TEST(Staging, SameCallSameBits) {
 // Not a test: what a staged square product takes, to be looked at. --gtest_also_run_disabled_tests
 // --gtest_filter=*Times*
 TYPED_TEST(Staging, DISABLED_Times) {
+  transfer::Unfinished unfinished;
   transfer::StagerHandle stager;
   const device::DeviceInfo& device = *device::device_info(device::current_device());
   for (Memory memory : {Memory::pageable, Memory::page_locked})
@@ -152,7 +156,7 @@ TYPED_TEST(Staging, DISABLED_Times) {
       double best = 1e9;
       for (int round = 0; round < 8; ++round) {
         const auto start = std::chrono::steady_clock::now();
-        ASSERT_TRUE(transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr).ok())
+        ASSERT_TRUE(transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr, &unfinished).ok())
             << last_error();
         best =
             std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());

@@ -53,11 +53,18 @@ cudaError_t set(cudaError_t error) {
   return error;
 }
 
+bool is_broken() {
+  const World& w = world();
+  return w.settings.breaks && w.settings.fail_at >= 0 && w.counts.calls > w.settings.fail_at;
+}
+
 // At the start of every call that may fail.
 cudaError_t called() {
   World& w = world();
   if (std::this_thread::get_id() != w.thread) w.counts.wrong_thread = true;
-  return set(w.counts.calls++ == w.settings.fail_at ? cudaErrorLaunchFailure : cudaSuccess);
+  const int call = w.counts.calls++;
+  const bool fails = call == w.settings.fail_at || is_broken();
+  return set(fails ? cudaErrorLaunchFailure : cudaSuccess);
 }
 
 // Runs one operation at the head of a stream drawn at random. False when none can run.
@@ -123,6 +130,7 @@ bool reachable(const void* data, std::size_t bytes) {
 namespace fake_cuda {
 
 void reset(const Settings& s) {
+  for (const auto& [memory, bytes] : world().device) std::free(memory);  // what a broken device kept
   world() = World();
   world().settings = s;
   world().random = s.seed;
@@ -197,7 +205,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const cudaError_t error = called();
-  while (!world().streams[stream].empty()) {
+  while (!is_broken() && !world().streams[stream].empty()) {
     if (!advance()) {
       world().counts.stuck = true;
       return set(cudaErrorUnknown);

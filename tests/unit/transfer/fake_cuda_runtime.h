@@ -18,7 +18,8 @@ struct Settings {
   std::size_t device_bytes = std::size_t{1} << 40;  // allocations beyond fail
   std::size_t page_locked_bytes = std::size_t{1} << 40;
   bool has_pools = true;
-  int fail_at = -1;  // the call of this number fails, for calls that return an error that may be acted on
+  int fail_at = -1;     // the call of this number fails, for calls that return an error that may be acted on
+  bool breaks = false;  // and all calls after it, while no more work is done on the device
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   cudaError_t capture_query = cudaSuccess;
 };

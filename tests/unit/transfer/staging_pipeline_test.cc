@@ -11,7 +11,10 @@
 
 #include "../../support/element.h"
 #include "../../support/matrix.h"
+#include "device/health.h"
+#include "dispatch/staged_or_cpu.h"
 #include "fake_cuda_runtime.h"
+#include "host/cpu_engine.h"
 #include "runtime/device_gemm.h"
 #include "transfer/staging.h"
 
@@ -58,6 +61,15 @@ void multiply(const Problem& p) {
 
 int launches = 0;
 int fail_launch = -1;
+std::vector<std::string> launched;  // what the kernel of each launch is chosen by
+
+std::string shape_of(const Problem& p) {
+  const auto matrix = [](const auto& x) {
+    return format(" %p %lld %lld", reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(x.data) % 512),
+                  static_cast<long long>(x.ld), static_cast<long long>(x.batch_stride));
+  };
+  return to_string(p) + matrix(p.a) + matrix(p.b) + matrix(p.c);
+}
 
 }  // namespace
 
@@ -66,6 +78,7 @@ namespace runtime {
 // The kernel: enqueued, computed when the stream gets there.
 Status device_gemm(const Problem& problem, const device::DeviceInfo&, const LaunchSettings& settings) {
   if (launches++ == fail_launch) return fail(XGEMM_KERNEL_NOT_USABLE, "told to fail");
+  launched.push_back(shape_of(problem));
   // A launch reports errors of earlier calls as its own.
   if (cudaGetLastError() != cudaSuccess) return fail(XGEMM_CUDA_ERROR, "a stale error was left behind");
   fake_cuda::enqueue(static_cast<cudaStream_t>(settings.stream), [problem] { multiply(problem); });
@@ -80,6 +93,17 @@ std::string to_string(const Placement&) {
 }
 
 }  // namespace runtime
+
+namespace host {
+
+int products = 0;
+Status cpu_gemm(const Problem& problem) {
+  ++products;
+  multiply(problem);
+  return kOk;
+}
+
+}  // namespace host
 
 namespace transfer {
 namespace {
@@ -179,7 +203,15 @@ class StagedCall {
 
   Status operator()(StagerHandle& stager) {
     c_.all = before_;  // in the same storage
-    return staged_gemm(stager, problem_, placement_, device_, nullptr);
+    Unfinished unfinished;
+    return staged_gemm(stager, problem_, placement_, device_, nullptr, &unfinished);
+  }
+
+  // With the CPU behind it.
+  Status or_cpu(StagerHandle& stager, std::string* gpu_failure) {
+    c_.all = before_;
+    clear_last_error();  // as every entry point does
+    return dispatch::staged_or_cpu(stager, problem_, placement_, device_, nullptr, gpu_failure);
   }
 
   bool is_right() const { return c_.all.same_bits(expected_); }
@@ -331,16 +363,47 @@ TEST(StagingPipeline, WorksWithoutPools) {
   EXPECT_EQ(fake_cuda::counts().objects, 0);
 }
 
-TEST(StagingPipeline, TakesSmallerPiecesWhenDeviceMemoryIsShort) {
-  StagedCall<float> run({.m = 1024, .n = 1024, .k = 8});
-  fake_cuda::Settings settings;
-  settings.device_bytes = std::size_t{2} << 20;
-  fake_cuda::reset(settings);
-  StagerHandle stager;
-  launches = 0;
-  ASSERT_TRUE(run(stager).ok()) << last_error();
-  EXPECT_TRUE(run.is_right());
-  EXPECT_GT(launches, 4);
+// The pieces, and with them the kernels and the order of their sums, are those of a GPU with nothing else on it, down
+// to the memory of a single piece; below that the product is refused.
+TEST(StagingPipeline, FreeMemoryDoesNotChangeWhatIsLaunched) {
+  for (const CallSetup& s :
+       {CallSetup{.m = 1500, .n = 1400, .k = 5, .beta = 1, .device_memory = std::size_t{16} << 20},
+        CallSetup{.m = 2048, .n = 1100, .k = 4, .device_memory = std::size_t{32} << 20},
+        CallSetup{.m = 700, .n = 300, .k = 64, .pad = 1, .device_memory = std::size_t{3} << 20},
+        CallSetup{.m = 60, .n = 50, .k = 40, .batch = 300, .shares_b = true, .device_memory = std::size_t{2} << 20},
+        CallSetup{.m = 512, .n = 2000, .k = 100, .a = At::device, .device_memory = std::size_t{8} << 20}}) {
+    StagedCall<float> run(s);
+    std::vector<std::string> expected;
+    std::size_t needed = 0;
+    int served = 0, refused = 0;
+    for (int percent = 100; percent > 0; percent -= 7) {
+      fake_cuda::Settings settings;
+      if (needed > 0) settings.device_bytes = needed * static_cast<std::size_t>(percent) / 100;
+      fake_cuda::reset(settings);
+      StagerHandle stager;
+      launched.clear();
+      clear_last_error();
+      const Status status = run(stager);
+      if (!status.ok()) {
+        EXPECT_EQ(status.code, XGEMM_OUT_OF_DEVICE_MEMORY) << last_error();
+        EXPECT_TRUE(launched.empty());
+        ++refused;
+        continue;
+      }
+      EXPECT_EQ(refused, 0) << "more memory was refused";
+      ++served;
+      EXPECT_STREQ(last_error(), "");
+      ASSERT_TRUE(run.is_right());
+      if (needed == 0) {
+        needed = fake_cuda::counts().peak_device_bytes;
+        expected = launched;
+      }
+      EXPECT_EQ(launched, expected) << percent << " % of the memory";
+    }
+    EXPECT_GT(expected.size(), 1u);
+    EXPECT_GT(served, 5) << "two thirds of the memory are enough";
+    EXPECT_GT(refused, 0);
+  }
 }
 
 TEST(StagingPipeline, OutOfDeviceMemoryIsAStatusAndLeavesC) {
@@ -397,6 +460,100 @@ TEST(StagingPipeline, EveryCallThatFailsIsAStatusAndNothingLeaks) {
     if (!reached) break;
   }
   EXPECT_GT(failures, 100);
+}
+
+// Whatever call fails, once or for good: a product of host operands is computed. Only a C that is page-locked and read
+// can be lost, when the copy engine fails while it writes there; then it is said to be.
+TEST(HostProducts, DoNotDependOnTheGpusHealth) {
+  int taken_over = 0, lost = 0, pieces = 0;
+  for (const bool breaks : {false, true})
+    for (const float beta : {0.0f, 1.0f})
+      for (const At c : {At::pageable, At::page_locked})
+        for (const CallSetup& s :
+             {CallSetup{.m = 300, .n = 260, .k = 4, .beta = beta, .pad = 5, .c = c, .device_memory = 1 << 20},
+              CallSetup{.m = 130, .n = 20, .k = 3, .beta = beta, .batch = 40, .c = c, .device_memory = 1 << 18},
+              CallSetup{.m = 40000, .n = 2, .k = 1, .beta = beta, .c = c}}) {
+          StagedCall<float> run(s);
+          for (int at = 0; at < 100000; at += at < 150 ? 1 : 29) {
+            fake_cuda::Settings settings;
+            settings.fail_at = at;
+            settings.breaks = breaks;
+            settings.seed = static_cast<std::uint64_t>(at) + 1;
+            fake_cuda::reset(settings);
+            run.register_memory();
+            StagerHandle stager;
+            host::products = 0;
+            std::string gpu_failure;
+            const Status status = run.or_cpu(stager, &gpu_failure);
+            const bool reached = fake_cuda::counts().calls > at;
+            if (status.ok()) {
+              ASSERT_TRUE(run.is_right()) << to_string(run.problem()) << " fails at " << at << " breaks " << breaks;
+              EXPECT_TRUE(host::products == 0 || !gpu_failure.empty());
+              EXPECT_STREQ(last_error(), "") << "of a call that succeeded";
+              taken_over += !gpu_failure.empty();
+              pieces += host::products > 1;
+            } else {
+              EXPECT_TRUE(beta != 0 && c == At::page_locked) << last_error();
+              EXPECT_NE(std::string(last_error()).find("written in part"), std::string::npos) << last_error();
+              ++lost;
+            }
+            if (!reached) break;
+          }
+        }
+  EXPECT_GT(taken_over, 1000);
+  EXPECT_GT(pieces, 100) << "products of which the GPU did a part";
+  EXPECT_GT(lost, 0);
+}
+
+TEST(HostProducts, GoToTheCpuWhenMemoryIsShort) {
+  for (const bool page_locked : {false, true}) {
+    StagedCall<float> run({.m = 64, .n = 64, .k = 64, .beta = 1});
+    fake_cuda::Settings settings;
+    (page_locked ? settings.page_locked_bytes : settings.device_bytes) = 1000;
+    fake_cuda::reset(settings);
+    StagerHandle stager;
+    host::products = 0;
+    std::string gpu_failure;
+    EXPECT_TRUE(run.or_cpu(stager, &gpu_failure).ok());
+    EXPECT_TRUE(run.is_right());
+    EXPECT_EQ(host::products, 1);
+    EXPECT_NE(gpu_failure.find("memory"), std::string::npos) << gpu_failure;
+    // Operands on the device cannot go to the CPU.
+    if (page_locked) continue;
+    StagedCall<float> mixed({.m = 64, .n = 64, .k = 64, .a = At::device});
+    EXPECT_EQ(mixed.or_cpu(stager, &gpu_failure).code, XGEMM_OUT_OF_DEVICE_MEMORY);
+  }
+}
+
+// What the user has asked for in so many words is not replaced by something else.
+TEST(HostProducts, OtherFailuresAreReported) {
+  StagedCall<float> run({.m = 30, .n = 20, .k = 4});
+  fake_cuda::Settings settings;
+  settings.capture = cudaStreamCaptureStatusActive;
+  fake_cuda::reset(settings);
+  StagerHandle stager;
+  std::string gpu_failure;
+  EXPECT_EQ(run.or_cpu(stager, &gpu_failure).code, XGEMM_UNSUPPORTED);
+  fake_cuda::reset({});
+  launches = 0;
+  fail_launch = 0;
+  EXPECT_EQ(run.or_cpu(stager, &gpu_failure).code, XGEMM_KERNEL_NOT_USABLE);
+  fail_launch = -1;
+}
+
+TEST(Health, ADeviceThatBreaksStaysBroken) {
+  fake_cuda::reset({});
+  device::check_health(5);
+  EXPECT_TRUE(device::is_healthy(5)) << "one failure is not for good";
+  fake_cuda::Settings settings;
+  settings.fail_at = 0;
+  settings.breaks = true;
+  fake_cuda::reset(settings);
+  device::check_health(5);
+  EXPECT_FALSE(device::is_healthy(5));
+  EXPECT_TRUE(device::is_healthy(6));
+  fake_cuda::reset({});
+  EXPECT_FALSE(device::is_healthy(5));
 }
 
 TEST(StagingPipeline, AFailingLaunchIsReported) {

@@ -201,6 +201,57 @@ TEST(StagingPlan, IsTheSameForTheSameCall) {
   EXPECT_EQ(to_string(plan_staging(p, {true, true, true}, kGiB)), to_string(plan_staging(p, {true, true, true}, kGiB)));
 }
 
+// Scarce memory takes slots away, never pieces.
+TEST(StagingPlan, FewerSlotsHoldTheSamePieces) {
+  for (const Shape& s : {Shape{8192, 8192, 512}, Shape{16384, 16384, 16384}, Shape{64, 64, 64, 50000, true, false},
+                         Shape{300, 200, 100}, Shape{4, 4, 1 << 20}}) {
+    const Problem p = make(s);
+    const StagingPlan full = plan_staging_on(p, {true, true, true}, 140 * kGiB);
+    StagingPlan plan = full;
+    for (std::int64_t bytes = plan.device_bytes; take_fewer_slots(p, &plan); bytes = plan.device_bytes) {
+      EXPECT_LT(plan.device_bytes, bytes);
+      ASSERT_EQ(plan.piece_count(), full.piece_count());
+      for (std::int64_t i = 0; i < plan.piece_count(); ++i) EXPECT_EQ(plan.piece(p, i), full.piece(p, i));
+    }
+    for (const OperandSlots& slots : {plan.a, plan.b, plan.c}) EXPECT_EQ(slots.count, 1);
+    EXPECT_EQ(plan.bytes_in, full.bytes_in) << "slots are not for what is loaded again";
+  }
+}
+
+// The plan for a GPU is cut for its budget, and for all of its memory when that is too little.
+TEST(StagingPlan, TakesAllMemoryForPiecesThatCannotBeSmaller) {
+  EXPECT_TRUE(plan_staging_on(make({4, 4, 1 << 28}), {true, true, true}, 12 * kGiB).fits);
+  EXPECT_FALSE(plan_staging_on(make({4, 4, 1 << 28}), {true, true, true}, kGiB).fits);
+  const StagingPlan plan = plan_staging_on(make({8192, 8192, 8192}), {true, true, true}, kGiB);
+  EXPECT_LE(plan.device_bytes, kGiB / 4);
+}
+
+// What is left of a piece, with what is done of it, is the piece.
+TEST(RestOf, IsWhatHasNotBeenDone) {
+  for (const DType type : {DType::f32, DType::f16}) {
+    const Problem p = make({13, 7, 5, 6, false, false, type});
+    const Piece piece{2, 3, 4, 9, 1, 5, 0, 0};
+    const ColumnBlock block = part_of_c(p, piece).block;
+    for (std::int64_t done = 0; done <= block.packed_bytes(); done += size_of(type)) {
+      std::map<std::array<std::int64_t, 3>, int> left;
+      for (const Piece& rest : rest_of(p, piece, done))
+        for (std::int64_t x = 0; x < rest.products; ++x)
+          for (std::int64_t j = 0; j < rest.n; ++j)
+            for (std::int64_t i = 0; i < rest.m; ++i)
+              EXPECT_EQ((++left[{rest.first_product + x, rest.i + i, rest.j + j}]), 1);
+      std::size_t expected = 0;
+      for (std::int64_t x = 0; x < piece.products; ++x)
+        for (std::int64_t j = 0; j < piece.n; ++j)
+          for (std::int64_t i = 0; i < piece.m; ++i)
+            if ((x * piece.n + j) * block.packed_pitch + i * size_of(type) >= done) {
+              ++expected;
+              EXPECT_TRUE(left.contains({piece.first_product + x, piece.i + i, piece.j + j}));
+            }
+      EXPECT_EQ(left.size(), expected);
+    }
+  }
+}
+
 TEST(StagedLd, AlignsUnlessPaddingCosts) {
   EXPECT_EQ(staged_ld(1, DType::f16), 1);
   EXPECT_EQ(staged_ld(1, DType::f32), 1);

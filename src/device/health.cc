@@ -1,0 +1,49 @@
+// Looking after devices. CUDA builds only.
+#include "device/health.h"
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <atomic>
+
+#include "device/cuda_status.h"
+
+namespace xgemm::device {
+namespace {
+
+constexpr int kMaxDevices = 64;
+
+std::array<std::atomic<bool>, kMaxDevices>& broken() {
+  static std::array<std::atomic<bool>, kMaxDevices> all{};
+  return all;
+}
+
+// A stream of its own: other streams may be captured, or busy for long.
+cudaError_t try_it(int ordinal) {
+  const DeviceGuard guard(ordinal);
+  if (guard.status() != cudaSuccess) return guard.status();
+  cudaStream_t stream = nullptr;
+  cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  if (error != cudaSuccess) return error;
+  error = cudaStreamSynchronize(stream);
+  cudaStreamDestroy(stream);
+  return error;
+}
+
+}  // namespace
+
+void check_health(int ordinal) {
+  if (ordinal < 0 || ordinal >= kMaxDevices) return;
+  const cudaError_t error = try_it(ordinal);
+  if (error != cudaSuccess) cudaGetLastError();
+  // A GPU without memory for a stream is full, not broken.
+  if (error != cudaSuccess && error != cudaErrorMemoryAllocation)
+    broken()[static_cast<std::size_t>(ordinal)].store(true, std::memory_order_relaxed);
+}
+
+bool is_healthy(int ordinal) {
+  return ordinal < 0 || ordinal >= kMaxDevices ||
+         !broken()[static_cast<std::size_t>(ordinal)].load(std::memory_order_relaxed);
+}
+
+}  // namespace xgemm::device
