@@ -17,8 +17,11 @@ class PlanKey {
   bool operator==(const PlanKey&) const = default;
   std::uint64_t hash() const;
 
+  using Words = std::array<std::uint64_t, 12>;
+  const Words& words() const { return words_; }
+
  private:
-  std::array<std::uint64_t, 12> words_{};
+  Words words_{};
 };
 
 }  // namespace xgemm::plan

@@ -1,8 +1,6 @@
 // Facts, plan, launch.
 #include "runtime/device_gemm.h"
 
-#include <memory>
-
 #include "plan/forced_kernel.h"
 #include "plan/plan_cache.h"
 #include "plan/planner.h"
@@ -11,14 +9,9 @@
 namespace xgemm::runtime {
 
 Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan::Plan* chosen) {
-  // On the heap: thread-local storage is kept for every thread of a program, also for those that never call.
-  thread_local const auto owned = std::make_unique<plan::PlanCache>();
-  plan::PlanCache& cache = *owned;
+  static plan::PlanCache& cache = *new plan::PlanCache;  // never destroyed: threads may outlive main()
   const plan::PlanKey key(problem, device.ordinal);
-  if (const plan::Plan* known = cache.find(key); known != nullptr) {
-    *chosen = *known;
-    return kOk;
-  }
+  if (cache.find(key, chosen)) return kOk;
   XGEMM_RETURN_IF_FAILED(plan::make_plan(problem, plan::gather_facts(problem), device, plan::forced_kernel(), chosen));
   cache.insert(key, *chosen);
   return kOk;

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "plan/forced_kernel.h"
@@ -32,67 +34,108 @@ Plan numbered_plan(std::int64_t i) {
   return plan;
 }
 
+// The number of the plan under the key of a numbered problem; -1 where there is none.
+std::int64_t found(const PlanCache& cache, std::int64_t i, int device = 0) {
+  Plan plan = numbered_plan(-1);
+  const bool known = cache.find(PlanKey(numbered(i), device), &plan);
+  EXPECT_EQ(known, plan.ctas != -1) << "untouched where there is none";
+  return plan.ctas;
+}
+
 TEST(PlanCache, IsEmptyAtFirst) {
   const PlanCache cache;
-  EXPECT_EQ(cache.find(PlanKey(Problem{}, 0)), nullptr) << "what an unused entry might be taken for";
-  for (std::int64_t i = 0; i < 500; ++i) EXPECT_EQ(cache.find(PlanKey(numbered(i), 0)), nullptr);
+  Plan plan;
+  EXPECT_FALSE(cache.find(PlanKey(Problem{}, 0), &plan)) << "what an unused entry might be taken for";
+  for (std::int64_t i = 0; i < 500; ++i) EXPECT_EQ(found(cache, i), -1);
 }
 
 // Whatever was put in, and in which order: a key finds its own last plan or none, and the newest entry is there.
 TEST(PlanCache, FindsAPlanOrNone) {
   Random random(43);
-  PlanCache cache;
+  PlanCache cache(4);
   constexpr int kProblems = 300;
   std::vector<std::int64_t> last(kProblems, -1);
-  int found = 0, replaced = 0;
+  int hits = 0, replaced = 0;
   for (std::int64_t step = 0; step < 3000 && !HasFailure(); ++step) {
     const std::int64_t i = random.integer(0, kProblems - 1);
-    const PlanKey key(numbered(i), 0);
-    if (const Plan* known = cache.find(key); known != nullptr) {
-      EXPECT_EQ(known->ctas, last[static_cast<std::size_t>(i)]);
-      ++found;
+    std::int64_t& newest = last[static_cast<std::size_t>(i)];
+    if (const std::int64_t known = found(cache, i); known != -1) {
+      EXPECT_EQ(known, newest);
+      ++hits;
     } else {
-      replaced += last[static_cast<std::size_t>(i)] >= 0;
+      replaced += newest >= 0;
     }
-    cache.insert(key, numbered_plan(step));
-    last[static_cast<std::size_t>(i)] = step;
-    const Plan* known = cache.find(key);
-    ASSERT_NE(known, nullptr);
-    EXPECT_EQ(known->ctas, step) << "an insertion replaces";
-    EXPECT_EQ(cache.find(PlanKey(numbered(i), 1)), nullptr) << "another device";
+    cache.insert(PlanKey(numbered(i), 0), numbered_plan(step));
+    newest = step;
+    EXPECT_EQ(found(cache, i), step) << "an insertion replaces";
+    EXPECT_EQ(found(cache, i, 1), -1) << "another device";
   }
-  EXPECT_GT(found, 100);
+  EXPECT_GT(hits, 100);
   EXPECT_GT(replaced, 100) << "more problems than entries must collide";
 }
 
-TEST(PlanCache, ACollisionReplacesTheOneEntry) {
-  PlanCache cache;
-  cache.insert(PlanKey(numbered(0), 0), numbered_plan(0));
-  std::int64_t other = 0;
-  while (cache.find(PlanKey(numbered(0), 0)) != nullptr && other < 100000) {
-    ++other;
-    cache.insert(PlanKey(numbered(other), 0), numbered_plan(other));
+// A full set gives up one plan for another, and not always the same one.
+TEST(PlanCache, ReplacesOneEntryOfAFullSet) {
+  PlanCache cache(1);
+  constexpr std::int64_t kWays = PlanCache::kWays;
+  for (std::int64_t i = 0; i < kWays; ++i) cache.insert(PlanKey(numbered(i), 0), numbered_plan(i));
+  for (std::int64_t i = 0; i < kWays; ++i) EXPECT_EQ(found(cache, i), i);
+  for (std::int64_t i = kWays; i < 50 * kWays; ++i) {
+    cache.insert(PlanKey(numbered(i), 0), numbered_plan(i));
+    int kept = 0;
+    for (std::int64_t j = 0; j <= i; ++j) kept += found(cache, j) == j;
+    EXPECT_EQ(kept, kWays);
   }
-  ASSERT_LT(other, 100000);
-  ASSERT_NE(cache.find(PlanKey(numbered(other), 0)), nullptr);
-  EXPECT_EQ(cache.find(PlanKey(numbered(other), 0))->ctas, other);
-  cache.insert(PlanKey(numbered(0), 0), numbered_plan(-7));
-  EXPECT_EQ(cache.find(PlanKey(numbered(0), 0))->ctas, -7);
-  EXPECT_EQ(cache.find(PlanKey(numbered(other), 0)), nullptr);
+  int of_the_first = 0;
+  for (std::int64_t i = 0; i < kWays; ++i) of_the_first += found(cache, i) == i;
+  EXPECT_LT(of_the_first, kWays / 2) << "all entries are replaced in time";
 }
 
-// The shapes of programs differ by powers of two and in few fields; they must not share entries more than chance has
-// it.
-TEST(PlanCache, SpreadsCommonShapes) {
-  const std::int64_t sizes[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192};
+// What a program of many shapes needs.
+TEST(PlanCache, HoldsTenThousandShapes) {
   PlanCache cache;
   std::vector<PlanKey> keys;
-  for (const std::int64_t m : sizes)
-    for (const std::int64_t k : {1024, 4096}) keys.emplace_back(make_problem(DType::f16, 'T', 'N', m, 4096, k), 0);
+  Random random(45);
+  for (int i = 0; i < 10000; ++i) {
+    const auto extent = [&] { return 8 * random.integer(1, 2048); };
+    keys.emplace_back(make_problem(DType::f16, 'T', 'N', extent(), extent(), extent()), 0);
+  }
+  // The shapes of programs differ by powers of two and in few fields, too.
+  for (std::int64_t m = 1; m <= 1 << 20; m *= 2)
+    for (std::int64_t k = 1; k <= 1 << 20; k *= 2) keys.emplace_back(make_problem(DType::f16, 'T', 'N', m, 4096, k), 0);
   for (const PlanKey& key : keys) cache.insert(key, {});
   int kept = 0;
-  for (const PlanKey& key : keys) kept += cache.find(key) != nullptr;
-  EXPECT_GE(kept, 10) << "of 16";
+  Plan plan;
+  for (const PlanKey& key : keys) kept += cache.find(key, &plan);
+  EXPECT_GE(kept, static_cast<int>(keys.size()) - 40);
+}
+
+// Threads that read and write the same few sets: every plan that is found is whole, and belongs to its key.
+TEST(PlanCache, NeverMixesPlans) {
+  PlanCache cache(2);
+  std::atomic<int> wrong = 0, hits = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      Random random(100 + static_cast<unsigned>(t));
+      for (int step = 0; step < 20000; ++step) {
+        const std::int64_t i = random.integer(1, 40);
+        const PlanKey key(numbered(i), 0);
+        Plan plan;
+        if (cache.find(key, &plan)) {
+          hits.fetch_add(1);
+          if (plan.ctas % 64 != i || plan.waves != plan.ctas || plan.estimated_us != double(plan.ctas))
+            wrong.fetch_add(1);
+        } else {
+          plan.ctas = plan.waves = 64 * random.integer(1, 1000) + i;
+          plan.estimated_us = double(plan.ctas);
+          cache.insert(key, plan);
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_GT(hits.load(), 1000);
 }
 
 // ---- The planner behind it -----------------------------------------------------------------------------------------
