@@ -21,8 +21,8 @@ set(xgemm_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/xgemm")
 install(TARGETS xgemm EXPORT xgemm-targets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT devel
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-file(GLOB xgemm_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.h" "${PROJECT_SOURCE_DIR}/include/*.hpp")
-install(FILES ${xgemm_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT devel)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT devel
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/xgemmConfig.cmake.in" "${PROJECT_BINARY_DIR}/xgemmConfig.cmake"
   INSTALL_DESTINATION "${xgemm_cmake_dir}" NO_SET_AND_CHECK_MACRO)

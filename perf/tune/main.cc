@@ -27,7 +27,7 @@
 #include "device/device_info.h"
 #include "plan/planner.h"
 #include "runtime/launch.h"
-#include "xgemm_float16.hpp"
+#include "xgemm/float16.hpp"
 
 namespace xgemm::perf {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "xgemm.h"
-#include "xgemm_float16.hpp"
+#include "xgemm/float16.hpp"
 
 namespace xgemm::api {
 

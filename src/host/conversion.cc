@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/conversion.h"
 
-#include "xgemm_float16.hpp"
+#include "xgemm/float16.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,4 +1,4 @@
-// Arrays of fp16 and bf16 <-> fp32 on the host: the conversions of xgemm_float16.hpp, every path with the same bits.
+// Arrays of fp16 and bf16 <-> fp32 on the host: the conversions of xgemm/float16.hpp, every path with the same bits.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -17,7 +17,7 @@
 #include "host/builtin_gemm.h"
 #include "host/conversion.h"
 #include "host/cpu_blas.h"
-#include "xgemm_float16.hpp"
+#include "xgemm/float16.hpp"
 
 namespace xgemm::host {
 namespace {

@@ -99,9 +99,9 @@ double rounding_of<bfloat16>(double value) {
 }
 
 // "" or the first element of `after` that is not alpha A B + beta C.
-template <class T>
-std::string first_difference(float alpha, const MatrixView<T>& a, const MatrixView<T>& b, float beta,
-                             const MatrixView<T>& before, const MatrixView<T>& after) {
+template <class In, class Out>
+std::string first_difference(float alpha, const MatrixView<In>& a, const MatrixView<In>& b, float beta,
+                             const MatrixView<Out>& before, const MatrixView<Out>& after) {
   const std::int64_t k = a.cols();
   for (std::int64_t i = 0; i < after.rows(); ++i) {
     for (std::int64_t j = 0; j < after.cols(); ++j) {
@@ -118,7 +118,7 @@ std::string first_difference(float alpha, const MatrixView<T>& a, const MatrixVi
         magnitude += std::fabs(double{beta} * static_cast<double>(before(i, j)));
       }
       const double error = std::fabs(static_cast<double>(after(i, j)) - value);
-      const double bound = 2 * 0x1p-24 * static_cast<double>(k + 2) * magnitude + rounding_of<T>(value);
+      const double bound = 2 * 0x1p-24 * static_cast<double>(k + 2) * magnitude + rounding_of<Out>(value);
       if (!(error <= bound)) {
         return "(" + std::to_string(i) + ", " + std::to_string(j) + ") is " +
                std::to_string(static_cast<double>(after(i, j))) + ", expected " + std::to_string(value);
@@ -165,28 +165,28 @@ float random_scalar(Random& random) {
 enum class Path { gemm, slices };
 
 // One random product. The path through slices is the one of device memory; it runs on host memory just as well.
-template <class T>
+template <class In, class Out>
 void check_random_product(Random& random, std::int64_t most, Path path) {
   const std::int64_t m = random.integer(0, most), n = random.integer(0, most), k = random.integer(0, most);
   const float alpha = random_scalar(random), beta = random_scalar(random);
-  Operand<T> a(random_shape(random, m, k, true)), b(random_shape(random, k, n, true));
-  Operand<T> c(random_shape(random, m, n, false));
+  Operand<In> a(random_shape(random, m, k, true)), b(random_shape(random, k, n, true));
+  Operand<Out> c(random_shape(random, m, n, false));
   // What may not be read stays NaN.
   if (alpha != 0) {
     a.fill(random);
     b.fill(random);
   }
   if (beta != 0) c.fill(random);
-  const Operand<T> a_before = a, b_before = b;
-  Operand<T> c_before = c;
+  const Operand<In> a_before = a, b_before = b;
+  Operand<Out> c_before = c;
   SCOPED_TRACE("A " + a.describe() + "; B " + b.describe() + "; C " + c.describe() + "; alpha " +
                std::to_string(alpha) + ", beta " + std::to_string(beta));
 
   if (path == Path::gemm) {
-    ASSERT_NO_THROW(xgemm::gemm(alpha, a.view(), MatrixView<const T>(b.view()), beta, c.view()));
+    ASSERT_NO_THROW(xgemm::gemm(alpha, a.view(), MatrixView<const In>(b.view()), beta, c.view()));
   } else {
     if (m == 0 || n == 0 || k == 0 || alpha == 0) return;
-    const xgemm::detail::product<T> product{nullptr, alpha, a.view(), b.view(), beta, c.view()};
+    const xgemm::detail::product<In, Out> product{nullptr, alpha, a.view(), b.view(), beta, c.view()};
     const std::int64_t along_a = a.view().col_stride(), along_b = b.view().row_stride();
     const bool same_direction = (along_a > 0 && along_b > 0) || (along_a < 0 && along_b < 0);
     try {
@@ -203,15 +203,23 @@ void check_random_product(Random& random, std::int64_t most, Path path) {
   ASSERT_TRUE(a.same_bits(a_before) && b.same_bits(b_before)) << "an input was written";
 }
 
+// The types of A and B, and of C.
+template <class I, class O>
+struct Elements {
+  using In = I;
+  using Out = O;
+};
+
 template <class T>
 class GemmTest : public testing::Test {};
-using ElementTypes = testing::Types<float, half, bfloat16>;
+using ElementTypes = testing::Types<Elements<float, float>, Elements<half, half>, Elements<bfloat16, bfloat16>,
+                                    Elements<half, float>, Elements<bfloat16, float>>;
 TYPED_TEST_SUITE(GemmTest, ElementTypes);
 
 TYPED_TEST(GemmTest, RandomViews) {
   Random random(2023);
   for (int round = 0; round < 4000; ++round) {
-    check_random_product<TypeParam>(random, round % 50 == 0 ? 40 : 7, Path::gemm);
+    check_random_product<typename TypeParam::In, typename TypeParam::Out>(random, round % 50 == 0 ? 40 : 7, Path::gemm);
     if (this->HasFatalFailure()) return;
   }
 }
@@ -219,24 +227,27 @@ TYPED_TEST(GemmTest, RandomViews) {
 TYPED_TEST(GemmTest, RandomViewsInSlices) {
   Random random(2024);
   for (int round = 0; round < 4000; ++round) {
-    check_random_product<TypeParam>(random, round % 50 == 0 ? 30 : 6, Path::slices);
+    check_random_product<typename TypeParam::In, typename TypeParam::Out>(random, round % 50 == 0 ? 30 : 6,
+                                                                          Path::slices);
     if (this->HasFatalFailure()) return;
   }
 }
 
 TYPED_TEST(GemmTest, EveryMixOfStorageOrders) {
-  using T = TypeParam;
+  using In = typename TypeParam::In;
+  using Out = typename TypeParam::Out;
   Random random(5);
   const std::int64_t m = 5, n = 3, k = 4;
   for (int mix = 0; mix < 8; ++mix) {
     const auto shape = [](std::int64_t rows, std::int64_t cols, bool by_rows) {
       return by_rows ? Shape{rows, cols, cols + 1, 1} : Shape{rows, cols, 1, rows + 2};
     };
-    Operand<T> a(shape(m, k, mix & 1)), b(shape(k, n, mix & 2)), c(shape(m, n, mix & 4));
+    Operand<In> a(shape(m, k, mix & 1)), b(shape(k, n, mix & 2));
+    Operand<Out> c(shape(m, n, mix & 4));
     a.fill(random);
     b.fill(random);
     c.fill(random);
-    Operand<T> before = c;
+    Operand<Out> before = c;
     xgemm::gemm(1.5f, a.view(), b.view(), -0.5f, c.view());
     ASSERT_EQ(first_difference(1.5f, a.view(), b.view(), -0.5f, before.view(), c.view()), "") << mix;
     ASSERT_TRUE(c.same_around(before)) << mix;
@@ -244,12 +255,14 @@ TYPED_TEST(GemmTest, EveryMixOfStorageOrders) {
 }
 
 TYPED_TEST(GemmTest, HankelAndBroadcastInputs) {
-  using T = TypeParam;
+  using In = typename TypeParam::In;
+  using Out = typename TypeParam::Out;
   Random random(6);
-  Operand<T> hankel({6, 4, 1, 1}), row({4, 5, 0, 1}), c({6, 5, 2, 12});
+  Operand<In> hankel({6, 4, 1, 1}), row({4, 5, 0, 1});
+  Operand<Out> c({6, 5, 2, 12});
   hankel.fill(random);
   row.fill(random);
-  Operand<T> before = c;
+  Operand<Out> before = c;
   xgemm::gemm(1.0f, hankel.view(), row.view(), 0.0f, c.view());
   EXPECT_EQ(first_difference(1.0f, hankel.view(), row.view(), 0.0f, before.view(), c.view()), "");
   EXPECT_TRUE(c.same_around(before));
@@ -355,6 +368,9 @@ TEST(Gemm, TakesForeignTypes) {
   const mine::Matrix a{{{one}, {two}, {two}, {one}}, 2};
   std::vector<mine::Half> c(4);
   xgemm::gemm(1, a, a, 0, xgemm::col_major(c.data(), 2, 2));
+  std::vector<half> other(4);  // fp16 by another name
+  xgemm::gemm(1, a, a, 0, xgemm::col_major(other.data(), 2, 2));
+  EXPECT_EQ(other[0].bits(), c[0].bits);
   EXPECT_EQ(static_cast<float>(half::from_bits(c[0].bits)), 5);
   EXPECT_EQ(static_cast<float>(half::from_bits(c[1].bits)), 4);
 }

@@ -35,6 +35,10 @@ def files_below(folder):
                   for at, folders, names in os.walk(folder) for name in names)
 
 
+def public_headers():
+    return files_below(os.path.join(options.source, "include"))
+
+
 class Workplace(unittest.TestCase):
     """A temporary folder for each class."""
 
@@ -80,6 +84,10 @@ class Headers(Workplace):
         for standard in ("c++17", "c++20", "c++23"):
             with self.subTest(standard=standard):
                 self.compile(options.cxx, "c++", standard, "xgemm.hpp", ["-Wshadow"])
+        for header in public_headers():
+            if header.startswith("xgemm/"):
+                with self.subTest(header=header):
+                    self.compile(options.cxx, "c++", "c++17", header, ["-Wshadow"])
 
     def test_beside_a_cblas_header(self):
         source = self.write("cblas_first.c", "#include <cblas.h>\n#include <xgemm_blas.h>\n")
@@ -107,7 +115,7 @@ class InstalledTree(Workplace):
         major, *_ = options.version.split(".")
         libdir = options.libdir
         wanted = {
-            "include/xgemm.h", "include/xgemm_blas.h", "include/xgemm.hpp", "include/xgemm_float16.hpp",
+            *(f"include/{header}" for header in public_headers()),
             f"{libdir}/libxgemm.so", f"{libdir}/libxgemm.so.{major}", f"{libdir}/libxgemm.so.{options.version}",
             f"{libdir}/pkgconfig/xgemm.pc",
             f"{libdir}/cmake/xgemm/xgemmConfig.cmake", f"{libdir}/cmake/xgemm/xgemmConfigVersion.cmake",
@@ -115,6 +123,7 @@ class InstalledTree(Workplace):
         }
         found = {name for name in files_below(self.prefix)
                  if not name.startswith("share/doc/") and not re.search(r"xgemmTargets-\w+\.cmake$", name)}
+        self.assertLessEqual({"include/xgemm.h", "include/xgemm_blas.h", "include/xgemm.hpp", "include/xgemm/gemm.hpp"}, wanted)
         self.assertEqual(wanted, found)
         self.assertEqual(f"libxgemm.so.{major}", os.readlink(os.path.join(self.lib, "libxgemm.so")))
         self.assertTrue(os.path.isfile(os.path.join(self.prefix, "share/doc/xgemm/LICENSE")))
@@ -198,7 +207,8 @@ class Packages(Workplace):
         return os.path.join(folder, packages[0])
 
     def check_tree(self, prefix):
-        for name in ("include/xgemm.h", "include/xgemm.hpp", "include/xgemm_blas.h", f"{options.libdir}/libxgemm.so.0",
+        for name in ("include/xgemm.h", "include/xgemm.hpp", "include/xgemm/gemm.hpp", "include/xgemm_blas.h",
+                     f"{options.libdir}/libxgemm.so.0",
                      f"{options.libdir}/pkgconfig/xgemm.pc", f"{options.libdir}/cmake/xgemm/xgemmConfig.cmake",
                      "share/doc/xgemm/LICENSE", "share/doc/xgemm/examples/sgemm.c"):
             self.assertTrue(os.path.isfile(os.path.join(prefix, name)), name)

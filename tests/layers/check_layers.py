@@ -33,8 +33,10 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 def complaint(path, included):
     """What is wrong with a file of src/ that includes another; None if nothing is. Both as paths below src/."""
     folder, target = path.split("/")[0], included.split("/")[0]
+    if included in ("xgemm.h", "xgemm_blas.h", "xgemm/float16.hpp"):  # public; the views of xgemm.hpp are for users alone
+        return None
     if "/" not in included:
-        return None if included in ("xgemm.h", "xgemm_blas.h", "xgemm_float16.hpp") else "is not named by its path from src/"
+        return "is not named by its path from src/"
     if target == "sim":  # the simulator's side of the kernels' contact with the machine
         return None if path.startswith("kernels/common/") else "is for kernels/common/ alone"
     if target not in FLOOR_OF:
@@ -76,7 +78,7 @@ class Layers(unittest.TestCase):
 
     def test_public_headers_know_nothing_of_src(self):
         for path, included in includes_of(os.path.join(source, "include")):
-            self.assertIn(included, os.listdir(os.path.join(source, "include")), path)
+            self.assertTrue(os.path.isfile(os.path.join(source, "include", included)), f"{path} includes {included}")
 
     def test_the_rules_are_rules(self):
         for path, included in [
@@ -88,11 +90,13 @@ class Layers(unittest.TestCase):
             ("kernels/naive/naive.cuh", "sim/launch.h"),
             ("layout/facts.h", "problem.h"),
             ("layout/facts.h", "cublas/handle.h"),
+            ("api/blas.h", "xgemm/gemm.hpp"),
         ]:
             self.assertIsNotNone(complaint(path, included), f"{path} includes {included}")
         for path, included in [
             ("api/check.h", "xgemm.h"),
             ("api/xgemm.cc", "core/status.h"),
+            ("api/blas.h", "xgemm/float16.hpp"),
             ("kernels/instances.h", "kernels/wgmma_tma/config.h"),
             ("kernels/wgmma_tma/wgmma_tma.cuh", "kernels/common/target.cuh"),
             ("kernels/wgmma_tma/wgmma_tma.cuh", "kernels/wgmma_tma/config.h"),

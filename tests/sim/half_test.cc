@@ -10,7 +10,7 @@
 #include "kernels/common/dtype.cuh"
 #include "support/element.h"
 #include "support/matrix.h"
-#include "xgemm_float16.hpp"
+#include "xgemm/float16.hpp"
 
 namespace xgemm {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "sim/warp.h"
-#include "xgemm_float16.hpp"
+#include "xgemm/float16.hpp"
 
 namespace xgemm::sim {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "support/element.h"
 #include "support/matrix.h"
-#include "xgemm_float16.hpp"
+#include "xgemm/float16.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "sim/location.h"
 #include "sim/machine.h"
 #include "sim/warp.h"
-#include "xgemm_float16.hpp"
+#include "xgemm/float16.hpp"
 
 #define XGEMM_DEVICE inline
 #define XGEMM_UNROLL

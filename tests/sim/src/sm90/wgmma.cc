@@ -13,7 +13,7 @@
 
 #include "async_proxy.h"
 #include "sim/warp.h"
-#include "xgemm_float16.hpp"
+#include "xgemm/float16.hpp"
 
 namespace xgemm::sim {
 namespace {
