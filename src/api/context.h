@@ -5,10 +5,14 @@
 
 #include "core/canonicalize.h"
 #include "core/environment.h"
+#include "plan/forced_kernel.h"
 #include "transfer/staging.h"
 #include "xgemm.h"
 
 struct xgemm_context {
+  // Values of the environment that are not allowed are complained about now, whatever the calls will need of them.
+  xgemm_context() { xgemm::plan::forced_kernel(); }
+
   void* stream = nullptr;     // cudaStream_t; null: the legacy default stream
   void* workspace = nullptr;  // lent by the user
   std::size_t workspace_bytes = 0;
