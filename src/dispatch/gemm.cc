@@ -1,16 +1,22 @@
 // The call path in one place: quick return, locate, route, then the CPU engine, staging or the device.
 #include "dispatch/gemm.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <thread>
 
 #include "core/environment.h"
 #include "device/device_info.h"
 #include "device/health.h"
+#include "dispatch/host_trip.h"
 #include "dispatch/route.h"
 #include "dispatch/staged_or_cpu.h"
 #include "host/cpu_engine.h"
 #include "runtime/device_gemm.h"
 #include "runtime/pointer_location.h"
+#include "transfer/peer_copies.h"
+#include "transfer/peer_gemm.h"
 
 namespace xgemm::dispatch {
 namespace {
@@ -24,6 +30,27 @@ struct Decision {
   int broken_device = -1;  // the one that would have been used for host data if it had not failed before
 };
 
+int cpu_cores() {
+  static const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return cores;
+}
+
+// Of a product of host operands.
+TripTimes trip_times(const Problem& problem, const device::DeviceInfo& device) {
+  const transfer::StagingPlan staging =
+      transfer::plan_staging_on(problem, {true, true, true}, static_cast<std::int64_t>(device.memory_bytes));
+  // Every piece as the first one, whose slots are aligned as all are.
+  void* const slot = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
+  plan::Plan kernel;
+  const Problem piece =
+      transfer::problem_in_slots(problem, staging.piece(problem, 0), staging.staged, {slot, slot, slot});
+  // Without a kernel the trip costs nothing, and ends with the reason why there is none.
+  if (!runtime::make_plan(piece, device, &kernel).ok()) clear_last_error();
+  const double kernels_us = kernel.estimated_us * static_cast<double>(staging.pieces);
+  return {cpu_time_us(problem, cpu_cores()),
+          staged_time_us(problem, staging, kernels_us, device.compute_capability, cpu_cores())};
+}
+
 Decision decide(const Problem& problem) {
   Decision d;
   d.placement = runtime::locate(problem);
@@ -34,7 +61,9 @@ Decision decide(const Problem& problem) {
     d.broken_device = d.device->ordinal;
     d.device = nullptr;
   }
-  d.route = choose_route(problem, d.placement, d.device);
+  TripTimes times;
+  if (is_a_choice(problem, d.placement, d.device)) times = trip_times(problem, *d.device);
+  d.route = choose_route(problem, d.placement, d.device, times);
   return d;
 }
 
@@ -60,10 +89,21 @@ Status run(const CallSettings& settings, const Problem& problem, const Decision&
       return staged_or_cpu(*settings.stager, problem, d.placement, *d.device, settings.stream, gpu_failure);
     case RouteKind::device:
       return runtime::device_gemm(problem, *d.device, {settings.stream, settings.workspace, settings.workspace_bytes});
+    case RouteKind::peers:
+      return transfer::peer_gemm(problem, d.placement, *d.device,
+                                 {settings.stream, settings.workspace, settings.workspace_bytes});
     case RouteKind::unservable:
       return fail(d.route.status, reason_of(d));
   }
   return fail(XGEMM_INTERNAL_ERROR, "unknown route");
+}
+
+// The product that the kernel gets; copies from other GPUs are aligned, and any aligned address shows the planner the
+// same facts.
+Problem on_device(const Problem& problem, const Decision& d) {
+  if (d.route.kind != RouteKind::peers) return problem;
+  return transfer::on_copies(problem, transfer::peer_copies(problem, d.placement, d.device->ordinal),
+                             reinterpret_cast<std::byte*>(std::uintptr_t{1} << 30));
 }
 
 // Names what computes: the kernel on the GPU routes, the library on the CPU route.
@@ -73,9 +113,11 @@ std::string kernel_name(const Problem& problem, const Decision& d) {
       return host::cpu_engine_name();
     case RouteKind::staged:
       return "staged";
-    case RouteKind::device: {
+    case RouteKind::device:
+    case RouteKind::peers: {
       plan::Plan chosen;
-      return runtime::make_plan(problem, *d.device, &chosen).ok() ? plan::name_of(chosen) : std::string("none");
+      return runtime::make_plan(on_device(problem, d), *d.device, &chosen).ok() ? plan::name_of(chosen)
+                                                                                : std::string("none");
     }
     default:
       return "none";
@@ -93,7 +135,7 @@ void print_call(const Problem& problem, const Decision& d, Status status, double
 
 Status run_verbosely(const CallSettings& settings, const Problem& problem, Decision d, int level) {
   const bool timed = level >= 2;
-  const bool on_stream = d.route.kind == RouteKind::device;
+  const bool on_stream = d.route.kind == RouteKind::device || d.route.kind == RouteKind::peers;
   if (timed && on_stream) device::synchronize(*d.device, settings.stream);
   const auto start = std::chrono::steady_clock::now();
   std::string gpu_failure;
@@ -135,6 +177,7 @@ Status explain(const CallSettings&, const Problem& problem, std::string* text) {
       return fail(d.route.status, reason_of(d));
     case RouteKind::staged:
     case RouteKind::device:
+    case RouteKind::peers:
       break;
   }
   *text += "device: " + to_string(*d.device) + "\n";
@@ -142,7 +185,9 @@ Status explain(const CallSettings&, const Problem& problem, std::string* text) {
     *text += transfer::explain_staging(problem, d.placement, *d.device);
     return kOk;
   }
-  return runtime::explain_plan(problem, *d.device, text);
+  if (d.route.kind == RouteKind::peers)
+    *text += to_string(transfer::peer_copies(problem, d.placement, d.device->ordinal));
+  return runtime::explain_plan(on_device(problem, d), *d.device, text);
 }
 
 }  // namespace xgemm::dispatch

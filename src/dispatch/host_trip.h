@@ -1,26 +1,20 @@
-// When host data are worth the trip to a GPU: measured rates, used by the route.
+// When host data are worth the trip to a GPU: both ways in microseconds, from a few rates. Pure.
 #pragma once
 
-#include "core/dtype.h"
+#include "core/problem.h"
+#include "transfer/staging_plan.h"
 
 namespace xgemm::dispatch {
 
-// Estimated times: cpu = call + flops / (cores * cpu rate); staged = call + bytes / link rates + flops / gpu rate.
-struct HostTripRow {
-  DType type;
-  int min_compute_capability;
-  double cpu_gflops_per_core;
-  double gpu_gflops;
-  double link_in_gbytes;   // pageable host memory to the device, GB/s
-  double link_out_gbytes;  // and back
-  double staged_call_us;   // fixed cost of a staged call
-  const char* measured_on;
-};
-
-// The row for a device, the most specific one first.
-const HostTripRow& host_trip_row(DType type, int compute_capability);
-
 // Below this many floating-point operations no GPU repays the trip: such calls do not even initialise CUDA.
 inline constexpr double kMinFlopsForDevice = 1e7;
+
+// On the CPU, with all of its cores.
+double cpu_time_us(const Problem& problem, int cores);
+
+// On the GPU, by the plan of its pieces. kernels_us: all kernels together. Host memory is taken to be pageable: whether
+// it is, only CUDA could tell.
+double staged_time_us(const Problem& problem, const transfer::StagingPlan& plan, double kernels_us,
+                      int compute_capability, int cores);
 
 }  // namespace xgemm::dispatch

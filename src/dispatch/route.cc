@@ -1,9 +1,7 @@
 // Choosing the route.
 #include "dispatch/route.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <thread>
 
 #include "core/status.h"
 #include "dispatch/host_trip.h"
@@ -14,30 +12,6 @@ namespace {
 
 using runtime::Location;
 using runtime::Placement;
-
-template <class Matrix>
-double matrix_bytes(std::int64_t rows, std::int64_t cols, const Problem& p, const Matrix& x) {
-  const double count = x.batch_stride == 0 ? 1.0 : static_cast<double>(p.batch_count);
-  return static_cast<double>(rows) * static_cast<double>(cols) * count * size_of(x.type);
-}
-
-// Bytes that cross the link, each way.
-struct Traffic {
-  double in = 0, out = 0;
-};
-
-Traffic traffic_of(const Problem& p) {
-  Traffic t;
-  if (p.reads_inputs()) t.in += matrix_bytes(p.m, p.k, p, p.a) + matrix_bytes(p.k, p.n, p, p.b);
-  t.out = matrix_bytes(p.m, p.n, p, p.c);
-  if (p.reads_c()) t.in += t.out;
-  return t;
-}
-
-unsigned cpu_cores() {
-  static const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  return cores;
-}
 
 Route unservable(int status, const char* reason) {
   Route r;
@@ -59,22 +33,18 @@ int misaligned_argument(const Problem& p, const Placement& placement) {
   return misaligned(placement.c, p.c) ? XGEMM_ARG_C : 0;
 }
 
-// Whether operands in device memory are all on the GPU that computes.
+// Whether what is in device memory is all on the GPU that computes.
 bool on_one_device(const Placement& placement, int ordinal) {
-  for (const runtime::PointerLocation* p : {&placement.a, &placement.b, &placement.c})
+  for (const runtime::PointerLocation* p :
+       {&placement.a, &placement.b, &placement.c, &placement.alpha, &placement.beta})
     if (p->location == Location::device && p->device != ordinal) return false;
   return true;
 }
 
-Route host_or_staged(const Problem& p, const device::DeviceInfo& device) {
-  const HostTripRow& row = host_trip_row(p.a.type, device.compute_capability);
-  const Traffic traffic = traffic_of(p);
-  const double useful_flops = p.reads_inputs() ? p.flops() : 0.0;
+Route host_or_staged(const TripTimes& times) {
   Route r;
-  r.cpu_us = useful_flops / (cpu_cores() * row.cpu_gflops_per_core) * 1e-3;
-  r.staged_us = row.staged_call_us + useful_flops / row.gpu_gflops * 1e-3 + traffic.in / row.link_in_gbytes * 1e-3 +
-                traffic.out / row.link_out_gbytes * 1e-3;
-  const bool worth_it = r.staged_us < r.cpu_us;
+  r.times = times;
+  const bool worth_it = times.staged_us < times.cpu_us;
   r.kind = worth_it ? RouteKind::staged : RouteKind::cpu;
   r.reason = worth_it ? "host operands, and the product repays the trip to the GPU"
                       : "host operands, and the product does not repay the trip to the GPU";
@@ -93,6 +63,8 @@ const char* name_of(RouteKind kind) {
       return "staged";
     case RouteKind::device:
       return "device";
+    case RouteKind::peers:
+      return "peers";
     case RouteKind::unservable:
       return "unservable";
   }
@@ -100,8 +72,8 @@ const char* name_of(RouteKind kind) {
 }
 
 std::string to_string(const Route& route) {
-  if (route.staged_us == 0) return route.reason;
-  return format("%s (estimates: CPU %.1f us, staged %.1f us)", route.reason, route.cpu_us, route.staged_us);
+  if (route.times.staged_us == 0) return route.reason;
+  return format("%s (estimates: CPU %.1f us, staged %.1f us)", route.reason, route.times.cpu_us, route.times.staged_us);
 }
 
 bool wants_device(const Problem& problem, const Placement& placement) {
@@ -110,7 +82,13 @@ bool wants_device(const Problem& problem, const Placement& placement) {
   return problem.reads_inputs() && problem.flops() >= kMinFlopsForDevice;
 }
 
-Route choose_route(const Problem& problem, const Placement& placement, const device::DeviceInfo* device) {
+bool is_a_choice(const Problem& problem, const Placement& placement, const device::DeviceInfo* device) {
+  return placement.all_on_host() && wants_device(problem, placement) && device != nullptr &&
+         kernels::serves(problem.types(), device->compute_capability);
+}
+
+Route choose_route(const Problem& problem, const Placement& placement, const device::DeviceInfo* device,
+                   const TripTimes& times) {
   Route r;
   if (problem.does_nothing()) {
     r.reason = "nothing to compute: an extent is 0, or C stays as it is";
@@ -136,11 +114,16 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
   if (on_device) {
     if (const int argument = misaligned_argument(problem, placement))
       return unservable(-argument, "an operand in device memory is not aligned to its element size");
-    const bool reachable = !any_host && on_one_device(placement, device->ordinal);
-    r.kind = reachable ? RouteKind::device : RouteKind::staged;
-    r.reason = reachable  ? "all operands are within a kernel's reach"
-               : any_host ? "operands on both sides: those on the host are staged"
-                          : "operands on several GPUs: those on the others are staged";
+    if (any_host) {
+      r.kind = RouteKind::staged;
+      r.reason = "operands on both sides: those on the host are staged";
+    } else if (!on_one_device(placement, device->ordinal)) {
+      r.kind = RouteKind::peers;
+      r.reason = "operands on several GPUs: those that C is not on are copied first";
+    } else {
+      r.kind = RouteKind::device;
+      r.reason = "all operands are within a kernel's reach";
+    }
     return r;
   }
   if (!served || !wants_device(problem, placement)) {
@@ -151,7 +134,7 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
                                    : "host operands, and libxgemm has no GPU to use";
     return r;
   }
-  return host_or_staged(problem, *device);
+  return host_or_staged(times);
 }
 
 }  // namespace xgemm::dispatch

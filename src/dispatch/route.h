@@ -14,14 +14,19 @@ enum class RouteKind {
   cpu,         // the CPU engine
   staged,      // host operands on the GPU
   device,      // a kernel on the operands as they are
+  peers,       // a kernel on one of several GPUs, after copies from the others
   unservable,  // device memory and no GPU that serves it, or device scalars with host operands
+};
+
+// Estimates for a product that the CPU and the GPU can do.
+struct TripTimes {
+  double cpu_us = 0, staged_us = 0;
 };
 
 struct Route {
   RouteKind kind = RouteKind::none;
-  int status = 0;     // why unservable: an xgemm_status or minus an argument's number
-  double cpu_us = 0;  // estimates that the choice between cpu and staged rests on; 0 where none was needed
-  double staged_us = 0;
+  int status = 0;           // why unservable: an xgemm_status or minus an argument's number
+  TripTimes times;          // 0 where there was no choice
   const char* reason = "";  // one sentence
 };
 
@@ -31,7 +36,11 @@ std::string to_string(const Route& route);
 // Whether a GPU is worth looking for: operands on one, or a host product that could repay the trip on a fast GPU.
 bool wants_device(const Problem& problem, const runtime::Placement& placement);
 
-// device is null when there is none or none was wanted.
-Route choose_route(const Problem& problem, const runtime::Placement& placement, const device::DeviceInfo* device);
+// Whether the route is cpu or staged, whichever is faster. device is null when there is none or none was wanted.
+bool is_a_choice(const Problem& problem, const runtime::Placement& placement, const device::DeviceInfo* device);
+
+// times matter where is_a_choice().
+Route choose_route(const Problem& problem, const runtime::Placement& placement, const device::DeviceInfo* device,
+                   const TripTimes& times);
 
 }  // namespace xgemm::dispatch

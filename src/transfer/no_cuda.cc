@@ -1,7 +1,16 @@
 // Staging in a build without CUDA, which the route never leads to.
+#include "transfer/peer_gemm.h"
 #include "transfer/staging.h"
 
 namespace xgemm::transfer {
+
+namespace {
+
+Status not_in_this_build() {
+  return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
+}
+
+}  // namespace
 
 class Stager {};
 
@@ -11,7 +20,11 @@ void StagerDeleter::operator()(Stager* stager) const noexcept {
 
 Status staged_gemm(StagerHandle&, const Problem&, const runtime::Placement&, const device::DeviceInfo&, void*,
                    Unfinished*) {
-  return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
+  return not_in_this_build();
+}
+
+Status peer_gemm(const Problem&, const runtime::Placement&, const device::DeviceInfo&, const runtime::LaunchSettings&) {
+  return not_in_this_build();
 }
 
 std::string explain_staging(const Problem&, const runtime::Placement&, const device::DeviceInfo&) {

@@ -257,5 +257,38 @@ TEST(PlacementDevices, FollowsTheOperands) {
   XGEMM_CHECK_CUDA(cudaSetDevice(0));
 }
 
+// Operands on two GPUs: the call returns before the work that its stream holds is done.
+TEST(PlacementDevices, OperandsOnTwoGpusAreOnlyEnqueued) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  int count = 0;
+  XGEMM_CHECK_CUDA(cudaGetDeviceCount(&count));
+  if (count < 2) GTEST_SKIP() << "one GPU";
+  const CallSpec spec{.transb = 'T', .m = 500, .n = 400, .k = 300, .beta = 1, .pad_a = 3, .batch = 2};
+  XGEMM_CHECK_CUDA(cudaSetDevice(1));
+  {
+    const Call<float> far(spec);  // the same values as near
+    XGEMM_CHECK_CUDA(cudaSetDevice(0));
+    Context ctx;
+    for (const bool warm : {false, true}) {
+      Call<float> near(spec);
+      xgemm_args args = near.args();
+      args.a = far.a.data();
+      if (warm) {
+        BusyStream busy(ctx.stream());
+        ASSERT_EQ(xgemm_gemm(ctx, &args), 0) << xgemm_last_error();
+        EXPECT_EQ(cudaStreamQuery(ctx.stream()), cudaErrorNotReady) << "the call has waited";
+        cudaGetLastError();
+        busy.release();
+      } else {
+        ASSERT_EQ(xgemm_gemm(ctx, &args), 0) << xgemm_last_error();
+      }
+      XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+      EXPECT_TRUE(near.check());
+    }
+    XGEMM_CHECK_CUDA(cudaSetDevice(1));
+  }
+  XGEMM_CHECK_CUDA(cudaSetDevice(0));
+}
+
 }  // namespace
 }  // namespace xgemm::gpu_test

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 
 #include "dispatch/host_trip.h"
@@ -24,6 +23,7 @@ using runtime::Placement;
 
 const DeviceInfo kServed = fake_device(90, 132, 227, 228, 2048);
 const DeviceInfo kUnserved = fake_device(61, 20, 48, 96, 2048);
+const dispatch::TripTimes kTimes = {2, 1};  // the GPU is faster
 const Location kLocations[] = {Location::host, Location::device, Location::managed};
 
 Placement place(const Problem& p, Location a, Location b, Location c, Location scalars) {
@@ -61,7 +61,7 @@ RouteKind expected_kind(const Problem& p, const Placement& placement, const Devi
   if (!served) return RouteKind::cpu;
   if (on_device + managed > 0) return host > 0 ? RouteKind::staged : RouteKind::device;
   if (!p.reads_inputs() || p.flops() < dispatch::kMinFlopsForDevice) return RouteKind::cpu;
-  return RouteKind::staged;  // or the CPU, by the estimates
+  return RouteKind::staged;  // by kTimes
 }
 
 TEST(Route, EveryMixOfLocations) {
@@ -81,18 +81,17 @@ TEST(Route, EveryMixOfLocations) {
                       const Placement placement = place(p, a, b, c, scalars);
                       int status = 0;
                       const RouteKind expected = expected_kind(p, placement, device, &status);
-                      const Route route = dispatch::choose_route(p, placement, device);
+                      const Route route = dispatch::choose_route(p, placement, device, kTimes);
                       SCOPED_TRACE(to_string(p) + " at " + runtime::to_string(placement) +
                                    format(" scalars %d device %d", int(placement.alpha.location),
                                           device ? device->compute_capability : 0));
                       if (expected == RouteKind::staged && !placement.any(Location::device) &&
                           !placement.any(Location::managed)) {
-                        EXPECT_EQ(route.kind, route.staged_us < route.cpu_us ? RouteKind::staged : RouteKind::cpu);
-                        EXPECT_TRUE(std::isfinite(route.staged_us) && route.staged_us > 0);
-                        EXPECT_TRUE(std::isfinite(route.cpu_us) && route.cpu_us > 0);
+                        EXPECT_EQ(route.kind, RouteKind::staged);
+                        EXPECT_EQ(route.times.staged_us, kTimes.staged_us);
                       } else {
                         EXPECT_EQ(dispatch::name_of(route.kind), std::string(dispatch::name_of(expected)));
-                        EXPECT_EQ(route.staged_us, 0) << "no estimate was needed";
+                        EXPECT_EQ(route.times.staged_us, 0) << "there was no choice";
                       }
                       EXPECT_EQ(route.status, status);
                       EXPECT_NE(std::string(route.reason), "");
@@ -121,29 +120,33 @@ TEST(Route, AGpuIsLookedForWhereItCouldHelp) {
   EXPECT_FALSE(dispatch::wants_device(nothing, device));
 }
 
-// Larger products repay the trip better: once staged, always staged.
-TEST(Route, TheTripIsRepaidFromSomeSizeOn) {
+// The faster way, for products of host operands and no others.
+TEST(Route, TakesTheFasterWay) {
   const auto host = runtime::PointerLocation{Location::host, -1};
-  const Placement placement = {host, host, host, {}, {}};
-  for (const DeviceInfo& device : fake_devices())
-    for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
-      bool staged = false;
-      for (std::int64_t size = 16; size <= 65536; size *= 2) {
-        const Route route = dispatch::choose_route(make_problem(type, 'N', 'N', size, size, size), placement, &device);
-        EXPECT_TRUE(route.kind == RouteKind::cpu || route.kind == RouteKind::staged);
-        EXPECT_TRUE(!staged || route.kind == RouteKind::staged) << device.name << " at " << size;
-        staged = route.kind == RouteKind::staged;
-        EXPECT_FALSE(staged && size == 16);
-      }
-    }
+  const Placement hosts = {host, host, host, {}, {}};
+  const Problem p = make_problem(DType::f32, 'N', 'N', 512, 512, 512);
+  EXPECT_EQ(dispatch::choose_route(p, hosts, &kServed, {100, 99}).kind, RouteKind::staged);
+  EXPECT_EQ(dispatch::choose_route(p, hosts, &kServed, {99, 100}).kind, RouteKind::cpu);
+  EXPECT_TRUE(dispatch::is_a_choice(p, hosts, &kServed));
+  EXPECT_FALSE(dispatch::is_a_choice(p, hosts, &kUnserved));
+  EXPECT_FALSE(dispatch::is_a_choice(p, hosts, nullptr));
+  EXPECT_FALSE(dispatch::is_a_choice(make_problem(DType::f32, 'N', 'N', 64, 64, 64), hosts, &kServed));
+  Placement mixed = hosts;
+  mixed.b = {Location::device, 0};
+  EXPECT_FALSE(dispatch::is_a_choice(p, mixed, &kServed));
 }
 
-// Huge products have finite estimates.
-TEST(Route, HugeExtents) {
+// What another GPU has, scalars included, is copied; with the host's operands in play, everything is staged.
+TEST(Route, SeveralGpus) {
+  const auto on = [](int device) { return runtime::PointerLocation{Location::device, device}; };
   const auto host = runtime::PointerLocation{Location::host, -1};
-  const Problem p = make_problem(DType::f32, 'N', 'N', std::int64_t{1} << 40, 1 << 20, 1 << 20);
-  const Route route = dispatch::choose_route(p, {host, host, host, {}, {}}, &kServed);
-  EXPECT_TRUE(std::isfinite(route.cpu_us) && std::isfinite(route.staged_us));
+  const Problem p = make_problem(DType::f16, 'N', 'N', 64, 64, 64);
+  const auto kind = [&](const Placement& placement) { return dispatch::choose_route(p, placement, &kServed, {}).kind; };
+  EXPECT_EQ(kind({on(0), on(0), on(0), {}, {}}), RouteKind::device);
+  EXPECT_EQ(kind({on(1), on(0), on(0), {}, {}}), RouteKind::peers);
+  EXPECT_EQ(kind({on(0), on(2), on(0), {}, {}}), RouteKind::peers);
+  EXPECT_EQ(kind({on(0), on(0), on(0), on(0), on(1)}), RouteKind::peers);
+  EXPECT_EQ(kind({on(1), host, on(0), {}, {}}), RouteKind::staged);
 }
 
 // Each reason speaks of its own case.
@@ -153,25 +156,12 @@ TEST(Route, ReasonsAreTrue) {
   const Problem small = make_problem(DType::f32, 'N', 'N', 16, 16, 16);
   const Problem large = make_problem(DType::f32, 'N', 'N', 4096, 4096, 4096);
   const auto reason = [&](const Problem& p, const DeviceInfo* device) {
-    return std::string(dispatch::choose_route(p, hosts, device).reason);
+    return std::string(dispatch::choose_route(p, hosts, device, kTimes).reason);
   };
   EXPECT_NE(reason(small, nullptr).find("too small"), std::string::npos);
   EXPECT_NE(reason(small, &kServed).find("too small"), std::string::npos) << reason(small, &kServed);
   EXPECT_NE(reason(large, nullptr).find("no GPU"), std::string::npos);
   EXPECT_NE(reason(large, &kUnserved).find("no kernel"), std::string::npos);
-}
-
-TEST(HostTrip, HostTripsHaveARowForEveryGpu) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16})
-    for (const int cc : {50, 75, 80, 86, 90, 100, 120}) {
-      const dispatch::HostTripRow& row = dispatch::host_trip_row(type, cc);
-      EXPECT_EQ(row.type, type);
-      EXPECT_LE(row.min_compute_capability, cc);
-      for (const double x :
-           {row.cpu_gflops_per_core, row.gpu_gflops, row.link_in_gbytes, row.link_out_gbytes, row.staged_call_us})
-        EXPECT_TRUE(std::isfinite(x) && x > 0);
-    }
-  EXPECT_EQ(dispatch::host_trip_row(DType::f32, 90).min_compute_capability, 90) << "the most specific one";
 }
 
 }  // namespace

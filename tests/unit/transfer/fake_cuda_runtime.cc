@@ -205,6 +205,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const cudaError_t error = called();
+  ++world().counts.waits;
   while (!is_broken() && !world().streams[stream].empty()) {
     if (!advance()) {
       world().counts.stuck = true;
@@ -258,6 +259,9 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
   if (const cudaError_t error = called()) return error;
   *pool = reinterpret_cast<cudaMemPool_t>(std::uintptr_t{0x10});
   ++world().counts.objects;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
   return cudaSuccess;
 }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {

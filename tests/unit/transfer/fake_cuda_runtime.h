@@ -41,6 +41,7 @@ struct Counts {
   std::size_t peak_device_bytes = 0;
   int allocations = 0;  // ever made
   int copies = 0;
+  int waits = 0;              // of the host for the device
   bool wrong_thread = false;  // a call came from another thread than reset()
   bool stuck = false;         // a synchronisation could never end
 };

@@ -16,6 +16,8 @@
 #include "fake_cuda_runtime.h"
 #include "host/cpu_engine.h"
 #include "runtime/device_gemm.h"
+#include "transfer/peer_copies.h"
+#include "transfer/peer_gemm.h"
 #include "transfer/staging.h"
 
 namespace xgemm {
@@ -214,6 +216,12 @@ class StagedCall {
     return dispatch::staged_or_cpu(stager, problem_, placement_, device_, nullptr, gpu_failure);
   }
 
+  Status on_peers(const runtime::Placement& placement) {
+    c_.all = before_;
+    return peer_gemm(problem_, placement, device_, {});
+  }
+
+  bool is_unchanged() const { return c_.all.same_bits(before_); }
   bool is_right() const { return c_.all.same_bits(expected_); }
   const Problem& problem() const { return problem_; }
   const runtime::Placement& placement() const { return placement_; }
@@ -539,6 +547,70 @@ TEST(HostProducts, OtherFailuresAreReported) {
   fail_launch = 0;
   EXPECT_EQ(run.or_cpu(stager, &gpu_failure).code, XGEMM_KERNEL_NOT_USABLE);
   fail_launch = -1;
+}
+
+// Operands on several GPUs: the call enqueues everything and waits for nothing, and the copies are gone in the end.
+TEST(PeerGemm, OnlyEnqueues) {
+  for (const int elsewhere : {1, 2, 3})
+    for (const float beta : {0.0f, 1.0f})
+      for (const Op op : {Op::none, Op::transpose}) {
+        StagedCall<Half> run({.type = DType::f16,
+                              .op_a = op,
+                              .op_b = op,
+                              .m = 60,
+                              .n = 50,
+                              .k = 40,
+                              .beta = beta,
+                              .pad = 3,
+                              .batch = 4,
+                              .shares_b = true,
+                              .a = At::page_locked,
+                              .b = At::page_locked,
+                              .c = At::page_locked});
+        fake_cuda::reset({});
+        run.register_memory();  // what copies can reach
+        runtime::Placement placement;
+        placement.a = {runtime::Location::device, elsewhere & 1};
+        placement.b = {runtime::Location::device, elsewhere >> 1 & 1};
+        placement.c = {runtime::Location::device, 0};
+        launched.clear();
+        ASSERT_TRUE(run.on_peers(placement).ok()) << last_error();
+        EXPECT_EQ(fake_cuda::counts().waits, 0);
+        EXPECT_EQ(launched.size(), 1u);
+        EXPECT_TRUE(run.is_unchanged()) << "nothing has run yet";
+        cudaStreamSynchronize(nullptr);
+        EXPECT_TRUE(run.is_right());
+        EXPECT_EQ(fake_cuda::counts().device_bytes, 0u);
+
+        fake_cuda::settings().device_bytes = 1000;
+        EXPECT_EQ(run.on_peers(placement).code, XGEMM_OUT_OF_DEVICE_MEMORY);
+        EXPECT_TRUE(run.is_unchanged());
+      }
+}
+
+// Scalars in the memory of another GPU come along.
+TEST(PeerCopies, HoldWhatTheComputingGpuCannotReach) {
+  const StagedCall<float> run({.m = 30, .n = 20, .k = 4, .a = At::device, .b = At::device, .c = At::device});
+  Problem p = run.problem();
+  float scalars[2] = {};
+  p.alpha.device = &scalars[0];
+  p.beta.device = &scalars[1];
+  runtime::Placement placement;
+  placement.a = placement.beta = {runtime::Location::device, 1};
+  placement.b = {runtime::Location::managed, -1};
+  placement.alpha = placement.c = {runtime::Location::device, 0};
+  const PeerCopies copies = peer_copies(p, placement, 0);
+  EXPECT_TRUE(copies.operands.a && !copies.operands.b && !copies.operands.c && !copies.alpha && copies.beta);
+  auto* const memory = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 40);
+  const Problem moved = on_copies(p, copies, memory);
+  EXPECT_EQ(moved.a.data, memory);
+  EXPECT_EQ(moved.b.data, p.b.data);
+  EXPECT_EQ(moved.c, p.c);
+  EXPECT_EQ(moved.alpha, p.alpha);
+  EXPECT_EQ(moved.beta.device, reinterpret_cast<const float*>(memory + copies.beta_offset));
+  EXPECT_GE(copies.beta_offset, 30 * 4 * 4);
+  EXPECT_LE(copies.beta_offset + 4, copies.bytes);
+  EXPECT_NE(to_string(copies).find("A, beta"), std::string::npos) << to_string(copies);
 }
 
 TEST(Health, ADeviceThatBreaksStaysBroken) {
