@@ -66,7 +66,7 @@ class Tuner {
     fill(one.type);
     const std::vector<OperandSet> sets = lay_out(one);
     if (sets.empty()) return;
-    const device::DeviceInfo& info = *device::device_info(0);
+    const device::DeviceInfo& info = runtime::completed(*device::device_info(0));
     const Problem example = problem(one, sets[0]);
     const std::vector<plan::Plan> candidates = plan::candidates(example, plan::gather_facts(example), info);
     std::vector<Entry> entries;
@@ -78,11 +78,8 @@ class Tuner {
       if (candidate.estimated_us > within_ * candidates[0].estimated_us) break;
       if (!wanted(name_of(candidate))) continue;
       entries.push_back(record(one, sets, candidate));
-      if (candidate.parts > 1) {
-        plan::Plan unsplit = candidate;
-        unsplit.parts = 1;
-        entries.push_back(record(one, sets, unsplit));
-      }
+      if (candidate.schedule.split_tiles > 0)
+        entries.push_back(record(one, sets, plan::with_split(candidate, example, info, 0, 1)));
     }
     // In turn, with hardly a pause: the GPU stays as busy as it is in lasting work, and all meet the same clocks.
     for (int round = 0; round <= rounds_; ++round) {
@@ -135,8 +132,10 @@ class Tuner {
   Entry record(const Case& one, const std::vector<OperandSet>& sets, const plan::Plan& candidate) {
     const device::DeviceInfo& info = *device::device_info(0);
     const runtime::LaunchSettings settings = {device_->stream(), workspace_, kWorkspaceBytes};
-    return record(name_of(candidate), candidate.parts == 1 ? 0 : candidate.whole_tiles, candidate.parts,
-                  candidate.estimated_us, candidate.estimated_us, sets, [&](const OperandSet& s) {
+    const kernels::Schedule& schedule = candidate.schedule;
+    return record(name_of(candidate), schedule.split_tiles == 0 ? 0 : schedule.whole_tiles,
+                  static_cast<int>(schedule.parts), candidate.estimated_us, candidate.estimated_us, sets,
+                  [&](const OperandSet& s) {
                     const Status status = runtime::launch(candidate, problem(one, s), info, settings);
                     if (!status.ok()) throw std::runtime_error(last_error());
                   });

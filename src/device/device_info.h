@@ -20,6 +20,12 @@ struct DeviceInfo {
   int max_threads_per_sm = 0;
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
+  // Clusters of 1, 2, 4 and 8 CTAs that run at the same time where an SM holds one CTA; 0 where it was not asked.
+  int resident_clusters[4] = {};
+
+  // The same for a size, known or as it is on the GPUs that were seen: clusters of four and eight do not fill the parts
+  // of the GPU that they must fit in.
+  int clusters_of(int size) const;
 };
 
 // One line: "0: NVIDIA H200, sm_90, 132 SMs, 227 KiB shared memory a block, 60 MiB L2, 139 GiB".

@@ -9,17 +9,22 @@ const char* name_of(const Plan& plan) {
   return kernels::info(plan.kernel).name;
 }
 
+std::string to_string(const kernels::Schedule& s) {
+  const std::string split =
+      s.split_tiles == 0 ? std::string()
+                         : format(" whole_tiles=%lld parts=%u sum_lanes=%u workspace_bytes=%zu",
+                                  static_cast<long long>(s.whole_tiles), s.parts, s.sum_lanes, s.workspace_bytes);
+  return format("tiles=%lldx%lld raster=%c%u units=%lld clusters=%u%s", static_cast<long long>(s.tiles_m),
+                static_cast<long long>(s.tiles_n), s.raster_n ? 'n' : 'm', s.raster_group,
+                static_cast<long long>(s.units), s.clusters, split.c_str());
+}
+
 std::string to_string(const Plan& plan) {
   const kernels::TileConfig& c = kernels::info(plan.kernel).config;
-  const std::string split = plan.parts == 1
-                                ? std::string()
-                                : format(" whole_tiles=%lld parts=%d workspace_bytes=%zu",
-                                         static_cast<long long>(plan.whole_tiles), plan.parts, plan.workspace_bytes);
-  return format(
-      "kernel=%s tile=%dx%dx%d vector=%d stages=%d ctas=%lld waves=%lld%s tile_efficiency=%.2f estimated_us=%.1f%s",
-      name_of(plan), c.cta_m, c.cta_n, c.cta_k, c.vector, c.stages, static_cast<long long>(plan.ctas),
-      static_cast<long long>(plan.waves), split.c_str(), plan.tile_efficiency, plan.estimated_us,
-      plan.forced ? " (forced)" : "");
+  return format("kernel=%s tile=%dx%dx%d vector=%d stages=%d %s waves=%lld tile_efficiency=%.2f estimated_us=%.1f%s",
+                name_of(plan), c.cta_m, c.cta_n, c.cta_k, c.vector, c.stages, to_string(plan.schedule).c_str(),
+                static_cast<long long>(plan.waves), plan.tile_efficiency, plan.estimated_us,
+                plan.forced ? " (forced)" : "");
 }
 
 }  // namespace xgemm::plan

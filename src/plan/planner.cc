@@ -7,7 +7,9 @@
 #include <limits>
 #include <optional>
 
+#include "kernels/common/tile_schedule.h"
 #include "kernels/wgmma_tma/cost.h"
+#include "kernels/wgmma_tma/schedule.h"
 #include "tuning/table.h"
 #include "tuning/wgmma_tma_measured.h"
 
@@ -152,23 +154,32 @@ class Estimator {
   Estimator(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device)
       : problem_(p), device_(device), tma_problem_(tma_problem(p, facts, device)) {}
 
-  Plan operator()(const KernelInfo& kernel) const {
+  // Of one instance: its time, and how it would split K.
+  struct Estimate {
+    double us = 0, waves = 0;
+    std::int64_t whole_tiles = 0;
+    int parts = 1;
+  };
+
+  Estimate operator()(const KernelInfo& kernel) const {
     const TileConfig& c = kernel.config;
+    // Counted in doubles: the estimate must not overflow where the extents do not.
+    const double ctas =
+        double(ceil_div(problem_.m, c.cta_m)) * double(ceil_div(problem_.n, c.cta_n)) * double(problem_.batch_count);
+    return kernel.family == Family::wgmma_tma ? by_model(kernel, ctas) : by_row(kernel, ctas);
+  }
+
+  Plan plan(const KernelInfo& kernel, const Estimate& estimate) const {
+    const TileConfig& c = kernel.config;
+    const auto covered = [](std::int64_t extent, int tile) {
+      return double(extent) / (double(ceil_div(extent, tile)) * tile);
+    };
     Plan plan;
     plan.kernel = kernel.id;
-    plan.tiles_m = ceil_div(problem_.m, c.cta_m);
-    plan.tiles_n = ceil_div(problem_.n, c.cta_n);
-    // Counted in doubles: the estimate must not overflow where the extents do not.
-    const double ctas = double(plan.tiles_m) * double(plan.tiles_n) * double(problem_.batch_count);
-    plan.ctas = clamp_to_int64(ctas);
-    plan.tile_efficiency =
-        double(problem_.m) * double(problem_.n) / (double(plan.tiles_m) * c.cta_m * double(plan.tiles_n) * c.cta_n);
-    if (kernel.family == Family::wgmma_tma) {
-      by_model(kernel, ctas, &plan);
-    } else {
-      by_row(kernel, ctas, &plan);
-    }
-    return plan;
+    plan.waves = clamp_to_int64(estimate.waves);
+    plan.tile_efficiency = covered(problem_.m, c.cta_m) * covered(problem_.n, c.cta_n);
+    plan.estimated_us = estimate.us;
+    return with_split(plan, problem_, device_, estimate.whole_tiles, estimate.parts);
   }
 
  private:
@@ -189,7 +200,7 @@ class Estimator {
   }
 
   // Persistent CTAs: waves are the tiles that an SM computes one after the other.
-  void by_model(const KernelInfo& kernel, double ctas, Plan* plan) const {
+  Estimate by_model(const KernelInfo& kernel, double ctas) const {
     constexpr double kMaxWorkspaceBytes = 32 << 20;  // what cuBLAS is given on such a GPU
     // Names are compared once in a process, not once in a call.
     static const auto tiles = [] {
@@ -203,26 +214,20 @@ class Estimator {
     const int tile = tiles[static_cast<int>(kernel.id)];
     const kernels::WgmmaTmaEstimate best = kernels::best_estimate(kernel.wgmma_tma, tma_problem_, kMaxWorkspaceBytes,
                                                                   corrections_->whole(tile), corrections_->split(tile));
-    plan->waves = clamp_to_int64(std::ceil(ctas * kernel.wgmma_tma.cluster_k / device_.sm_count));
-    plan->estimated_us = best.us;
-    if (best.split.parts > 1)
-      *plan = with_split(*plan, problem_, clamp_to_int64(best.split.whole_tiles), best.split.parts);
+    return {best.us, std::ceil(ctas * kernel.wgmma_tma.cluster_k / device_.sm_count),
+            clamp_to_int64(best.split.whole_tiles), best.split.parts};
   }
 
   // A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it; the last wave may leave SMs
   // idle.
-  void by_row(const KernelInfo& kernel, double ctas, Plan* plan) const {
+  Estimate by_row(const KernelInfo& kernel, double ctas) const {
     const TileConfig& c = kernel.config;
     const Problem& p = problem_;
     const DeviceInfo& device = device_;
     const tuning::KernelRow* row = row_for(kernel, device);
-    if (row == nullptr) {
-      plan->estimated_us = std::numeric_limits<double>::infinity();
-      return;
-    }
+    if (row == nullptr) return {std::numeric_limits<double>::infinity()};
     const double slots = double(device.sm_count) * row->ctas_per_sm;
     const double waves = std::ceil(ctas / slots);
-    plan->waves = clamp_to_int64(waves);
     const double cta_flops =
         2.0 * c.cta_m * c.cta_n * double(ceil_div(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k);
     // Full waves share an SM among ctas_per_sm CTAs; in the last one fewer may share it, and leave some of it idle.
@@ -238,8 +243,7 @@ class Estimator {
     const double bytes =
         double(p.batch_count) * (depth * (double(p.m) * size_of(p.a.type) + double(p.n) * size_of(p.b.type)) +
                                  double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1));
-    plan->estimated_us =
-        bytes / kMemoryBytesPerUs + row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3;
+    return {bytes / kMemoryBytesPerUs + row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3, waves};
   }
 
   const Problem& problem_;
@@ -309,31 +313,36 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
 Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, std::string_view force,
                  Plan* chosen) {
   const Estimator estimate(p, facts, device);
-  bool found = false;
+  const KernelInfo* best = nullptr;
+  Estimator::Estimate least;
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     if (!force.empty() && !kernels::matches(kernel, force)) continue;
     if (obstacle(kernel, p, facts, device) != Obstacle::none) continue;
-    const Plan candidate = estimate(kernel);
+    const Estimator::Estimate candidate = estimate(kernel);
     // Equal estimates keep the earlier, simpler kernel.
-    if (!found || candidate.estimated_us < chosen->estimated_us) *chosen = candidate;
-    found = true;
+    if (best != nullptr && !(candidate.us < least.us)) continue;
+    best = &kernel;
+    least = candidate;
   }
-  if (!found && force.empty())
+  if (best == nullptr && force.empty())
     return fail(XGEMM_INTERNAL_ERROR,
                 "no kernel serves this call: " + to_string(p) + " on " + device::to_string(device));
-  if (!found) return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
+  if (best == nullptr) return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
+  *chosen = estimate.plan(*best, least);
   chosen->forced = !force.empty();
   return kOk;
 }
 
-Plan with_split(Plan plan, const Problem& p, std::int64_t whole_tiles, int parts) {
-  const kernels::WgmmaTmaConfig& config = kernels::info(plan.kernel).wgmma_tma;
-  const kernels::WgmmaTmaProblem extents = {.m = p.m, .n = p.n, .k = p.k, .batch_count = p.batch_count};
-  plan.whole_tiles = whole_tiles;
-  plan.parts = parts;
-  plan.workspace_bytes =
-      static_cast<std::size_t>(kernels::split_bytes(config, extents, {static_cast<double>(whole_tiles), parts}));
+Plan with_split(Plan plan, const Problem& p, const DeviceInfo& device, std::int64_t whole_tiles, int parts) {
+  const KernelInfo& kernel = kernels::info(plan.kernel);
+  if (kernel.family == Family::wgmma_tma) {
+    const kernels::WgmmaTmaConfig& c = kernel.wgmma_tma;
+    plan.schedule = kernels::wgmma_tma_schedule(c, p.m, p.n, p.batch_count, whole_tiles, parts,
+                                                device.clusters_of(c.cluster_size()), device.sm_count);
+  } else {
+    plan.schedule = kernels::tile_schedule(kernel.config, p.m, p.n, p.batch_count);
+  }
   return plan;
 }
 
@@ -342,7 +351,7 @@ std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const 
   std::vector<Plan> plans;
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
-    if (obstacle(kernel, p, facts, device) == Obstacle::none) plans.push_back(estimate(kernel));
+    if (obstacle(kernel, p, facts, device) == Obstacle::none) plans.push_back(estimate.plan(kernel, estimate(kernel)));
   }
   std::stable_sort(plans.begin(), plans.end(),
                    [](const Plan& x, const Plan& y) { return x.estimated_us < y.estimated_us; });
@@ -356,7 +365,7 @@ std::string explain_candidates(const Problem& p, const ProblemFacts& facts, cons
     const KernelInfo& kernel = kernels::info(i);
     if (kernel.config.types() != p.types()) continue;
     const std::string reason = why_not(kernel, p, facts, device);
-    text += reason.empty() ? "  candidate: " + to_string(estimate(kernel)) + "\n"
+    text += reason.empty() ? "  candidate: " + to_string(estimate.plan(kernel, estimate(kernel))) + "\n"
                            : format("  not %s: %s\n", kernel.name, reason.c_str());
   }
   return text;

@@ -32,9 +32,10 @@ std::string why_not(const kernels::KernelInfo& kernel, const Problem& problem, c
 Status make_plan(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device,
                  std::string_view force, Plan* chosen);
 
-// The plan with the tiles from whole_tiles on in `parts` parts each (SplitK in kernels/common/params.h). For instances
-// of wgmma_tma that do not split K among the CTAs of a cluster.
-Plan with_split(Plan plan, const Problem& problem, std::int64_t whole_tiles, int parts);
+// The plan with the tiles from whole_tiles on in `parts` parts each (kernels/common/schedule.h); 1 part: nothing is
+// split. For instances of wgmma_tma that do not split K among the CTAs of a cluster.
+Plan with_split(Plan plan, const Problem& problem, const device::DeviceInfo& device, std::int64_t whole_tiles,
+                int parts);
 
 // The plans of all instances that can serve, the least estimate first.
 std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);

@@ -12,7 +12,8 @@ Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan:
   static plan::PlanCache& cache = *new plan::PlanCache;  // never destroyed: threads may outlive main()
   const plan::PlanKey key(problem, device.ordinal);
   if (cache.find(key, chosen)) return kOk;
-  XGEMM_RETURN_IF_FAILED(plan::make_plan(problem, plan::gather_facts(problem), device, plan::forced_kernel(), chosen));
+  XGEMM_RETURN_IF_FAILED(
+      plan::make_plan(problem, plan::gather_facts(problem), completed(device), plan::forced_kernel(), chosen));
   cache.insert(key, *chosen);
   return kOk;
 }
@@ -27,9 +28,10 @@ Status explain_plan(const Problem& problem, const device::DeviceInfo& device, st
   const plan::ProblemFacts facts = plan::gather_facts(problem);
   *text += "op(A): " + layout::to_string(facts.a_facts) + "\nop(B): " + layout::to_string(facts.b_facts) +
            "\nC: " + layout::to_string(facts.c_facts) + "\n";
+  const device::DeviceInfo& known = completed(device);
   plan::Plan chosen;
-  XGEMM_RETURN_IF_FAILED(plan::make_plan(problem, facts, device, plan::forced_kernel(), &chosen));
-  *text += "plan: " + plan::to_string(chosen) + "\n" + plan::explain_candidates(problem, facts, device);
+  XGEMM_RETURN_IF_FAILED(plan::make_plan(problem, facts, known, plan::forced_kernel(), &chosen));
+  *text += "plan: " + plan::to_string(chosen) + "\n" + plan::explain_candidates(problem, facts, known);
   return kOk;
 }
 

@@ -1,8 +1,12 @@
 // The launch table, and GemmParams from a Problem.
 #include "runtime/launch.h"
 
+#include <array>
+#include <mutex>
 #include "device/cuda_status.h"
+
 #include "kernels/launchers.h"
+#include "plan/planner.h"
 #include "runtime/workspace.h"
 
 namespace xgemm::runtime {
@@ -32,19 +36,42 @@ kernels::GemmParams params_of(const Problem& p) {
 
 }  // namespace
 
+const device::DeviceInfo& completed(const device::DeviceInfo& device) {
+#if !defined(XGEMM_NO_SM90A)
+  constexpr int kMaxDevices = 64;
+  static std::array<std::once_flag, kMaxDevices> once;
+  static std::array<device::DeviceInfo, kMaxDevices> known;
+  if (device.compute_capability != 90 || device.ordinal < 0 || device.ordinal >= kMaxDevices) return device;
+  device::DeviceInfo& own = known[static_cast<std::size_t>(device.ordinal)];
+  std::call_once(once[static_cast<std::size_t>(device.ordinal)], [&] {
+    own = device;
+    const device::DeviceGuard guard(device.ordinal);
+    if (guard.status() != cudaSuccess || kernels::ask_resident_clusters(own) != cudaSuccess) {
+      own = device;
+      cudaGetLastError();  // the caller's own CUDA code must not find this error
+    }
+  });
+  return own;
+#else
+  return device;
+#endif
+}
+
 Status launch(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
               const LaunchSettings& settings) {
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   const kernels::Launcher launcher = kLaunchers[static_cast<int>(plan.kernel)];
-  const auto enqueue = [&](const kernels::SplitK& split) {
-    return device::cuda_status(launcher(params_of(problem), split, static_cast<cudaStream_t>(settings.stream)),
+  const auto enqueue = [&](const kernels::Schedule& schedule, void* workspace) {
+    return device::cuda_status(launcher(params_of(problem), schedule, static_cast<float*>(workspace),
+                                        static_cast<cudaStream_t>(settings.stream)),
                                plan::name_of(plan));
   };
-  if (plan.parts == 1) return enqueue({});
-  const Workspace workspace(device.ordinal, settings, plan.workspace_bytes);
-  if (workspace.data() == nullptr) return enqueue({});  // slower, but right
-  return enqueue({plan.whole_tiles, plan.parts, static_cast<float*>(workspace.data())});
+  if (plan.schedule.split_tiles == 0) return enqueue(plan.schedule, nullptr);
+  const Workspace workspace(device.ordinal, settings, plan.schedule.workspace_bytes);
+  if (workspace.data() != nullptr) return enqueue(plan.schedule, workspace.data());
+  // Slower, but right.
+  return enqueue(plan::with_split(plan, problem, device, 0, 1).schedule, nullptr);
 }
 
 }  // namespace xgemm::runtime

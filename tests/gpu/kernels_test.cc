@@ -53,7 +53,7 @@ class Kernels : public testing::TestWithParam<int> {
     if (planned.code == XGEMM_KERNEL_NOT_USABLE) return false;
     EXPECT_TRUE(planned.ok()) << last_error();
     EXPECT_EQ(chosen.kernel, kernel().id);
-    if (parts_ > 0) chosen = plan::with_split(chosen, problem, whole_tiles_, parts_);
+    if (parts_ > 0) chosen = plan::with_split(chosen, problem, *device_, whole_tiles_, parts_);
     const Status launched = runtime::launch(chosen, problem, *device_, {cudaStreamPerThread, nullptr, 0});
     EXPECT_TRUE(launched.ok()) << last_error();
     XGEMM_CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));

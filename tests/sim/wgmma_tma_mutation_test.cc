@@ -235,8 +235,9 @@ SimKernel make_mutant(const char* name) {
   return {name, "wgmma_tma", tile_config(kConfig), static_cast<int>(sizeof(typename Kernel::SharedStorage)),
           [](const kernels::GemmParams& params, const Options& options) {
             GlobalMemory memory = memory_of(params, sizeof(Element), sizeof(Element));
-            auto arguments = kernels::wgmma_tma_arguments<kConfig>(params, resident_clusters(options));
-            if (tamper != nullptr) tamper(arguments.params);
+            auto arguments =
+                kernels::wgmma_tma_arguments<kConfig>(params, schedule_of(kConfig, params, options), nullptr);
+            if (tamper != nullptr) tamper(arguments);
             return launch_wgmma_tma<Kernel>(arguments, memory, options);
           }};
 }

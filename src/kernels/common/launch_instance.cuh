@@ -23,9 +23,9 @@ cudaError_t launch_instance(const GemmParams& params, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-#define XGEMM_DEFINE_LAUNCHER(name, ...)                                                    \
-  cudaError_t launch_##name(const GemmParams& params, const SplitK&, cudaStream_t stream) { \
-    return launch_instance<__VA_ARGS__>(params, stream);                                    \
+#define XGEMM_DEFINE_LAUNCHER(name, ...)                                                              \
+  cudaError_t launch_##name(const GemmParams& params, const Schedule&, float*, cudaStream_t stream) { \
+    return launch_instance<__VA_ARGS__>(params, stream);                                              \
   }
 
 }  // namespace xgemm::kernels

@@ -43,14 +43,6 @@ struct GemmParams : EpilogueArguments {
   std::int64_t batch_count;
 };
 
-// How a launch shares K out among CTAs: the tiles of C from whole_tiles on, in the order in which the kernel walks
-// them, are computed in `parts` parts each, whose fp32 sums meet in the workspace and are added in the order of K.
-struct SplitK {
-  std::int64_t whole_tiles = 0;
-  int parts = 1;  // 1: nothing is split
-  float* workspace = nullptr;
-};
-
 // CTAs of a launch, within CUDA's limits (x < 2^31, y and z < 2^16). Kernels loop over what a grid does not cover.
 struct GridDim {
   std::int64_t x;

@@ -34,6 +34,7 @@ struct TileConfig {
   int pad = 0;                    // elements between the lines of a tile in shared memory
   int vector = 1;                 // elements per global load of A and B along the contiguous axis
   int vector_c = vector;          // elements that accesses to C need aligned
+  int raster_group = 8;           // tiles along m that are walked together (common/schedule.h)
   int min_compute_capability = 75;
   bool later_architectures = true;  // false for code that runs on min_compute_capability alone, such as sm_90a
 

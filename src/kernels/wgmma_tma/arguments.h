@@ -1,31 +1,17 @@
-// From a problem to the parameters of a wgmma_tma kernel: tensor boxes, rasterization, number of clusters. Pure host
-// code without CUDA; the launcher encodes the boxes as tensor maps, the simulator takes them as they are.
+// From a problem and its schedule to the parameters of a wgmma_tma kernel. Pure host code without CUDA; the launcher
+// encodes the boxes as tensor maps, the simulator takes them as they are.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstdlib>
 
 #include "kernels/common/params.h"
 #include "kernels/wgmma_tma/config.h"
 #include "kernels/wgmma_tma/params.h"
 
 namespace xgemm::kernels {
-
-// Choices of a launch; 0 leaves them to the launcher.
-struct WgmmaTmaLaunch {
-  int raster_group = 0;  // cluster tiles; negative: along columns of D
-  int max_ctas = 0;
-  bool dependent = true;  // programmatic dependent launch
-};
-
-struct WgmmaTmaArguments {
-  BasicWgmmaTmaParams<TensorBox> params;
-  unsigned clusters;  // to launch
-};
 
 namespace wgmma_tma_detail {
 
@@ -59,8 +45,7 @@ inline TensorBox tail_box(const TensorBox& whole, gpu::Major major) {
 }  // namespace wgmma_tma_detail
 
 template <WgmmaTmaConfig kConfig>
-WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters, const SplitK& split = {},
-                                      const WgmmaTmaLaunch& options = {}) {
+BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const GemmParams& g, const Schedule& schedule, float* workspace) {
   using Shape = WgmmaTmaShape<kConfig>;
   using wgmma_tma_detail::Operand;
   const Operand a{g.a.data, g.m, g.a.row_stride, g.a.col_stride, g.a.batch_stride};
@@ -68,8 +53,7 @@ WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters
   const Operand& x = kConfig.transposed ? b : a;
   const Operand& y = kConfig.transposed ? a : b;
 
-  WgmmaTmaArguments result{};
-  BasicWgmmaTmaParams<TensorBox>& p = result.params;
+  BasicWgmmaTmaParams<TensorBox> p{};
   p.m = static_cast<int>(g.m);
   p.n = static_cast<int>(g.n);
   p.k = static_cast<int>(g.k);
@@ -101,38 +85,9 @@ WgmmaTmaArguments wgmma_tma_arguments(const GemmParams& g, int resident_clusters
     p.x = p.y = p.x_tail = p.y_tail = p.c_old;  // prefetched, never used
   }
 
-  const auto tiles = [](std::int64_t extent, int tile) { return static_cast<unsigned>((extent + tile - 1) / tile); };
-  constexpr int kRows = Shape::kTileRows * Shape::kClusterRows;
-  constexpr int kColumns = Shape::kTileColumns * Shape::kClusterColumns;
-  WgmmaTmaWork& work = p.work;
-  work.tiles_rows = tiles(kConfig.transposed ? g.n : g.m, kRows);
-  work.tiles_columns = tiles(kConfig.transposed ? g.m : g.n, kColumns);
-  work.tiles = work.tiles_rows * work.tiles_columns * static_cast<unsigned>(g.batch_count);
-  work.parts = static_cast<unsigned>(split.parts);
-  work.whole_tiles = split.parts == 1 ? work.tiles : static_cast<unsigned>(split.whole_tiles);
-  work.units = work.whole_tiles + work.split_tiles() * work.parts;
-  p.partials = split.workspace;
-  if (options.max_ctas > 0) {
-    resident_clusters = std::min(resident_clusters, std::max(1, options.max_ctas / kConfig.cluster_size()));
-  }
-  result.clusters = std::min(work.units, static_cast<unsigned>(resident_clusters));
-
-  // CTAs that run at the same time should cover a square of C: they then read the fewest different slices. Clusters
-  // that follow each other share the operand that is not multicast, or the wider one: measured, up to a fifth faster.
-  if (options.raster_group != 0) {
-    work.raster_columns = options.raster_group < 0;
-    work.raster_group = static_cast<unsigned>(std::abs(options.raster_group));
-  } else {
-    constexpr bool kSharesX = Shape::kClusterRows != Shape::kClusterColumns
-                                  ? Shape::kClusterRows > Shape::kClusterColumns
-                                  : Shape::kTileRows > Shape::kTileColumns;
-    const double together = std::min(work.tiles, result.clusters);
-    work.raster_columns = kSharesX;
-    work.raster_group = static_cast<unsigned>(
-        std::lround(std::sqrt(kSharesX ? together * kRows / kColumns : together * kColumns / kRows)));
-  }
-  work.raster_group = std::clamp(work.raster_group, 1u, work.raster_columns ? work.tiles_columns : work.tiles_rows);
-  return result;
+  p.schedule = schedule.as<unsigned>();
+  p.partials = workspace;
+  return p;
 }
 
 }  // namespace xgemm::kernels

@@ -13,6 +13,7 @@ namespace xgemm::kernels {
 
 struct WgmmaTmaConfig {
   static constexpr int kCtaK = 64;  // 128 bytes: the width of the swizzle
+  static constexpr int kMaxSharedBytes = 227 * 1024;
 
   DType type = DType::f16;
   int cta_m = 128, cta_n = 256;                   // CTA tile of C
@@ -35,6 +36,8 @@ struct WgmmaTmaConfig {
   // The kernel computes D = X Y: C, or its transpose.
   constexpr int tile_rows() const { return transposed ? cta_n : cta_m; }
   constexpr int tile_columns() const { return transposed ? cta_m : cta_n; }
+  constexpr int cluster_rows() const { return transposed ? cluster_n : cluster_m; }
+  constexpr int cluster_columns() const { return transposed ? cluster_m : cluster_n; }
   constexpr bool a_along_k() const { return a_contiguous == layout::Axis::col; }
   constexpr bool b_along_k() const { return b_contiguous == layout::Axis::row; }
   constexpr bool y_along_k() const { return transposed ? a_along_k() : b_along_k(); }
@@ -84,8 +87,6 @@ struct WgmmaTmaConfig {
   }
 
  private:
-  static constexpr int kMaxSharedBytes = 227 * 1024;
-
   constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * 2; }
   constexpr int buffers(int chunk) const {
     const int fit = (kMaxSharedBytes - mainloop_bytes()) / buffer_bytes(chunk);
@@ -99,8 +100,8 @@ struct WgmmaTmaShape {
   static constexpr int kTileK = WgmmaTmaConfig::kCtaK;
   static constexpr int kTileRows = kConfig.tile_rows();
   static constexpr int kTileColumns = kConfig.tile_columns();
-  static constexpr int kClusterRows = kConfig.transposed ? kConfig.cluster_n : kConfig.cluster_m;
-  static constexpr int kClusterColumns = kConfig.transposed ? kConfig.cluster_m : kConfig.cluster_n;
+  static constexpr int kClusterRows = kConfig.cluster_rows();
+  static constexpr int kClusterColumns = kConfig.cluster_columns();
   static constexpr int kTileGroups = kConfig.tile_groups();
   static constexpr int kGroupRows = kTileRows / kConfig.groups_rows;
   static constexpr int kGroupColumns = kTileColumns / kConfig.groups_columns;

@@ -29,7 +29,7 @@ struct WgmmaTmaProblem {
   int sms = 132;
 };
 
-// How K is shared out (SplitK in common/params.h), in tiles of clusters.
+// How K is shared out (common/schedule.h), in tiles of clusters.
 struct WgmmaTmaSplit {
   double whole_tiles;
   int parts;

@@ -1,4 +1,4 @@
-// The launch of wgmma_tma: clusters that fit, tensor maps, attributes. wgmma_tma_arguments.h has the decisions.
+// The launch of wgmma_tma: tensor maps and attributes. Nothing is decided here.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -27,59 +27,32 @@ namespace wgmma_tma_detail {
 
 constexpr int kMaxDevices = 64;
 
-// How many clusters of this kernel a device holds at a time. Opts in to the shared memory on the way.
+// Opts in to the shared memory, once per kernel and device.
 template <class Kernel>
-cudaError_t resident_clusters(int& clusters) {
-  static std::array<std::atomic<int>, kMaxDevices> cache{};
+cudaError_t opt_in() {
+  static std::array<std::atomic<bool>, kMaxDevices> done{};
   int device = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error != cudaSuccess) return error;
-  if (device < kMaxDevices && (clusters = cache[device].load(std::memory_order_relaxed)) > 0) return cudaSuccess;
-  constexpr int kBytes = sizeof(typename Kernel::SharedStorage);
-  error = cudaFuncSetAttribute(wgmma_tma_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  if (error != cudaSuccess) return error;
-  if constexpr (Kernel::kClusterSize == 1) {
-    int sms = 0;
-    int per_sm = 0;
-    error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-    if (error != cudaSuccess) return error;
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, wgmma_tma_entry<Kernel>, Kernel::kThreads, kBytes);
-    if (error != cudaSuccess) return error;
-    clusters = sms * per_sm;
-  } else {
-    if constexpr (Kernel::kClusterSize > 8) {
-      error = cudaFuncSetAttribute(wgmma_tma_entry<Kernel>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-      if (error != cudaSuccess) return error;
-    }
-    cudaLaunchAttribute attribute;
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {Kernel::kClusterSize, 1, 1};
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(Kernel::kClusterSize);
-    config.blockDim = dim3(Kernel::kThreads);
-    config.dynamicSmemBytes = kBytes;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    error = cudaOccupancyMaxActiveClusters(&clusters, wgmma_tma_entry<Kernel>, &config);
-    if (error != cudaSuccess) return error;
-  }
-  if (clusters <= 0) return cudaErrorInvalidConfiguration;
-  if (device < kMaxDevices) cache[device].store(clusters, std::memory_order_relaxed);
-  return cudaSuccess;
+  if (device < kMaxDevices && done[device].load(std::memory_order_relaxed)) return cudaSuccess;
+  error = cudaFuncSetAttribute(wgmma_tma_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               sizeof(typename Kernel::SharedStorage));
+  if (error == cudaSuccess && device < kMaxDevices) done[device].store(true, std::memory_order_relaxed);
+  return error;
 }
 
 }  // namespace wgmma_tma_detail
 
 template <class Element, WgmmaTmaConfig kConfig>
-cudaError_t launch_wgmma_tma(const GemmParams& g, const SplitK& split, cudaStream_t stream,
-                             const WgmmaTmaLaunch& options = {}) {
+cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, float* workspace, cudaStream_t stream) {
+  static_assert(2 * (kConfig.shared_bytes() + 1024) > 228 * 1024,
+                "one CTA on an SM: by that resident clusters are counted");
+  static_assert(kConfig.cluster_size() <= 8, "the largest cluster that every GPU has");
   using Kernel = WgmmaTma<Element, kConfig>;
-  int clusters = 0;
-  cudaError_t error = wgmma_tma_detail::resident_clusters<Kernel>(clusters);
+  cudaError_t error = wgmma_tma_detail::opt_in<Kernel>();
   if (error != cudaSuccess) return error;
 
-  const WgmmaTmaArguments arguments = wgmma_tma_arguments<kConfig>(g, clusters, split, options);
-  const BasicWgmmaTmaParams<TensorBox>& boxes = arguments.params;
+  const BasicWgmmaTmaParams<TensorBox> boxes = wgmma_tma_arguments<kConfig>(g, schedule, workspace);
   typename Kernel::Params p;
   static_cast<WgmmaTmaScalars&>(p) = boxes;
   error = encode_tensor_map(p.c_old, boxes.c_old);
@@ -105,26 +78,23 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const SplitK& split, cudaStrea
     attributes[count].id = cudaLaunchAttributeClusterDimension;
     attributes[count++].val.clusterDim = {Kernel::kClusterSize, 1, 1};
   }
-  if (options.dependent) {
-    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-  }
+  attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(arguments.clusters * Kernel::kClusterSize);
+  config.gridDim = dim3(schedule.clusters * Kernel::kClusterSize);
   config.blockDim = dim3(Kernel::kThreads);
   config.dynamicSmemBytes = sizeof(typename Kernel::SharedStorage);
   config.stream = stream;
   config.attrs = attributes;
   config.numAttrs = count;
   error = cudaLaunchKernelEx(&config, wgmma_tma_entry<Kernel>, p);
-  if (error != cudaSuccess || p.work.parts == 1) return error;
-  const SplitSumLayout layout = split_sum_layout<kConfig>(p.work.split_tiles());
-  return launch_split_sum(kConfig.type, split_sum_params(p, layout), stream);
+  if (error != cudaSuccess || schedule.split_tiles == 0) return error;
+  return launch_split_sum(kConfig.type, {p, split_sum_layout<kConfig>(p.schedule.split_tiles)}, stream);
 }
 
-#define XGEMM_DEFINE_WGMMA_TMA_LAUNCHER(name, ...)                                                     \
-  cudaError_t launch_##name(const GemmParams& params, const SplitK& split, cudaStream_t stream) {      \
-    return launch_wgmma_tma<gpu::ElementOf<(__VA_ARGS__).type>, (__VA_ARGS__)>(params, split, stream); \
+#define XGEMM_DEFINE_WGMMA_TMA_LAUNCHER(name, ...)                                                           \
+  cudaError_t launch_##name(const GemmParams& p, const Schedule& s, float* workspace, cudaStream_t stream) { \
+    return launch_wgmma_tma<gpu::ElementOf<(__VA_ARGS__).type>, (__VA_ARGS__)>(p, s, workspace, stream);     \
   }
 
 }  // namespace xgemm::kernels

@@ -36,18 +36,19 @@ struct SplitSum {
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
     gpu::grid_wait_dependencies();
-    const int vectors = kThreads / p.lanes;
+    const int lanes = p.lanes();
+    const int vectors = kThreads / lanes;
     const int lane = gpu::thread_index() / vectors;
     const std::int64_t index = gpu::block_x() * vectors + gpu::thread_index() % vectors;
     const bool inside = index < p.layout.vectors();
     Vector sum{};
-    if (inside) sum = add_parts(p, index, p.parts() * lane / p.lanes, p.parts() * (lane + 1) / p.lanes);
-    if (p.lanes > 1) {
+    if (inside) sum = add_parts(p, index, p.parts() * lane / lanes, p.parts() * (lane + 1) / lanes);
+    if (lanes > 1) {
       gpu::write<gpu::Space::shared>(&smem.sums[gpu::thread_index()], sum);
       gpu::sync_threads();
       if (lane != 0) return;
       XGEMM_NO_UNROLL
-      for (int other = 1; other < p.lanes; ++other)
+      for (int other = 1; other < lanes; ++other)
         add(sum, gpu::read<gpu::Space::shared>(&smem.sums[gpu::thread_index() + other * vectors]));
     }
     if (inside) store(p, index, sum);
@@ -81,17 +82,19 @@ struct SplitSum {
   XGEMM_DEVICE static void store(const Params& p, std::int64_t index, const Vector& sum) {
     const Epilogue epilogue = Epilogue::make(p);
     const SplitSumLayout::Position at = p.layout.position(index);
-    const WgmmaTmaWork::Position tile = p.work.position(p.work.whole_tiles + at.tile);
-    const int row = tile.row * p.layout.cluster_rows + at.row;
-    const int column = tile.column * p.layout.cluster_columns + at.column;
+    const auto tile =
+        p.schedule.position(p.schedule.first_tile + p.schedule.whole_tiles + static_cast<unsigned>(at.tile));
+    const bool transposed = p.layout.transposed;
+    const int row = static_cast<int>(transposed ? tile.n : tile.m) * p.layout.cluster_rows + at.row;
+    const int column = static_cast<int>(transposed ? tile.m : tile.n) * p.layout.cluster_columns + at.column;
     XGEMM_UNROLL
     for (int e = 0; e < 4; ++e) {
       const int d_row = row + e / 2 * 8;
       const int d_column = column + e % 2;
-      const int i = p.layout.transposed ? d_column : d_row;
-      const int j = p.layout.transposed ? d_row : d_column;
+      const int i = transposed ? d_column : d_row;
+      const int j = transposed ? d_row : d_column;
       if (i >= p.m || j >= p.n) continue;
-      Element* c = static_cast<Element*>(p.c_data) + tile.batch * p.c_batch + j * p.c_ld + i;
+      Element* c = static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch + j * p.c_ld + i;
       const float value = epilogue.reads_c() ? epilogue.template apply<true>(
                                                    sum[e], gpu::to_float(gpu::read<gpu::Space::global>(c)), i, j, p)
                                              : epilogue.template apply<false>(sum[e], 0.0f, i, j, p);

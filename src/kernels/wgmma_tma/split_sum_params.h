@@ -74,21 +74,14 @@ struct SplitSumParams : WgmmaTmaScalars {
   static constexpr int kThreads = 256;
 
   SplitSumLayout layout;
-  int lanes;  // threads that share the parts of a vector: 1 to 32, a power of two
 
-  XGEMM_HOST_DEVICE int parts() const { return static_cast<int>(work.parts); }
+  XGEMM_HOST_DEVICE int parts() const { return static_cast<int>(schedule.parts); }
+  XGEMM_HOST_DEVICE int lanes() const { return static_cast<int>(schedule.sum_lanes); }
   // CTAs of a launch.
   std::int64_t ctas() const {
-    const std::int64_t vectors = kThreads / lanes;
+    const std::int64_t vectors = kThreads / lanes();
     return (layout.vectors() + vectors - 1) / vectors;
   }
 };
-
-// Threads share the parts of a vector where there are many parts and few vectors.
-inline SplitSumParams split_sum_params(const WgmmaTmaScalars& scalars, const SplitSumLayout& layout) {
-  SplitSumParams p{scalars, layout, 1};
-  while (p.lanes < 32 && p.parts() >= 8 * p.lanes && p.ctas() < 132) p.lanes *= 2;
-  return p;
-}
 
 }  // namespace xgemm::kernels

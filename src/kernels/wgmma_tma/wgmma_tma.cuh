@@ -26,10 +26,8 @@
 // write their partial sums to each other's shared memory, each sums one part of the tile's columns, in the order of K,
 // and stores it.
 //
-// CTAs are persistent: cluster c computes units c, c + clusters, c + 2 clusters... A unit is a tile, in the order of
-// the rasterization. Where the last tiles would leave most of the GPU idle, they are split along K, so that a unit is
-// one part of a tile: it leaves its sums, in fragment order, in the workspace, and a second kernel (split_sum.cuh) adds
-// them in the order of K.
+// CTAs are persistent, and walk units of the schedule (common/schedule.h). Of a part of a tile they leave the sums, in
+// fragment order, in the workspace, and a second kernel (split_sum.cuh) adds them in the order of K.
 //
 // Epilogue, by chunks of 64 rows x kChunk columns: registers -> stmatrix -> buffer -> TMA store, which runs
 // under the next chunk and the next tile's mainloop. Old C, where beta is not 0, arrives through the slots of the same
@@ -145,22 +143,23 @@ struct WgmmaTma {
   };
 
   // The units of a cluster.
-  struct Schedule {
-    const WgmmaTmaWork& work;
+  struct Units {
+    const BasicSchedule<unsigned>& schedule;
     unsigned unit, step;
 
-    XGEMM_DEVICE static Schedule make(const Params& p) {
-      return {p.work, static_cast<unsigned>(gpu::block_x()) / kClusterSize,
+    XGEMM_DEVICE static Units make(const Params& p) {
+      return {p.schedule, static_cast<unsigned>(gpu::block_x()) / kClusterSize,
               static_cast<unsigned>(gpu::grid_x()) / kClusterSize};
     }
-    XGEMM_DEVICE bool more() const { return unit < work.units; }
+    XGEMM_DEVICE bool more() const { return unit < schedule.units; }
     XGEMM_DEVICE void next() { unit += step; }
-    XGEMM_DEVICE bool partial() const { return unit >= work.whole_tiles; }
+    XGEMM_DEVICE bool partial() const { return schedule.is_partial(unit); }
 
     XGEMM_DEVICE Tile at(const Place& place) const {
-      const WgmmaTmaWork::Position t = work.position(work.tile_of(unit));
-      return {(t.row * kClusterRows + place.row) * Shape::kTileRows,
-              (t.column * kClusterColumns + place.column) * Shape::kTileColumns, t.batch};
+      const auto t = schedule.position(schedule.tile_of(unit));
+      const auto row = static_cast<int>(kTransposed ? t.n : t.m), column = static_cast<int>(kTransposed ? t.m : t.n);
+      return {(row * kClusterRows + place.row) * Shape::kTileRows,
+              (column * kClusterColumns + place.column) * Shape::kTileColumns, static_cast<int>(t.batch)};
     }
   };
 
@@ -186,13 +185,13 @@ struct WgmmaTma {
   struct Slices {
     int begin, end;
 
-    XGEMM_DEVICE static Slices make(const Params& p, const Epilogue& epilogue, const Schedule& schedule, int split) {
+    XGEMM_DEVICE static Slices make(const Params& p, const Epilogue& epilogue, const Units& units, int split) {
       const int all = epilogue.has_product ? (p.k + kTileK - 1) / kTileK : 0;
       if constexpr (kSplits > 1) {
         return part(all, split, kSplits);
       } else {
-        if (!schedule.partial()) return {0, all};
-        return part(all, static_cast<int>(schedule.work.part_of(schedule.unit)), static_cast<int>(schedule.work.parts));
+        if (!units.partial()) return {0, all};
+        return part(all, static_cast<int>(units.schedule.part_of(units.unit)), static_cast<int>(units.schedule.parts));
       }
     }
     XGEMM_DEVICE int count() const { return end - begin; }
@@ -319,13 +318,13 @@ struct WgmmaTma {
     for (int r = 0; r < kClusterRows; ++r) column_mask |= 1u << Place::rank(r, place.column, place.split);
 
     Ring ring;
-    Schedule schedule = Schedule::make(p);
-    Tile tile = schedule.at(place);  // takes a while: under the end of the kernel before
+    Units units = Units::make(p);
+    Tile tile = units.at(place);  // takes a while: under the end of the kernel before
     gpu::grid_wait_dependencies();
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
     while (true) {
-      const Slices slices = Slices::make(p, epilogue, schedule, place.split);
+      const Slices slices = Slices::make(p, epilogue, units, place.split);
       const TileX x = TileX::make(p.x, p.x_tail, tile.row, kTransposed ? p.n : p.m, place.column);
       const TileY y = TileY::make(p.y, p.y_tail, tile.column, kTransposed ? p.m : p.n, place.row);
       const int bytes = x.bytes() + y.bytes();
@@ -347,7 +346,7 @@ struct WgmmaTma {
         }
         ring.next();
       }
-      if (epilogue.reads_c() && !schedule.partial()) {
+      if (epilogue.reads_c() && !units.partial()) {
         const int column = tile.column + place.split * kSplitColumns;
         int groups = 0;
         for (int g = 0; g < Shape::kTileGroups; ++g) groups += reaches_c(p, tile, g) ? 1 : 0;
@@ -373,9 +372,9 @@ struct WgmmaTma {
           ring.next();
         }
       }
-      schedule.next();
-      if (!schedule.more()) break;
-      tile = schedule.at(place);
+      units.next();
+      if (!units.more()) break;
+      tile = units.at(place);
     }
     // A CTA stays until the consumers of the other CTAs have released all slots here: an arrival at a CTA that has
     // exited is a fault.
@@ -431,9 +430,9 @@ struct WgmmaTma {
     gpu::grid_wait_dependencies();
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
-    for (Schedule schedule = Schedule::make(p); schedule.more(); schedule.next()) {
-      const int slices = Slices::make(p, epilogue, schedule, place.split).count();
-      const int c_slots = epilogue.reads_c() && !schedule.partial() ? kCSlots : 0;
+    for (Units units = Units::make(p); units.more(); units.next()) {
+      const int slices = Slices::make(p, epilogue, units, place.split).count();
+      const int c_slots = epilogue.reads_c() && !units.partial() ? kCSlots : 0;
       if constexpr (kConfig.ping_pong) {
         if (tiles_to_skip != 0) {
           tiles_to_skip = 0;
@@ -443,7 +442,7 @@ struct WgmmaTma {
         tiles_to_skip = 1;
       }
       // Takes a while: before the turn comes, and not between the products and the epilogue.
-      const Tile tile = schedule.at(place);
+      const Tile tile = units.at(place);
       const bool inside = reaches_c(p, tile, tile_group);
       if constexpr (kConfig.ping_pong) {
         // A barrier knows only two phases: a consumer may wait for its slots when the other has seen all of its own.
@@ -453,8 +452,8 @@ struct WgmmaTma {
       float acc[kSlabs][kSlabRegisters];
       mainloop(smem, place, ring, slices, x0, y0, acc, inside, c_slots == 0, group);
       if constexpr (kSplits == 1) {
-        if (schedule.partial()) {
-          store_partial(p, schedule, tile_group, acc);
+        if (units.partial()) {
+          store_partial(p, units, tile_group, acc);
           continue;
         }
       }
@@ -616,10 +615,10 @@ struct WgmmaTma {
   }
 
   // The sums of a part of a tile, in fragment order: the second kernel's threads meet them again.
-  XGEMM_DEVICE static void store_partial(const Params& p, const Schedule& schedule, int tile_group,
+  XGEMM_DEVICE static void store_partial(const Params& p, const Units& units, int tile_group,
                                          const float (&acc)[kSlabs][kSlabRegisters]) {
     constexpr int kVectors = kSlabs * kSlabRegisters / 4;
-    const auto cta = static_cast<std::int64_t>(schedule.unit - schedule.work.whole_tiles) * kClusterSize +
+    const auto cta = static_cast<std::int64_t>(units.schedule.partial_index(units.unit)) * kClusterSize +
                      static_cast<unsigned>(gpu::block_x()) % kClusterSize;
     auto* out = reinterpret_cast<gpu::Vector<float, 4>*>(p.partials) +
                 (cta * Shape::kTileGroups + tile_group) * (kVectors * gpu::kGroupThreads) +

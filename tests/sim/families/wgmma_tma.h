@@ -1,4 +1,4 @@
-// Runs wgmma_tma kernels in the simulator, with the arguments that the launcher makes.
+// Runs wgmma_tma kernels in the simulator, with the schedule that the planner makes and the launcher's arguments.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -10,6 +10,7 @@
 
 #include "../kernels.h"
 #include "kernels/wgmma_tma/arguments.h"
+#include "kernels/wgmma_tma/schedule.h"
 #include "kernels/wgmma_tma/split_sum.cuh"
 #include "kernels/wgmma_tma/wgmma_tma.cuh"
 #include "sim/launch.h"
@@ -17,17 +18,17 @@
 namespace xgemm::sim {
 
 template <class Kernel>
-Result launch_wgmma_tma(const kernels::WgmmaTmaArguments& arguments, GlobalMemory& memory, const Options& options) {
+Result launch_wgmma_tma(const typename Kernel::Params& params, GlobalMemory& memory, const Options& options) {
   LaunchShape shape;
-  shape.grid[0] = static_cast<std::int64_t>(arguments.clusters) * Kernel::kClusterSize;
+  shape.grid[0] = static_cast<std::int64_t>(params.schedule.clusters) * Kernel::kClusterSize;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
   shape.granule = 16;  // stmatrix, write_remote, rows of boxes
   shape.cluster = Kernel::kClusterSize;
   shape.dependent = true;
   shape.agents = 2 * Kernel::kStages + 4 + 2 * (1 + Kernel::kGroups);  // barriers, warpgroups, threads that store
-  return launch_body(shape, memory, options, [&arguments](unsigned char* shared) {
-    Kernel::run(arguments.params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
+  return launch_body(shape, memory, options, [&params](unsigned char* shared) {
+    Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
   });
 }
 
@@ -49,34 +50,37 @@ inline int resident_clusters(const Options& options) {
   return options.max_grid_x > 0 ? static_cast<int>(std::max<std::int64_t>(1, options.max_grid_x / 2)) : 2;
 }
 
+inline kernels::Schedule schedule_of(const kernels::WgmmaTmaConfig& config, const kernels::GemmParams& params,
+                                     const Options& options) {
+  return kernels::wgmma_tma_schedule(config, params.m, params.n, params.batch_count, options.whole_tiles, options.parts,
+                                     resident_clusters(options), 132);
+}
+
 // As the launcher does it: the product, and the sums of its parts where it is split.
 template <kernels::WgmmaTmaConfig kConfig, class Epilogue = kernels::LinearCombination>
 Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
   using Element = gpu::ElementOf<kConfig.type>;
   using Kernel = kernels::WgmmaTma<Element, kConfig, Epilogue>;
   GlobalMemory memory = memory_of(params, sizeof(Element), sizeof(Element));
-  const kernels::SplitK split{options.whole_tiles, options.parts, nullptr};
-  kernels::WgmmaTmaArguments arguments =
-      kernels::wgmma_tma_arguments<kConfig>(params, resident_clusters(options), split);
-  if (options.parts == 1) return launch_wgmma_tma<Kernel>(arguments, memory, options);
+  const kernels::Schedule schedule = schedule_of(kConfig, params, options);
+  typename Kernel::Params p = kernels::wgmma_tma_arguments<kConfig>(params, schedule, nullptr);
+  if (schedule.split_tiles == 0) return launch_wgmma_tma<Kernel>(p, memory, options);
 
-  const kernels::WgmmaTmaWork& work = arguments.params.work;
-  const kernels::SplitSumLayout layout = kernels::split_sum_layout<kConfig>(work.split_tiles());
+  const kernels::SplitSumLayout layout = kernels::split_sum_layout<kConfig>(p.schedule.split_tiles);
   const std::int64_t floats = 4 * layout.vectors() * options.parts;
   std::vector<gpu::Vector<float, 4>> sums(static_cast<std::size_t>(floats / 4));
   for (auto& vector : sums)
     std::fill(std::begin(vector.data), std::end(vector.data), std::numeric_limits<float>::quiet_NaN());
-  arguments.params.partials = sums.data()->data;
+  p.partials = sums.data()->data;
   const Region region{"the workspace", sums.data(), 4, floats, 1, 1, 1, floats, 0, Access::write};
   memory.add(region);
-  Result result = launch_wgmma_tma<Kernel>(arguments, memory, options);
+  Result result = launch_wgmma_tma<Kernel>(p, memory, options);
 
   GlobalMemory then = memory_of(params, sizeof(Element), sizeof(Element));
   Region read_only = region;
   read_only.access = Access::read;
   then.add(read_only);
-  const Result second = launch_split_sum<kernels::SplitSum<Element, Epilogue>>(
-      kernels::split_sum_params(arguments.params, layout), then, options);
+  const Result second = launch_split_sum<kernels::SplitSum<Element, Epilogue>>({p, layout}, then, options);
   result.reports.insert(result.reports.end(), second.reports.begin(), second.reports.end());
   result.counters.lines.insert(result.counters.lines.end(), second.counters.lines.begin(), second.counters.lines.end());
   return result;

@@ -30,7 +30,7 @@ Problem numbered(std::int64_t i) {
 
 Plan numbered_plan(std::int64_t i) {
   Plan plan;
-  plan.ctas = i;
+  plan.schedule.units = i;
   return plan;
 }
 
@@ -38,8 +38,8 @@ Plan numbered_plan(std::int64_t i) {
 std::int64_t found(const PlanCache& cache, std::int64_t i, int device = 0) {
   Plan plan = numbered_plan(-1);
   const bool known = cache.find(PlanKey(numbered(i), device), &plan);
-  EXPECT_EQ(known, plan.ctas != -1) << "untouched where there is none";
-  return plan.ctas;
+  EXPECT_EQ(known, plan.schedule.units != -1) << "untouched where there is none";
+  return plan.schedule.units;
 }
 
 TEST(PlanCache, IsEmptyAtFirst) {
@@ -124,11 +124,12 @@ TEST(PlanCache, NeverMixesPlans) {
         Plan plan;
         if (cache.find(key, &plan)) {
           hits.fetch_add(1);
-          if (plan.ctas % 64 != i || plan.waves != plan.ctas || plan.estimated_us != double(plan.ctas))
+          if (plan.schedule.units % 64 != i || plan.waves != plan.schedule.units ||
+              plan.estimated_us != double(plan.schedule.units))
             wrong.fetch_add(1);
         } else {
-          plan.ctas = plan.waves = 64 * random.integer(1, 1000) + i;
-          plan.estimated_us = double(plan.ctas);
+          plan.schedule.units = plan.waves = 64 * random.integer(1, 1000) + i;
+          plan.estimated_us = double(plan.schedule.units);
           cache.insert(key, plan);
         }
       }

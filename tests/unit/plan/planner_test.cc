@@ -155,7 +155,9 @@ TEST(Planner, TheEstimatesAreFiniteAndTheChoiceIsTheLeast) {
     const Plan chosen = plan_for(p, device);
     EXPECT_TRUE(std::isfinite(chosen.estimated_us) && chosen.estimated_us > 0) << to_string(chosen);
     EXPECT_TRUE(chosen.tile_efficiency > 0 && chosen.tile_efficiency <= 1) << to_string(chosen);
-    EXPECT_TRUE(chosen.tiles_m > 0 && chosen.tiles_n > 0 && chosen.ctas > 0 && chosen.waves > 0) << to_string(chosen);
+    EXPECT_TRUE(chosen.schedule.tiles_m > 0 && chosen.schedule.tiles_n > 0 && chosen.schedule.clusters > 0 &&
+                chosen.waves > 0)
+        << to_string(chosen);
     for (int i = 0; i < kernels::count(); ++i) {
       const KernelInfo& kernel = kernels::info(i);
       if (!is_legal(kernel, p, device)) continue;
@@ -168,16 +170,23 @@ TEST(Planner, TheEstimatesAreFiniteAndTheChoiceIsTheLeast) {
   });
 }
 
-TEST(Planner, CountsItsCtas) {
+TEST(Planner, CountsItsTiles) {
   walk(14, 3000, [](const Problem& p, const DeviceInfo& device) {
     const Plan chosen = plan_for(p, device);
-    const TileConfig& c = kernels::info(chosen.kernel).config;
-    EXPECT_TRUE(static_cast<__int128>(chosen.tiles_m) * c.cta_m >= p.m &&
-                static_cast<__int128>(chosen.tiles_m - 1) * c.cta_m < p.m);
-    EXPECT_TRUE(static_cast<__int128>(chosen.tiles_n) * c.cta_n >= p.n &&
-                static_cast<__int128>(chosen.tiles_n - 1) * c.cta_n < p.n);
-    const __int128 ctas = static_cast<__int128>(chosen.tiles_m) * chosen.tiles_n * p.batch_count;
-    EXPECT_TRUE(ctas >= (__int128{1} << 53) || chosen.ctas == ctas);
+    const KernelInfo& kernel = kernels::info(chosen.kernel);
+    const kernels::Schedule& s = chosen.schedule;
+    const std::int64_t tile_m =
+        kernel.config.cta_m * (kernel.family == Family::wgmma_tma ? kernel.wgmma_tma.cluster_m : 1);
+    const std::int64_t tile_n =
+        kernel.config.cta_n * (kernel.family == Family::wgmma_tma ? kernel.wgmma_tma.cluster_n : 1);
+    EXPECT_TRUE(static_cast<__int128>(s.tiles_m) * tile_m >= p.m &&
+                static_cast<__int128>(s.tiles_m - 1) * tile_m < p.m);
+    EXPECT_TRUE(static_cast<__int128>(s.tiles_n) * tile_n >= p.n &&
+                static_cast<__int128>(s.tiles_n - 1) * tile_n < p.n);
+    const __int128 tiles = static_cast<__int128>(s.tiles_m) * s.tiles_n * p.batch_count;
+    EXPECT_TRUE(tiles >= (__int128{1} << 63) || s.whole_tiles + s.split_tiles == tiles);
+    EXPECT_TRUE(s.clusters >= 1 && s.clusters <= s.units);
+    EXPECT_TRUE(s.raster_group >= 1 && s.raster_group <= (s.raster_n ? s.tiles_n : s.tiles_m));
   });
 }
 
@@ -293,7 +302,8 @@ TEST(Planner, HugeExtentsDoNotOverflow) {
               SCOPED_TRACE(describe(p, device));
               const Plan chosen = plan_for(p, device);
               EXPECT_TRUE(std::isfinite(chosen.estimated_us) && chosen.estimated_us > 0);
-              EXPECT_TRUE(chosen.ctas > 0 && chosen.waves > 0 && chosen.tiles_m > 0 && chosen.tiles_n > 0);
+              EXPECT_TRUE(chosen.schedule.clusters > 0 && chosen.waves > 0 && chosen.schedule.tiles_m > 0 &&
+                          chosen.schedule.tiles_n > 0 && chosen.schedule.units > 0);
               EXPECT_FALSE(plan::explain_candidates(p, plan::gather_facts(p), device).empty());
             }
           }

@@ -15,10 +15,8 @@ inline const device::DeviceInfo& h200() {
 }
 
 inline bool same(const plan::Plan& x, const plan::Plan& y) {
-  return x.kernel == y.kernel && x.tiles_m == y.tiles_m && x.tiles_n == y.tiles_n && x.ctas == y.ctas &&
-         x.waves == y.waves && x.whole_tiles == y.whole_tiles && x.parts == y.parts &&
-         x.workspace_bytes == y.workspace_bytes && x.tile_efficiency == y.tile_efficiency &&
-         x.estimated_us == y.estimated_us && x.forced == y.forced;
+  return x.kernel == y.kernel && x.schedule == y.schedule && x.waves == y.waves &&
+         x.tile_efficiency == y.tile_efficiency && x.estimated_us == y.estimated_us && x.forced == y.forced;
 }
 
 template <class T>

@@ -199,9 +199,7 @@ TEST(SplitPlan, TheChoiceIsTheFirstOfAllCandidates) {
     EXPECT_EQ(to_string(chosen), to_string(all.front()));
     EXPECT_EQ(chosen.estimated_us, all.front().estimated_us);
     EXPECT_EQ(chosen.kernel, all.front().kernel);
-    EXPECT_EQ(chosen.whole_tiles, all.front().whole_tiles);
-    EXPECT_EQ(chosen.parts, all.front().parts);
-    EXPECT_EQ(chosen.workspace_bytes, all.front().workspace_bytes);
+    EXPECT_EQ(chosen.schedule, all.front().schedule);
     for (std::size_t i = 1; i < all.size(); ++i) {
       EXPECT_LE(all[i - 1].estimated_us, all[i].estimated_us);
       EXPECT_TRUE(all[i - 1].estimated_us < all[i].estimated_us || all[i - 1].kernel < all[i].kernel);
@@ -215,10 +213,10 @@ TEST(SplitPlan, SaysWhatTheLaunchNeeds) {
     for (const Plan& plan : plan::candidates(p, plan::gather_facts(p), device)) {
       SCOPED_TRACE(to_string(plan));
       const KernelInfo& kernel = kernels::info(plan.kernel);
-      ASSERT_GE(plan.parts, 1);
-      if (plan.parts == 1) {
-        EXPECT_EQ(plan.workspace_bytes, 0u);
-        EXPECT_EQ(plan.whole_tiles, 0);
+      const kernels::Schedule& schedule = plan.schedule;
+      if (schedule.split_tiles == 0) {
+        EXPECT_EQ(schedule.workspace_bytes, 0u);
+        EXPECT_EQ(schedule.parts, 1u);
         continue;
       }
       ++split;
@@ -227,17 +225,17 @@ TEST(SplitPlan, SaysWhatTheLaunchNeeds) {
       ASSERT_EQ(c.cluster_k, 1);
       const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
       const std::int64_t tiles =
-          ceil_div(plan.tiles_m, c.cluster_m) * ceil_div(plan.tiles_n, c.cluster_n) * p.batch_count;
-      ASSERT_TRUE(plan.whole_tiles >= 0 && plan.whole_tiles < tiles);
-      EXPECT_LE(plan.parts, ceil_div(p.k, 64));
-      EXPECT_EQ(static_cast<std::int64_t>(plan.workspace_bytes),
-                (tiles - plan.whole_tiles) * plan.parts * c.cluster_m * c.cluster_n * c.cta_m * c.cta_n * 4);
+          ceil_div(p.m, c.cta_m * c.cluster_m) * ceil_div(p.n, c.cta_n * c.cluster_n) * p.batch_count;
+      EXPECT_EQ(schedule.whole_tiles + schedule.split_tiles, tiles);
+      EXPECT_LE(schedule.parts, ceil_div(p.k, 64));
+      EXPECT_EQ(static_cast<std::int64_t>(schedule.workspace_bytes),
+                schedule.split_tiles * schedule.parts * c.cluster_m * c.cluster_n * c.cta_m * c.cta_n * 4);
       // The same by hand.
-      const Plan again = plan::with_split(plan, p, plan.whole_tiles, plan.parts);
-      EXPECT_EQ(to_string(again), to_string(plan));
-      EXPECT_EQ(plan::with_split(plan, p, 0, 2).workspace_bytes,
+      const int parts = static_cast<int>(schedule.parts);
+      EXPECT_EQ(to_string(plan::with_split(plan, p, device, schedule.whole_tiles, parts)), to_string(plan));
+      EXPECT_EQ(plan::with_split(plan, p, device, 0, 2).schedule.workspace_bytes,
                 static_cast<std::size_t>(tiles * 2 * c.cluster_m * c.cluster_n * c.cta_m * c.cta_n * 4));
-      EXPECT_EQ(plan::with_split(plan, p, tiles, 1).workspace_bytes, 0u);
+      EXPECT_EQ(plan::with_split(plan, p, device, 0, 1).schedule.workspace_bytes, 0u);
     }
   });
   if (!wgmma_tma_instances().empty()) {
@@ -254,7 +252,7 @@ TEST(SplitPlan, NothingIsSplitWithoutAProduct) {
     p.beta.value = 0.5f;
     SCOPED_TRACE(to_string(p));
     for (const Plan& plan : plan::candidates(p, plan::gather_facts(p), h200())) {
-      ASSERT_EQ(plan.parts, 1) << to_string(plan);
+      ASSERT_EQ(plan.schedule.split_tiles, 0) << to_string(plan);
     }
   }
 }
@@ -274,8 +272,8 @@ TEST(SplitPlan, LongSumsOfASmallCAreSplit) {
         const Plan chosen = plan_for(p, h200());
         SCOPED_TRACE(to_string(p) + ": " + to_string(chosen));
         EXPECT_EQ(kernels::info(chosen.kernel).family, Family::wgmma_tma);
-        EXPECT_GT(chosen.parts, 1);
-        EXPECT_GT(chosen.workspace_bytes, 0u);
+        EXPECT_GT(chosen.schedule.parts, 1u);
+        EXPECT_GT(chosen.schedule.workspace_bytes, 0u);
         // Far from what one CTA after the other would take.
         Problem short_sum = p;
         short_sum.k /= 16;
@@ -292,11 +290,13 @@ TEST(SplitPlan, TextsShowTheSplit) {
     for (const Plan& plan : plan::candidates(p, facts, device)) {
       const std::string text = to_string(plan);
       EXPECT_NE(explained.find("  candidate: " + text + "\n"), std::string::npos) << text << "\n" << explained;
-      const std::string shown = format(" whole_tiles=%lld parts=%d workspace_bytes=%zu ",
-                                       static_cast<long long>(plan.whole_tiles), plan.parts, plan.workspace_bytes);
-      EXPECT_EQ(text.find(shown) != std::string::npos, plan.parts > 1) << text;
-      EXPECT_EQ(text.find("parts=") != std::string::npos, plan.parts > 1) << text;
-      split += plan.parts > 1;
+      EXPECT_NE(text.find(format(" %s ", plan::to_string(plan.schedule).c_str())), std::string::npos) << text;
+      const kernels::Schedule& schedule = plan.schedule;
+      const std::string shown =
+          format(" whole_tiles=%lld parts=%u", static_cast<long long>(schedule.whole_tiles), schedule.parts);
+      EXPECT_EQ(text.find(shown) != std::string::npos, schedule.split_tiles > 0) << text;
+      EXPECT_EQ(text.find("parts=") != std::string::npos, schedule.split_tiles > 0) << text;
+      split += schedule.split_tiles > 0;
     }
   });
   if (!wgmma_tma_instances().empty()) {

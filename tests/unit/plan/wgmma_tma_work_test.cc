@@ -5,15 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
+#include "kernels/common/schedule.h"
+#include "kernels/common/tile_schedule.h"
 #include "kernels/instances.h"
 #include "kernels/wgmma_tma/arguments.h"
 #include "kernels/wgmma_tma/config.h"
 #include "kernels/wgmma_tma/cost.h"
+#include "kernels/wgmma_tma/schedule.h"
 #include "kernels/wgmma_tma/split_sum_params.h"
 #include "unit/core/args.h"
 
@@ -21,14 +25,11 @@ namespace xgemm::test {
 namespace {
 
 using kernels::GemmParams;
-using kernels::SplitK;
+using kernels::Schedule;
 using kernels::SplitSumLayout;
 using kernels::SplitSumParams;
 using kernels::TensorBox;
-using kernels::WgmmaTmaArguments;
 using kernels::WgmmaTmaConfig;
-using kernels::WgmmaTmaLaunch;
-using kernels::WgmmaTmaWork;
 
 constexpr int kGroupThreads = 128;
 
@@ -38,7 +39,7 @@ struct Instance {
   const char* name;
   WgmmaTmaConfig config;
   SplitSumLayout (*layout)(unsigned split_tiles);
-  WgmmaTmaArguments (*arguments)(const GemmParams&, int resident_clusters, const SplitK&, const WgmmaTmaLaunch&);
+  kernels::BasicWgmmaTmaParams<TensorBox> (*arguments)(const GemmParams&, const Schedule&, float* workspace);
 
   int tile_rows() const { return config.transposed ? config.cta_n : config.cta_m; }
   int tile_columns() const { return config.transposed ? config.cta_m : config.cta_n; }
@@ -79,121 +80,121 @@ void for_each_instance(F&& f) {
 
 // ---- Units --------------------------------------------------------------------------------------------------------
 
-std::string describe(const WgmmaTmaWork& w) {
-  return format("%u x %u tiles, %u in all, raster group %u along %s, %u whole, %u parts, %u units", w.tiles_rows,
-                w.tiles_columns, w.tiles, w.raster_group, w.raster_columns ? "columns" : "rows", w.whole_tiles, w.parts,
-                w.units);
+std::string describe(const Schedule& s) {
+  return format(
+      "%lld x %lld tiles from %lld on, raster group %u along %c, %lld whole, %lld split, %u parts, %lld units",
+      static_cast<long long>(s.tiles_m), static_cast<long long>(s.tiles_n), static_cast<long long>(s.first_tile),
+      s.raster_group, s.raster_n ? 'n' : 'm', static_cast<long long>(s.whole_tiles),
+      static_cast<long long>(s.split_tiles), s.parts, static_cast<long long>(s.units));
 }
 
 // Every part of every tile is one unit; whole tiles come first, then all first parts, all second parts and so on.
-void expect_units_cover_the_work(const WgmmaTmaWork& w) {
-  std::vector<unsigned> next_part(w.tiles, 0);
-  unsigned last_part = 0;
-  for (unsigned unit = 0; unit < w.units; ++unit) {
-    const unsigned tile = w.tile_of(unit);
-    ASSERT_LT(tile, w.tiles);
-    if (unit < w.whole_tiles) {
+template <class Index>
+void expect_units_cover_the_work(const kernels::BasicSchedule<Index>& s) {
+  const Index tiles = s.whole_tiles + s.split_tiles;
+  std::vector<unsigned> next_part(static_cast<std::size_t>(tiles), 0);
+  Index last_part = 0;
+  for (Index unit = 0; unit < s.units; ++unit) {
+    ASSERT_GE(s.tile_of(unit), s.first_tile);
+    const Index tile = s.tile_of(unit) - s.first_tile;
+    ASSERT_LT(tile, tiles);
+    unsigned& next = next_part[static_cast<std::size_t>(tile)];
+    ASSERT_EQ(s.is_partial(unit), unit >= s.whole_tiles);
+    if (!s.is_partial(unit)) {
       ASSERT_EQ(tile, unit);
-      ASSERT_EQ(next_part[tile]++, 0u);
+      ASSERT_EQ(next++, 0u);
       continue;
     }
-    ASSERT_GE(tile, w.whole_tiles);
-    const unsigned part = w.part_of(unit);
-    ASSERT_EQ(part, next_part[tile]++) << "each part once, in the order of K";
+    ASSERT_GE(tile, s.whole_tiles);
+    ASSERT_EQ(s.partial_index(unit), s.part_of(unit) * s.split_tiles + (tile - s.whole_tiles));
+    const Index part = s.part_of(unit);
+    ASSERT_EQ(part, Index{next++}) << "each part once, in the order of K";
     ASSERT_GE(part, last_part);
     last_part = part;
   }
-  for (unsigned tile = 0; tile < w.tiles; ++tile) ASSERT_EQ(next_part[tile], tile < w.whole_tiles ? 1u : w.parts);
+  for (Index tile = 0; tile < tiles; ++tile)
+    ASSERT_EQ(next_part[static_cast<std::size_t>(tile)], tile < s.whole_tiles ? 1u : s.parts);
 }
 
-// The order as its comment tells it: groups of raster_group tiles along one axis, walked along the other.
-void expect_raster_order(const WgmmaTmaWork& w) {
-  const unsigned majors = w.raster_columns ? w.tiles_columns : w.tiles_rows;
-  const unsigned minors = w.raster_columns ? w.tiles_rows : w.tiles_columns;
-  unsigned tile = 0;
-  for (unsigned batch = 0; tile < w.tiles; ++batch)
-    for (unsigned group = 0; group < majors; group += w.raster_group)
-      for (unsigned minor = 0; minor < minors; ++minor)
-        for (unsigned major = group; major < std::min(group + w.raster_group, majors); ++major, ++tile) {
-          const WgmmaTmaWork::Position at = w.position(tile);
-          ASSERT_EQ(at.batch, static_cast<int>(batch)) << tile;
-          ASSERT_EQ(at.row, static_cast<int>(w.raster_columns ? minor : major)) << tile;
-          ASSERT_EQ(at.column, static_cast<int>(w.raster_columns ? major : minor)) << tile;
+// The order as its comment tells it: groups of raster_group tiles along one axis, walked along the other; the batch
+// entries one after the other.
+template <class Index>
+void expect_raster_order(const kernels::BasicSchedule<Index>& s, Index batch_count) {
+  const Index majors = s.raster_n ? s.tiles_n : s.tiles_m;
+  const Index minors = s.raster_n ? s.tiles_m : s.tiles_n;
+  Index tile = 0;
+  for (Index batch = 0; batch < batch_count; ++batch)
+    for (Index group = 0; group < majors; group += s.raster_group)
+      for (Index minor = 0; minor < minors; ++minor)
+        for (Index major = group; major < std::min<Index>(group + s.raster_group, majors); ++major, ++tile) {
+          const auto at = s.position(tile);
+          ASSERT_EQ(at.batch, batch) << tile;
+          ASSERT_EQ(at.m, s.raster_n ? minor : major) << tile;
+          ASSERT_EQ(at.n, s.raster_n ? major : minor) << tile;
         }
-  ASSERT_EQ(tile, w.tiles);
 }
 
-// The same without any knowledge of the order.
-void expect_positions_are_a_bijection(const WgmmaTmaWork& w) {
-  std::vector<char> seen(w.tiles, 0);
-  const unsigned batches = w.tiles / (w.tiles_rows * w.tiles_columns);
-  for (unsigned tile = 0; tile < w.tiles; ++tile) {
-    const WgmmaTmaWork::Position at = w.position(tile);
-    ASSERT_TRUE(at.row >= 0 && at.row < static_cast<int>(w.tiles_rows)) << tile;
-    ASSERT_TRUE(at.column >= 0 && at.column < static_cast<int>(w.tiles_columns)) << tile;
-    ASSERT_TRUE(at.batch >= 0 && at.batch < static_cast<int>(batches)) << tile;
-    char& mark =
-        seen[(static_cast<unsigned>(at.batch) * w.tiles_rows + static_cast<unsigned>(at.row)) * w.tiles_columns +
-             static_cast<unsigned>(at.column)];
-    ASSERT_EQ(mark, 0) << "tile " << tile << " again at " << at.row << ", " << at.column << ", " << at.batch;
-    mark = 1;
-  }
+void expect_sound(const Schedule& s, std::int64_t batch_count) {
+  SCOPED_TRACE(describe(s));
+  ASSERT_EQ(s.units, s.whole_tiles + s.split_tiles * s.parts);
+  expect_units_cover_the_work(s);
+  expect_raster_order(s, batch_count);
+  const auto narrow = s.as<unsigned>();
+  EXPECT_EQ(narrow.as<std::int64_t>(), s);
+  expect_units_cover_the_work(narrow);
+  expect_raster_order(narrow, static_cast<unsigned>(batch_count));
 }
 
-void expect_sound(const WgmmaTmaWork& w) {
-  SCOPED_TRACE(describe(w));
-  expect_units_cover_the_work(w);
-  expect_positions_are_a_bijection(w);
-  expect_raster_order(w);
-}
-
-TEST(WgmmaTmaWork, EveryPartOfEveryTileIsVisitedOnce) {
-  constexpr unsigned kExtents[] = {1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 33, 64};
+TEST(Schedule, EveryPartOfEveryTileIsVisitedOnce) {
+  constexpr std::int64_t kExtents[] = {1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 33, 64};
   Random random(31);
   for (int i = 0; i < 3000 && !HasFailure(); ++i) {
-    WgmmaTmaWork w{};
-    w.tiles_rows = pick(random, kExtents);
-    w.tiles_columns = pick(random, kExtents);
-    w.tiles = w.tiles_rows * w.tiles_columns * static_cast<unsigned>(random.integer(1, 3));
-    w.raster_columns = random.integer(0, 1) != 0;
-    w.raster_group = static_cast<unsigned>(random.integer(1, w.raster_columns ? w.tiles_columns : w.tiles_rows));
-    w.parts = random.integer(0, 3) == 0 ? 1 : static_cast<unsigned>(random.integer(2, 40));
-    w.whole_tiles = w.parts == 1 || random.integer(0, 9) == 0 ? w.tiles
-                    : random.integer(0, 3) == 0               ? 0
-                                                              : static_cast<unsigned>(random.integer(0, w.tiles - 1));
-    w.units = w.whole_tiles + (w.tiles - w.whole_tiles) * w.parts;
-    expect_sound(w);
+    Schedule s;
+    s.tiles_m = pick(random, kExtents);
+    s.tiles_n = pick(random, kExtents);
+    const std::int64_t batch_count = random.integer(1, 3), all = s.tiles_m * s.tiles_n * batch_count;
+    s.raster_n = random.integer(0, 1) != 0;
+    s.raster_group = static_cast<unsigned>(random.integer(1, s.raster_n ? s.tiles_n : s.tiles_m));
+    s.first_tile = random.integer(0, 2) == 0 ? random.integer(0, all - 1) : 0;
+    const std::int64_t here = random.integer(1, all - s.first_tile);
+    s.whole_tiles = random.integer(0, 3) == 0 ? here : random.integer(0, 3) == 0 ? 0 : random.integer(0, here);
+    s.split_tiles = here - s.whole_tiles;
+    s.parts = s.split_tiles == 0 ? 1 : static_cast<unsigned>(random.integer(2, 40));
+    s.units = s.whole_tiles + s.split_tiles * s.parts;
+    expect_sound(s, batch_count);
   }
 }
 
 // At the most tiles that the planner lets through the unsigned arithmetic still holds.
-TEST(WgmmaTmaWork, PositionsHoldUpToTheMostTiles) {
-  const unsigned extents[][3] = {{1, (1u << 31) - 1, 1}, {(1u << 31) - 1, 1, 1}, {46340, 46340, 1},
-                                 {1, 1, (1u << 31) - 1}, {1u << 20, 2047, 1},    {3, 5, 143165576},
-                                 {65536, 32767, 1}};
+TEST(Schedule, PositionsHoldUpToTheMostTiles) {
+  const std::int64_t extents[][3] = {{1, (1u << 31) - 1, 1}, {(1u << 31) - 1, 1, 1}, {46340, 46340, 1},
+                                     {1, 1, (1u << 31) - 1}, {1u << 20, 2047, 1},    {3, 5, 143165576},
+                                     {65536, 32767, 1}};
   Random random(32);
-  for (const auto& [rows, columns, batch] : extents)
-    for (const bool raster_columns : {false, true}) {
-      const unsigned majors = raster_columns ? columns : rows;
-      for (const unsigned group : {1u, 2u, 13u, majors}) {
-        WgmmaTmaWork w{rows, columns, rows * columns * batch, std::min(group, majors), raster_columns, 0, 1, 0};
-        w.whole_tiles = w.units = w.tiles;
-        SCOPED_TRACE(describe(w));
+  for (const auto& [tiles_m, tiles_n, batch] : extents)
+    for (const bool raster_n : {false, true}) {
+      const std::int64_t majors = raster_n ? tiles_n : tiles_m;
+      for (const std::int64_t group : {std::int64_t{1}, std::int64_t{2}, std::int64_t{13}, majors}) {
+        Schedule wide;
+        wide.tiles_m = tiles_m, wide.tiles_n = tiles_n;
+        wide.whole_tiles = wide.units = tiles_m * tiles_n * batch;
+        wide.raster_group = static_cast<unsigned>(std::min(group, majors)), wide.raster_n = raster_n;
+        SCOPED_TRACE(describe(wide));
+        const auto s = wide.as<unsigned>();
         for (int i = 0; i < 200; ++i) {
           const auto tile = i == 0   ? 0
-                            : i == 1 ? w.tiles - 1
-                                     : static_cast<unsigned>(random.integer(0, std::int64_t{w.tiles} - 1));
-          const WgmmaTmaWork::Position at = w.position(tile);
-          ASSERT_TRUE(at.row >= 0 && static_cast<unsigned>(at.row) < rows) << tile;
-          ASSERT_TRUE(at.column >= 0 && static_cast<unsigned>(at.column) < columns) << tile;
+                            : i == 1 ? s.units - 1
+                                     : static_cast<unsigned>(random.integer(0, wide.units - 1));
+          const auto at = s.position(tile);
+          ASSERT_TRUE(at.m < tiles_m && at.n < tiles_n && at.batch < batch) << tile;
+          const auto same = wide.position(tile);
+          ASSERT_TRUE(at.m == same.m && at.n == same.n && at.batch == same.batch) << tile;
           // The way back.
-          const auto major = static_cast<std::int64_t>(raster_columns ? at.column : at.row);
-          const auto minor = static_cast<std::int64_t>(raster_columns ? at.row : at.column);
-          const std::int64_t minors = raster_columns ? rows : columns;
-          const std::int64_t first = major / w.raster_group * w.raster_group;
-          const std::int64_t height = std::min<std::int64_t>(w.raster_group, majors - first);
-          const std::int64_t back =
-              std::int64_t{at.batch} * majors * minors + first * minors + minor * height + (major - first);
+          const std::int64_t major = raster_n ? at.n : at.m, minor = raster_n ? at.m : at.n;
+          const std::int64_t minors = raster_n ? tiles_m : tiles_n;
+          const std::int64_t first = major / s.raster_group * s.raster_group;
+          const std::int64_t height = std::min<std::int64_t>(s.raster_group, majors - first);
+          const std::int64_t back = at.batch * majors * minors + first * minors + minor * height + (major - first);
           ASSERT_EQ(back, tile);
         }
       }
@@ -222,7 +223,8 @@ void expect_tail(const TensorBox& box, const TensorBox& tail, bool along_k) {
   EXPECT_TRUE(tail == expected);
 }
 
-TEST(WgmmaTmaWork, ArgumentsCoverC) {
+// The tiles cover C, the clusters are resident, and together they cover about a square of C.
+TEST(WgmmaTmaSchedule, CoversC) {
   constexpr std::int64_t kExtents[] = {1, 8, 63, 64, 65, 128, 200, 256, 257, 777, 1024, 3000};
   Random random(33);
   for_each_instance([&](const Instance& instance) {
@@ -235,45 +237,61 @@ TEST(WgmmaTmaWork, ArgumentsCoverC) {
       const std::int64_t columns =
           ceil_div(c.transposed ? g.m : g.n, instance.tile_columns() * instance.cluster_columns());
       const std::int64_t tiles = rows * columns * g.batch_count;
-      SplitK split;
-      if (random.integer(0, 1) != 0)
-        split = {random.integer(0, tiles - 1), static_cast<int>(random.integer(2, 20)), nullptr};
-      WgmmaTmaLaunch options;
-      if (random.integer(0, 1) != 0) options.raster_group = static_cast<int>(random.integer(-40, 40));
-      if (random.integer(0, 2) == 0) options.max_ctas = static_cast<int>(random.integer(1, 200));
+      const bool split = random.integer(0, 1) != 0;
+      const std::int64_t whole = split ? random.integer(0, tiles - 1) : 0;
+      const int parts = split ? static_cast<int>(random.integer(2, 20)) : 1;
       const int resident = static_cast<int>(random.integer(1, 264));
 
-      const WgmmaTmaArguments arguments = instance.arguments(g, resident, split, options);
-      const WgmmaTmaWork& w = arguments.params.work;
-      SCOPED_TRACE(describe(w));
-      EXPECT_EQ(w.tiles_rows, rows);
-      EXPECT_EQ(w.tiles_columns, columns);
-      EXPECT_EQ(w.tiles, tiles);
-      expect_tail(arguments.params.x, arguments.params.x_tail, c.transposed ? c.b_along_k() : c.a_along_k());
-      expect_tail(arguments.params.y, arguments.params.y_tail, c.y_along_k());
-      EXPECT_EQ(w.parts, static_cast<unsigned>(split.parts));
-      EXPECT_EQ(w.whole_tiles, split.parts == 1 ? tiles : split.whole_tiles);
-      EXPECT_EQ(w.units, w.whole_tiles + (tiles - w.whole_tiles) * split.parts);
-      EXPECT_TRUE(w.raster_group >= 1 && w.raster_group <= (w.raster_columns ? columns : rows));
-      EXPECT_TRUE(arguments.clusters >= 1 && arguments.clusters <= w.units);
-      EXPECT_LE(arguments.clusters, static_cast<unsigned>(resident));
-      if (options.max_ctas >= c.cluster_size()) {
-        EXPECT_LE(arguments.clusters * static_cast<unsigned>(c.cluster_size()),
-                  static_cast<unsigned>(options.max_ctas));
-      }
-      if (options.raster_group != 0) {
-        EXPECT_EQ(w.raster_columns, options.raster_group < 0);
-      } else if (w.raster_group > 1) {
-        // Neighbours share what is not multicast, else the wider operand.
-        const int multicast = instance.cluster_columns() - instance.cluster_rows();  // of X more than of Y, or less
-        const bool share_x = multicast != 0 ? multicast < 0 : instance.tile_rows() > instance.tile_columns();
-        const WgmmaTmaWork::Position first = w.position(0), second = w.position(1);
-        EXPECT_TRUE(share_x ? first.row == second.row && first.column != second.column
-                            : first.row != second.row && first.column == second.column);
-      }
-      expect_sound(w);
+      const Schedule s = kernels::wgmma_tma_schedule(c, g.m, g.n, g.batch_count, whole, parts, resident, 132);
+      SCOPED_TRACE(describe(s));
+      EXPECT_EQ(c.transposed ? s.tiles_n : s.tiles_m, rows);
+      EXPECT_EQ(c.transposed ? s.tiles_m : s.tiles_n, columns);
+      EXPECT_EQ(s.first_tile, 0);
+      EXPECT_EQ(s.whole_tiles, split ? whole : tiles);
+      EXPECT_EQ(s.split_tiles, split ? tiles - whole : 0);
+      EXPECT_EQ(s.parts, static_cast<unsigned>(parts));
+      EXPECT_EQ(s.clusters, static_cast<unsigned>(std::min<std::int64_t>(s.units, resident)));
+      EXPECT_EQ(s.workspace_bytes,
+                static_cast<std::size_t>(
+                    split ? 4 * s.split_tiles * parts * c.cta_m * c.cta_n * c.cluster_m * c.cluster_n : 0));
+
+      // Neighbours share what is not multicast, else the wider operand.
+      const int multicast = instance.cluster_columns() - instance.cluster_rows();  // of X more than of Y, or less
+      const bool share_x = multicast != 0 ? multicast < 0 : instance.tile_rows() > instance.tile_columns();
+      EXPECT_EQ(s.raster_n, share_x != c.transposed);
+      const double cluster_rows = instance.tile_rows() * instance.cluster_rows();
+      const double cluster_columns = instance.tile_columns() * instance.cluster_columns();
+      const double area = static_cast<double>(std::min<std::int64_t>(tiles, s.clusters));
+      const double side =
+          std::sqrt(share_x ? area * cluster_rows / cluster_columns : area * cluster_columns / cluster_rows);
+      const std::int64_t most = s.raster_n ? s.tiles_n : s.tiles_m;
+      EXPECT_EQ(s.raster_group, std::clamp<std::int64_t>(std::lround(side), 1, most));
+      expect_sound(s, g.batch_count);
+
+      const auto p = instance.arguments(g, s, nullptr);
+      EXPECT_EQ(p.schedule, s.as<unsigned>());
+      expect_tail(p.x, p.x_tail, c.transposed ? c.b_along_k() : c.a_along_k());
+      expect_tail(p.y, p.y_tail, c.y_along_k());
     }
   });
+}
+
+TEST(TileSchedule, CoversC) {
+  constexpr std::int64_t kExtents[] = {1, 2, 31, 32, 33, 127, 128, 129, 1000, 3000};
+  Random random(35);
+  for (int i = 0; i < kernels::count() && !HasFailure(); ++i) {
+    const kernels::KernelInfo& kernel = kernels::info(i);
+    if (kernel.family == kernels::Family::wgmma_tma) continue;
+    SCOPED_TRACE(kernel.name);
+    const kernels::TileConfig& c = kernel.config;
+    const std::int64_t m = pick(random, kExtents), n = pick(random, kExtents), batch = random.integer(1, 3);
+    const Schedule s = kernels::tile_schedule(c, m, n, batch);
+    EXPECT_TRUE(s.tiles_m * c.cta_m >= m && (s.tiles_m - 1) * c.cta_m < m);
+    EXPECT_TRUE(s.tiles_n * c.cta_n >= n && (s.tiles_n - 1) * c.cta_n < n);
+    EXPECT_EQ(s.whole_tiles, s.tiles_m * s.tiles_n * batch);
+    EXPECT_EQ(s.clusters, s.units);
+    expect_sound(s, batch);
+  }
 }
 
 // ---- The sums of split tiles ----------------------------------------------------------------------------------------
@@ -322,7 +340,10 @@ TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
     const int registers = group_columns / 2;  // of a thread, per slab
     const int cluster = instance.cluster_rows() * instance.cluster_columns();
     ASSERT_EQ(cluster, c.cluster_size());
-    WgmmaTmaWork work{1, 10, 10, 1, false, 10 - kTiles, kParts, 10 - kTiles + kTiles * kParts};
+    kernels::BasicSchedule<unsigned> work{};
+    work.tiles_n = 10;
+    work.whole_tiles = 10 - kTiles, work.split_tiles = kTiles, work.parts = kParts;
+    work.units = 10 - kTiles + kTiles * kParts;
 
     std::int64_t index = 0;  // of the vector in the workspace
     for (unsigned unit = work.whole_tiles; unit < work.units; ++unit)
@@ -360,25 +381,23 @@ TEST(SplitSum, LanesShareThePartsOut) {
   for_each_instance([&](const Instance& instance) {
     for (int i = 0; i < 40 && !testing::Test::HasFailure(); ++i) {
       const auto tiles = static_cast<unsigned>(random.integer(1, i % 2 != 0 ? 4 : 600));
-      kernels::WgmmaTmaScalars scalars{};
-      scalars.work = {1, tiles, tiles, 1, false, 0, static_cast<unsigned>(random.integer(2, i % 3 != 0 ? 40 : 1024)),
-                      0};
-      scalars.work.units = tiles * scalars.work.parts;
-      const SplitSumParams p = kernels::split_sum_params(scalars, instance.layout(tiles));
-      SCOPED_TRACE(format("%u tiles, %d parts, %d lanes", tiles, p.parts(), p.lanes));
-      EXPECT_TRUE(p.lanes >= 1 && p.lanes <= 32 && (p.lanes & (p.lanes - 1)) == 0);
-      const std::int64_t vectors = SplitSumParams::kThreads / p.lanes;  // of a CTA
+      SplitSumParams p{};
+      p.layout = instance.layout(tiles);
+      p.schedule.parts = static_cast<unsigned>(random.integer(2, i % 3 != 0 ? 40 : 1024));
+      p.schedule.sum_lanes = kernels::sum_lanes(p.layout.vectors(), p.schedule.parts, 132);
+      SCOPED_TRACE(format("%u tiles, %d parts, %d lanes", tiles, p.parts(), p.lanes()));
+      EXPECT_TRUE(p.lanes() >= 1 && p.lanes() <= 32 && (p.lanes() & (p.lanes() - 1)) == 0);
+      const std::int64_t vectors = SplitSumParams::kThreads / p.lanes();  // of a CTA
       EXPECT_GE(p.ctas() * vectors, p.layout.vectors());
       EXPECT_LT((p.ctas() - 1) * vectors, p.layout.vectors()) << "no CTA without work";
       int next = 0;
-      for (int lane = 0; lane < p.lanes; ++lane) {
-        const int begin = p.parts() * lane / p.lanes, end = p.parts() * (lane + 1) / p.lanes;
+      for (int lane = 0; lane < p.lanes(); ++lane) {
+        const int begin = p.parts() * lane / p.lanes(), end = p.parts() * (lane + 1) / p.lanes();
         EXPECT_EQ(begin, next);
         EXPECT_GT(end, begin) << "lane " << lane << " has nothing to add";
         next = end;
       }
       EXPECT_EQ(next, p.parts());
-      EXPECT_EQ(p.work.units, scalars.work.units) << "the rest is what it was";
     }
   });
 }

@@ -1,0 +1,99 @@
+// How a launch shares a product out among CTAs: the tiles and their order, which of them are split along K, and how
+// many CTAs walk them. The planner makes it, xgemm_explain prints it, every family's kernels follow it.
+//
+// Tiles are those of clusters: what the CTAs of a cluster compute together; of one CTA where there are no clusters.
+// They are numbered in groups of raster_group along m (or n: raster_n), a group's column of tiles first, and entry
+// after entry of the batch. CTAs that run at the same time then share few slices of A and B, which stay in L2:
+//
+//     raster_group = 2      0 2 4 6
+//                           1 3 5 7
+//                           8 ...
+//
+// A unit of work is a tile, or a part of one along K: first come the whole tiles, then the first parts of all split
+// tiles, their second parts and so on. Cluster c computes the units c, c + clusters, c + 2 clusters... Parts leave
+// their sums in the workspace, and the reduction (common/split_sum.cuh) adds them in the order of K.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/portability.h"
+
+namespace xgemm::kernels {
+
+// Index: std::int64_t, or unsigned for kernels that count fewer than 2^31 tiles.
+template <class Index>
+struct BasicSchedule {
+  Index tiles_m = 1, tiles_n = 1;  // of one product
+  Index first_tile = 0;            // this launch computes the tiles from here on,
+  Index whole_tiles = 1;           // so many as they are,
+  Index split_tiles = 0;           // and so many in parts
+  Index units = 1;                 // whole_tiles + split_tiles * parts
+  unsigned parts = 1;              // of a split tile
+  unsigned raster_group = 1;       // tiles that are walked together
+  bool raster_n = false;           // they lie along n, not m
+  unsigned clusters = 1;           // to launch
+  unsigned sum_lanes = 1;  // threads that share the parts of an element in the reduction; sets the order of sums
+  std::size_t workspace_bytes = 0;
+
+  struct Position {
+    Index m, n, batch;  // in tiles
+  };
+
+  constexpr bool operator==(const BasicSchedule&) const = default;
+
+  XGEMM_HOST_DEVICE bool is_partial(Index unit) const { return unit >= whole_tiles; }
+  // Of partial units. They are numbered from 0 on in the workspace.
+  XGEMM_HOST_DEVICE Index partial_index(Index unit) const { return unit - whole_tiles; }
+  XGEMM_HOST_DEVICE Index part_of(Index unit) const { return partial_index(unit) / split_tiles; }
+  XGEMM_HOST_DEVICE Index tile_of(Index unit) const {
+    return first_tile + (unit < whole_tiles ? unit : whole_tiles + (unit - whole_tiles) % split_tiles);
+  }
+
+  XGEMM_HOST_DEVICE Position position(Index tile) const {
+    const Index tiles_major = raster_n ? tiles_n : tiles_m;
+    const Index tiles_minor = raster_n ? tiles_m : tiles_n;
+    const Index per_product = tiles_major * tiles_minor;
+    const Index batch = tile / per_product;
+    const Index index = tile - batch * per_product;
+    const Index group_size = raster_group * tiles_minor;
+    const Index group = index / group_size;
+    const Index rest = index - group * group_size;
+    const Index left = tiles_major - group * raster_group;
+    const Index height = left < raster_group ? left : raster_group;
+    const Index minor = rest / height;
+    const Index major = group * raster_group + (rest - minor * height);
+    return {raster_n ? minor : major, raster_n ? major : minor, batch};
+  }
+
+  template <class Other>
+  constexpr BasicSchedule<Other> as() const {
+    return {static_cast<Other>(tiles_m),
+            static_cast<Other>(tiles_n),
+            static_cast<Other>(first_tile),
+            static_cast<Other>(whole_tiles),
+            static_cast<Other>(split_tiles),
+            static_cast<Other>(units),
+            parts,
+            raster_group,
+            raster_n,
+            clusters,
+            sum_lanes,
+            workspace_bytes};
+  }
+};
+using Schedule = BasicSchedule<std::int64_t>;
+
+// Threads share the parts of an element where there are many parts and few elements. vectors: of 4 sums, in one part of
+// all split tiles.
+constexpr unsigned sum_lanes(std::int64_t vectors, unsigned parts, int sms) {
+  constexpr int kThreads = 256;  // of a CTA of the reduction
+  unsigned lanes = 1;
+  const auto ctas = [&] { return (vectors + kThreads / lanes - 1) / (kThreads / lanes); };
+  while (lanes < 32 && parts >= 8 * lanes && ctas() < sms) lanes *= 2;
+  return lanes;
+}
+
+}  // namespace xgemm::kernels
