@@ -1,6 +1,10 @@
 // The planner's table of instances, generated from the list.
 #include "kernels/instances.h"
 
+#include <array>
+
+#include "kernels/family.h"
+
 namespace xgemm::kernels {
 namespace {
 
@@ -35,24 +39,31 @@ static_assert(sizeof(kInstances) / sizeof(kInstances[0]) == static_cast<std::siz
 
 }  // namespace
 
+const FamilyInfo& describe(Family family) {
+  static constexpr const FamilyInfo* kFamilies[] = {
+#define XGEMM_FAMILY(name) &name##_family,
+#include "kernels/families.def"
+  };
+  return *kFamilies[static_cast<int>(family)];
+}
+
 const char* name_of(Family family) {
-  switch (family) {
-    case Family::naive:
-      return "naive";
-    case Family::smem_tiled:
-      return "smem_tiled";
-    case Family::thread_tiled:
-      return "thread_tiled";
-    case Family::double_buffered:
-      return "double_buffered";
-    case Family::wmma_padded:
-      return "wmma_padded";
-    case Family::mma_swizzled:
-      return "mma_swizzled";
-    case Family::wgmma_tma:
-      return "wgmma_tma";
-  }
-  return "?";
+  return describe(family).name;
+}
+
+InstanceRange instances_of(Family family) {
+  static constexpr auto kRanges = [] {
+    std::array<InstanceRange, static_cast<std::size_t>(Family::count)> ranges{};
+    int i = 0;
+    for (int f = 0; f < static_cast<int>(Family::count); ++f) {
+      ranges[f].begin = i;
+      while (i < count() && kInstances[i].family == static_cast<Family>(f)) ++i;
+      ranges[f].end = i;
+    }
+    return ranges;
+  }();
+  static_assert(kRanges.back().end == count(), "the list has the families in their order");
+  return kRanges[static_cast<std::size_t>(family)];
 }
 
 const KernelInfo& info(int index) {
@@ -77,12 +88,10 @@ bool is_kernel_or_family(std::string_view text) {
 
 std::string family_names() {
   std::string names;
-  const Family* last = nullptr;
-  for (const KernelInfo& kernel : kInstances) {
-    if (last != nullptr && *last == kernel.family) continue;
-    if (last != nullptr) names += ", ";
-    names += name_of(kernel.family);
-    last = &kernel.family;
+  for (int f = 0; f < static_cast<int>(Family::count); ++f) {
+    const auto family = static_cast<Family>(f);
+    const InstanceRange range = instances_of(family);
+    if (range.begin != range.end) names += (names.empty() ? "" : ", ") + std::string(name_of(family));
   }
   return names;
 }

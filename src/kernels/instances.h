@@ -17,7 +17,11 @@ enum class KernelId : int {
 };
 
 // Kernel families, in the order of the ladder.
-enum class Family : int { naive, smem_tiled, thread_tiled, double_buffered, wmma_padded, mma_swizzled, wgmma_tma };
+enum class Family : int {
+#define XGEMM_FAMILY(name) name,
+#include "kernels/families.def"
+  count
+};
 
 const char* name_of(Family family);
 
@@ -38,6 +42,12 @@ const KernelInfo& info(int index);
 inline const KernelInfo& info(KernelId id) {
   return info(static_cast<int>(id));
 }
+
+// The instances of a family: begin, begin + 1 ... end - 1.
+struct InstanceRange {
+  int begin, end;
+};
+InstanceRange instances_of(Family family);
 
 // Whether this build has a kernel for the type on such a GPU (10 * major + minor).
 bool serves(const ProductTypes& types, int compute_capability);

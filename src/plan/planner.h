@@ -9,18 +9,13 @@
 #include "core/problem.h"
 #include "core/status.h"
 #include "device/device_info.h"
-#include "layout/operand_facts.h"
+#include "layout/problem_facts.h"
 #include "plan/plan.h"
 
 namespace xgemm::plan {
 
-// The operands as a kernel sees them: op(A), op(B) and C with their strides.
-struct ProblemFacts {
-  layout::StridedOperand a, b, c;
-  layout::OperandFacts a_facts, b_facts, c_facts;
-};
-
-ProblemFacts gather_facts(const Problem& problem);
+using layout::gather_facts;
+using layout::ProblemFacts;
 
 // Why an instance cannot serve a problem on a device; "" when it can. One clause: "needs operands aligned to 16 bytes
 // ...".
@@ -33,7 +28,7 @@ Status make_plan(const Problem& problem, const ProblemFacts& facts, const device
                  std::string_view force, Plan* chosen);
 
 // The plan with the tiles from whole_tiles on in `parts` parts each (kernels/common/schedule.h); 1 part: nothing is
-// split. For instances of wgmma_tma that do not split K among the CTAs of a cluster.
+// split. For instances that can.
 Plan with_split(Plan plan, const Problem& problem, const device::DeviceInfo& device, std::int64_t whole_tiles,
                 int parts);
 

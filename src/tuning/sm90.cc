@@ -43,6 +43,6 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-const Table kSm90 = {"sm90", 90, kRows, sizeof(kRows) / sizeof(kRows[0])};
+const Table kSm90 = {"sm90", 9, kRows, sizeof(kRows) / sizeof(kRows[0])};
 
 }  // namespace xgemm::tuning

@@ -4,7 +4,7 @@
 namespace xgemm::tuning {
 
 const Table& table_for(int compute_capability) {
-  return compute_capability / 10 == kSm90.min_compute_capability / 10 ? kSm90 : kGeneric;
+  return compute_capability / 10 == kSm90.architecture ? kSm90 : kGeneric;
 }
 
 const KernelRow* find_row(const Table& table, std::string_view kernel_name) {

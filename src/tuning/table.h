@@ -19,7 +19,7 @@ struct KernelRow {
 
 struct Table {
   std::string_view name;
-  int min_compute_capability;
+  int architecture;  // the major compute capability; 0: of any
   const KernelRow* rows;
   int row_count;
 };

@@ -73,7 +73,7 @@ struct Neighbour {
   int problem = 0;
 };
 
-std::array<Neighbour, kNeighbours> nearest(const kernels::WgmmaTmaProblem& p, bool a_transposed, bool b_transposed) {
+std::array<Neighbour, kNeighbours> nearest(const MeasuredShape& p) {
   static const auto places = [] {
     std::array<Place, kProblemCount> all{};
     for (int i = 0; i < kProblemCount; ++i)
@@ -87,9 +87,8 @@ std::array<Neighbour, kNeighbours> nearest(const kernels::WgmmaTmaProblem& p, bo
     const double distance =
         std::abs(places[i].m - here.m) + std::abs(places[i].n - here.n) + std::abs(places[i].k - here.k) +
         std::abs(places[i].batch - here.batch) +
-        (other.a_transposed != a_transposed || other.b_transposed != b_transposed ? kFlagsDistance : 0) +
-        (other.lines != (p.lines_a && p.lines_b) ? kAlignmentDistance : 0) +
-        (other.reads_c != p.reads_c ? kBetaDistance : 0);
+        (other.a_transposed != p.a_transposed || other.b_transposed != p.b_transposed ? kFlagsDistance : 0) +
+        (other.lines != p.lines ? kAlignmentDistance : 0) + (other.reads_c != p.reads_c ? kBetaDistance : 0);
     if (distance >= best.back().distance) continue;
     int at = kNeighbours - 1;
     for (; at > 0 && best[at - 1].distance > distance; --at) best[at] = best[at - 1];
@@ -100,7 +99,7 @@ std::array<Neighbour, kNeighbours> nearest(const kernels::WgmmaTmaProblem& p, bo
 
 }  // namespace
 
-WgmmaTmaCorrections::WgmmaTmaCorrections(const kernels::WgmmaTmaProblem& p, bool a_transposed, bool b_transposed) {
+WgmmaTmaCorrections::WgmmaTmaCorrections(const MeasuredShape& shape) {
   static_assert(kTileCount <= kMaxTiles);
   std::array<double, kColumns> sums;
   std::array<double, kColumns> weights;
@@ -108,7 +107,7 @@ WgmmaTmaCorrections::WgmmaTmaCorrections(const kernels::WgmmaTmaProblem& p, bool
     sums[i] = kMeanWeight * kMean[i];
     weights[i] = kMeanWeight;
   }
-  for (const Neighbour& neighbour : nearest(p, a_transposed, b_transposed)) {
+  for (const Neighbour& neighbour : nearest(shape)) {
     const double weight = std::exp(-neighbour.distance / kReach) / (neighbour.distance + kNear);
     const std::int8_t* ratios = kProblems[neighbour.problem].ratios;
     for (int i = 0; i < kColumns; ++i) {

@@ -9,16 +9,22 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
-
-#include "kernels/wgmma_tma/cost.h"
 
 namespace xgemm::tuning {
 
+// What sets problems apart.
+struct MeasuredShape {
+  std::int64_t m, n, k, batch_count;
+  bool a_transposed, b_transposed;
+  bool lines;  // the rows of A and B start on 128-byte lines
+  bool reads_c;
+};
+
 class WgmmaTmaCorrections {
  public:
-  // a_transposed, b_transposed: the flags of the call.
-  WgmmaTmaCorrections(const kernels::WgmmaTmaProblem& problem, bool a_transposed, bool b_transposed);
+  explicit WgmmaTmaCorrections(const MeasuredShape& shape);
 
   // By what the estimate of a tile is to be multiplied. `tile` is from tile_index().
   double whole(int tile) const { return tile < 0 ? 1 : factors_[2 * tile]; }

@@ -1,0 +1,82 @@
+// Types, architectures, contiguous axes and alignment.
+#include "kernels/common/legality.h"
+
+#include "core/status.h"
+
+namespace xgemm::kernels {
+namespace {
+
+using layout::StridedOperand;
+
+// An operand whose lines have a single element may be walked along either axis.
+bool walks(const StridedOperand& x, Axis axis) {
+  return x.stride(axis) == 1 || x.extent(axis) <= 1;
+}
+
+bool aligned(const StridedOperand& x, Axis axis, int vector) {
+  return divisibility_along(x, axis) >= vector * x.element_bytes;
+}
+
+std::string alignment_text(const char* name, int vector, const StridedOperand& x, Axis axis) {
+  return format(
+      "it needs the pointer, leading dimension and batch stride of %s to be multiples of %d bytes, and they are of %d",
+      name, vector * x.element_bytes, divisibility_along(x, axis));
+}
+
+}  // namespace
+
+// The facts' divisibility speaks of the operand's own contiguous axis; where an instance walks the other one (which has
+// one element: see walks), the contiguous axis is what it steps from line to line by.
+int divisibility_along(const StridedOperand& x, Axis axis) {
+  const Axis line = layout::other(axis);
+  std::uint64_t steps = x.address;
+  const auto add_step = [&](std::int64_t stride) {
+    steps |= static_cast<std::uint64_t>(stride) * static_cast<std::uint64_t>(x.element_bytes);
+  };
+  if (x.extent(line) > 1) add_step(x.stride(line));
+  if (x.batch_count > 1) add_step(x.batch_stride);
+  return layout::detail::power_of_two_divisor(steps);
+}
+
+Obstacle obstacle(const TileConfig& c, const Request& request) {
+  const auto& [problem, facts, device] = request;
+  if (c.types() != problem.types()) return Obstacle::type;
+  if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
+  if (!aligned(facts.c, Axis::row, c.vector_c)) return Obstacle::alignment_c;
+  if (!problem.reads_inputs()) return Obstacle::none;
+  if (!c.any_strides) {
+    if (!walks(facts.a, c.a_contiguous)) return Obstacle::axis_a;
+    if (!walks(facts.b, c.b_contiguous)) return Obstacle::axis_b;
+  }
+  if (!aligned(facts.a, c.a_contiguous, c.vector)) return Obstacle::alignment_a;
+  if (!aligned(facts.b, c.b_contiguous, c.vector)) return Obstacle::alignment_b;
+  return Obstacle::none;
+}
+
+std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& request) {
+  const auto& [problem, facts, device] = request;
+  switch (obstacle) {
+    case Obstacle::none:
+      return {};
+    case Obstacle::type:
+      return format("it computes %s, and the call is %s", to_string(c.types()).c_str(),
+                    to_string(problem.types()).c_str());
+    case Obstacle::architecture:
+      return format("it needs compute capability %d.%d%s, and this GPU has %d.%d", c.min_compute_capability / 10,
+                    c.min_compute_capability % 10, c.later_architectures ? "" : " and no other",
+                    device.compute_capability / 10, device.compute_capability % 10);
+    case Obstacle::axis_a:
+      return format("it is for transa = %s", c.a_contiguous == Axis::row ? "N" : "T");
+    case Obstacle::axis_b:
+      return format("it is for transb = %s", c.b_contiguous == Axis::row ? "N" : "T");
+    case Obstacle::alignment_a:
+      return alignment_text("A", c.vector, facts.a, c.a_contiguous);
+    case Obstacle::alignment_b:
+      return alignment_text("B", c.vector, facts.b, c.b_contiguous);
+    case Obstacle::alignment_c:
+      return alignment_text("C", c.vector_c, facts.c, Axis::row);
+  }
+  return "?";
+}
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,19 @@
+// What all families whose instances are a TileConfig say of themselves: they serve what their loads can walk, take as
+// long as their row in tuning/ says, and give a CTA to each tile.
+#pragma once
+
+#include "kernels/family.h"
+
+namespace xgemm::kernels {
+
+bool tile_family_serves(const KernelInfo& kernel, const Request& request);
+std::string tile_family_why_not(const KernelInfo& kernel, const Request& request);
+void tile_family_estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates);
+Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
+                              std::int64_t whole_tiles, int parts);
+
+constexpr FamilyInfo tile_family(const char* name) {
+  return {name, tile_family_serves, tile_family_why_not, tile_family_estimate, tile_family_schedule};
+}
+
+}  // namespace xgemm::kernels

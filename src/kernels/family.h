@@ -1,0 +1,52 @@
+// How a family of kernels describes itself to the planner: which problems its instances can serve, how long they take,
+// how they share the work out. Host code, pure: no CUDA call, no environment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/problem.h"
+#include "device/device_info.h"
+#include "kernels/common/schedule.h"
+#include "kernels/instances.h"
+#include "layout/problem_facts.h"
+
+namespace xgemm::kernels {
+
+// What the planner asks about.
+struct Request {
+  const Problem& problem;
+  const layout::ProblemFacts& facts;
+  const device::DeviceInfo& device;
+};
+
+// Of an instance on a problem.
+struct Estimate {
+  double us = 0;
+  double waves = 0;              // rounds of CTAs that the GPU needs
+  std::int64_t whole_tiles = 0;  // where K is split: the tiles that are not
+  int parts = 1;                 // of the others; 1: nothing is split
+};
+
+struct FamilyInfo {
+  const char* name;
+
+  // Whether an instance can serve a request, and why it cannot: one clause, "" where it can.
+  bool (*serves)(const KernelInfo& kernel, const Request& request);
+  std::string (*why_not)(const KernelInfo& kernel, const Request& request);
+
+  // Estimates of instances that can serve. All at once: what they have in common is worked out once.
+  void (*estimate)(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates);
+
+  // How an instance shares out a problem whose tiles from whole_tiles on are computed in `parts` parts along K; with
+  // one part, all tiles are whole.
+  Schedule (*schedule)(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
+                       std::int64_t whole_tiles, int parts);
+};
+
+#define XGEMM_FAMILY(name) extern const FamilyInfo name##_family;
+#include "kernels/families.def"
+
+const FamilyInfo& describe(Family family);
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,119 @@
+// wgmma_tma, as the planner sees it: what TMA can address, and a model of its tiles that measurements correct.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/status.h"
+#include "kernels/common/legality.h"
+#include "kernels/family.h"
+#include "kernels/wgmma_tma/cost.h"
+#include "kernels/wgmma_tma/schedule.h"
+#include "tuning/wgmma_tma_measured.h"
+
+namespace xgemm::kernels {
+namespace {
+
+using layout::StridedOperand;
+
+// The copy engine's coordinates are signed 32-bit, also those of the last tile's end and of slices in flight beyond k.
+constexpr std::int64_t kMaxTmaExtent = (std::int64_t{1} << 31) - 4096;
+constexpr std::int64_t kMaxTmaStrideBytes = std::int64_t{1} << 40;
+
+bool extents_fit_tma(const WgmmaTmaConfig& c, const Problem& p) {
+  if (p.m > kMaxTmaExtent || p.n > kMaxTmaExtent || p.k > kMaxTmaExtent || p.batch_count > kMaxTmaExtent) return false;
+  const auto tiles = [](std::int64_t extent, int tile) { return double((extent + tile - 1) / tile); };
+  // Tiles are counted in 32 bits.
+  return tiles(p.m, c.cta_m * c.cluster_m) * tiles(p.n, c.cta_n * c.cluster_n) * double(p.batch_count) < 0x1p31;
+}
+
+// Steps between the lines and the entries of an operand.
+bool strides_fit_tma(const StridedOperand& x, Axis axis) {
+  const Axis line = layout::other(axis);
+  const auto fits = [&](std::int64_t count, std::int64_t stride) {
+    return count <= 1 || stride < kMaxTmaStrideBytes / x.element_bytes;
+  };
+  return fits(x.extent(line), x.stride(line)) && fits(x.batch_count, x.batch_stride);
+}
+
+// The operand whose strides are too long for TMA; nullptr when none is.
+const char* out_of_reach(const TileConfig& c, const Request& request) {
+  const layout::ProblemFacts& facts = request.facts;
+  if (!strides_fit_tma(facts.c, Axis::row)) return "C";
+  if (!request.problem.reads_inputs()) return nullptr;
+  if (!strides_fit_tma(facts.a, c.a_contiguous)) return "A";
+  return strides_fit_tma(facts.b, c.b_contiguous) ? nullptr : "B";
+}
+
+bool serves(const KernelInfo& kernel, const Request& request) {
+  return obstacle(kernel.config, request) == Obstacle::none && extents_fit_tma(kernel.wgmma_tma, request.problem) &&
+         out_of_reach(kernel.config, request) == nullptr;
+}
+
+std::string why_not(const KernelInfo& kernel, const Request& request) {
+  const Obstacle found = obstacle(kernel.config, request);
+  if (found != Obstacle::none) return to_string(found, kernel.config, request);
+  if (!extents_fit_tma(kernel.wgmma_tma, request.problem))
+    return "it needs m, n, k, the batch and the number of tiles to be below 2^31";
+  const char* const operand = out_of_reach(kernel.config, request);
+  if (operand == nullptr) return {};
+  return format("it needs the leading dimension and batch stride of %s to be below 2^40 bytes", operand);
+}
+
+WgmmaTmaProblem extents_of(const Request& request) {
+  constexpr int kL2LineBytes = 128;
+  const Problem& p = request.problem;
+  const auto lines = [&](const StridedOperand& x, Op op) {
+    return !p.reads_inputs() || divisibility_along(x, op == Op::none ? Axis::row : Axis::col) >= kL2LineBytes;
+  };
+  return {.m = p.m,
+          .n = p.n,
+          .k = p.reads_inputs() ? p.k : 0,
+          .batch_count = p.batch_count,
+          .reads_c = p.reads_c(),
+          .lines_a = lines(request.facts.a, p.a.op),
+          .lines_b = lines(request.facts.b, p.b.op),
+          .sms = request.device.sm_count};
+}
+
+// Persistent CTAs: waves are the tiles that an SM computes one after the other.
+void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
+  constexpr double kMaxWorkspaceBytes = 32 << 20;  // what cuBLAS is given on such a GPU
+  // Names are compared once in a process, not once in a call.
+  static const auto measured_tiles = [] {
+    std::array<int, count()> all{};
+    for (int i = 0; i < count(); ++i) all[i] = tuning::WgmmaTmaCorrections::tile_index(info(i).name);
+    return all;
+  }();
+  const WgmmaTmaProblem p = extents_of(request);
+  const tuning::WgmmaTmaCorrections corrections({.m = p.m,
+                                                 .n = p.n,
+                                                 .k = p.k,
+                                                 .batch_count = p.batch_count,
+                                                 .a_transposed = request.problem.a.op == Op::transpose,
+                                                 .b_transposed = request.problem.b.op == Op::transpose,
+                                                 .lines = p.lines_a && p.lines_b,
+                                                 .reads_c = p.reads_c});
+  for (int i = 0; i < number; ++i) {
+    const WgmmaTmaConfig& c = kernels[i]->wgmma_tma;
+    const int tile = measured_tiles[static_cast<int>(kernels[i]->id)];
+    const WgmmaTmaEstimate best =
+        best_estimate(c, p, kMaxWorkspaceBytes, corrections.whole(tile), corrections.split(tile));
+    const auto tiles = [](std::int64_t extent, int size) { return double((extent + size - 1) / size); };
+    const double ctas = tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count) * c.cluster_k;
+    estimates[i] = {best.us, std::ceil(ctas / p.sms), static_cast<std::int64_t>(best.split.whole_tiles),
+                    best.split.parts};
+  }
+}
+
+Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
+                  std::int64_t whole_tiles, int parts) {
+  const WgmmaTmaConfig& c = kernel.wgmma_tma;
+  return wgmma_tma_schedule(c, p.m, p.n, p.batch_count, whole_tiles, parts, device.clusters_of(c.cluster_size()),
+                            device.sm_count);
+}
+
+}  // namespace
+
+const FamilyInfo wgmma_tma_family = {"wgmma_tma", serves, why_not, estimate, schedule};
+
+}  // namespace xgemm::kernels

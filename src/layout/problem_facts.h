@@ -1,0 +1,16 @@
+// The operands of a problem as a kernel sees them: op(A), op(B) and C with their strides, and what is known of them.
+#pragma once
+
+#include "core/problem.h"
+#include "layout/operand_facts.h"
+
+namespace xgemm::layout {
+
+struct ProblemFacts {
+  StridedOperand a, b, c;
+  OperandFacts a_facts, b_facts, c_facts;
+};
+
+ProblemFacts gather_facts(const Problem& problem);
+
+}  // namespace xgemm::layout
