@@ -99,7 +99,8 @@ class Operand {
   std::size_t offset_ = 0;
 };
 
-template <class T>
+// A and B of T, C of U.
+template <class T, class U>
 class Problem {
  public:
   Problem(const SimKernel& kernel, const GemmCase& c)
@@ -146,7 +147,7 @@ class Problem {
     return check();
   }
 
-  std::vector<T> result() const { return c_.snapshot(); }
+  std::vector<U> result() const { return c_.snapshot(); }
 
  private:
   static GemmCase without_spread(GemmCase c) {
@@ -196,13 +197,13 @@ class Problem {
           const auto index = static_cast<std::size_t>((b * case_.n + j) * case_.m + i);
           const double expected = value_[index];
           const double actual = to_double(c_.at(i, j, b));
-          const double bound = slope * magnitude_[index] + test::half_ulp<T>(expected);
+          const double bound = slope * magnitude_[index] + test::half_ulp<U>(expected);
           bool good = false;
           if (std::isnan(expected)) {
             good = std::isnan(actual);
           } else if (std::isinf(expected)) {
             good = actual == expected;
-          } else if (std::fabs(expected) + bound > test::ElementTraits<T>::kMax && std::isinf(actual)) {
+          } else if (std::fabs(expected) + bound > test::ElementTraits<U>::kMax && std::isinf(actual)) {
             good = std::signbit(actual) == std::signbit(expected);
           } else {
             good = std::fabs(actual - expected) <= bound;
@@ -218,17 +219,19 @@ class Problem {
 
   GemmCase case_;
   const SimKernel& kernel_;
-  Operand<T> a_, b_, c_;
-  std::vector<T> a_before_, b_before_, c_before_;
+  Operand<T> a_, b_;
+  Operand<U> c_;
+  std::vector<T> a_before_, b_before_;
+  std::vector<U> c_before_;
   std::vector<double> value_, magnitude_;
 };
 
-template <class T>
+template <class T, class U>
 std::string run_both(const SimKernel& kernel, const GemmCase& c) {
-  Problem<T> problem(kernel, c);
+  Problem<T, U> problem(kernel, c);
   Options options;
   if (std::string wrong = problem.run(options, nullptr); !wrong.empty()) return to_string(c) + "\n" + wrong;
-  const std::vector<T> first = problem.result();
+  const std::vector<U> first = problem.result();
   options.order = Order::random;
   options.seed = c.seed;
   // Fewer CTAs than tiles now and then: the loop over tiles is part of every kernel.
@@ -236,16 +239,16 @@ std::string run_both(const SimKernel& kernel, const GemmCase& c) {
   if (std::string wrong = problem.run(options, nullptr); !wrong.empty()) {
     return to_string(c) + ", random schedule\n" + wrong;
   }
-  const std::vector<T> second = problem.result();
-  if (std::memcmp(first.data(), second.data(), first.size() * sizeof(T)) != 0) {
+  const std::vector<U> second = problem.result();
+  if (std::memcmp(first.data(), second.data(), first.size() * sizeof(U)) != 0) {
     return to_string(c) + "\ndifferent bits under another schedule";
   }
   return {};
 }
 
-template <class T>
+template <class T, class U>
 std::string run_once(const SimKernel& kernel, const GemmCase& c, const Options& options, Counters* counters) {
-  Problem<T> problem(kernel, c);
+  Problem<T, U> problem(kernel, c);
   const std::string wrong = problem.run(options, counters);
   return wrong.empty() ? wrong : to_string(c) + "\n" + wrong;
 }
@@ -262,16 +265,17 @@ void vary(GemmCase& c, std::size_t n) {
   c.seed = n + 1;
 }
 
-// visit(T{}), T being the element type.
+// visit(T{}, U{}), T being the type of A and B, U that of C.
 template <class Visit>
-auto with_element(DType type, Visit&& visit) {
-  switch (type) {
+auto with_elements(const kernels::TileConfig& config, Visit&& visit) {
+  const bool wide = config.type_c == DType::f32;
+  switch (config.type) {
     case DType::f16:
-      return visit(test::Half{});
+      return wide ? visit(test::Half{}, float{}) : visit(test::Half{}, test::Half{});
     case DType::bf16:
-      return visit(test::Bfloat16{});
+      return wide ? visit(test::Bfloat16{}, float{}) : visit(test::Bfloat16{}, test::Bfloat16{});
     default:
-      return visit(float{});
+      return visit(float{}, float{});
   }
 }
 
@@ -288,12 +292,12 @@ std::string to_string(const GemmCase& c) {
 }
 
 std::string run_case(const SimKernel& kernel, const GemmCase& c) {
-  return with_element(kernel.config.type, [&](auto element) { return run_both<decltype(element)>(kernel, c); });
+  return with_elements(kernel.config, [&](auto t, auto u) { return run_both<decltype(t), decltype(u)>(kernel, c); });
 }
 
 std::string run_case(const SimKernel& kernel, const GemmCase& c, const Options& options, Counters* counters) {
-  return with_element(kernel.config.type,
-                      [&](auto element) { return run_once<decltype(element)>(kernel, c, options, counters); });
+  return with_elements(
+      kernel.config, [&](auto t, auto u) { return run_once<decltype(t), decltype(u)>(kernel, c, options, counters); });
 }
 
 std::vector<std::string> flags_of(const kernels::TileConfig& config) {

@@ -99,10 +99,10 @@ class Sm90 : public testing::Test {
   }
 
   TensorBox box(int x, int y, int swizzle) const {
-    return {matrix.data(), kRows, kColumns, 1, kPitch, 0, x, y, swizzle};
+    return {matrix.data(), kRows, kColumns, 1, kPitch, 0, x, y, swizzle, 2};
   }
   TensorBox result_box(int x, int y, int swizzle) {
-    return {stored.data(), kRows, kColumns, 1, kPitch, 0, x, y, swizzle};
+    return {stored.data(), kRows, kColumns, 1, kPitch, 0, x, y, swizzle, 2};
   }
 
   bool dependent = false;

@@ -126,6 +126,10 @@ XGEMM_DEVICE int opaque(int value) {
   asm volatile("" : "+r"(value));
   return value;
 }
+XGEMM_DEVICE std::int64_t opaque(std::int64_t value) {
+  asm volatile("" : "+l"(value));
+  return value;
+}
 
 // ---- Typed memory. T is trivially copyable, 1, 2, 4, 8 or 16 bytes, and naturally aligned. ----
 

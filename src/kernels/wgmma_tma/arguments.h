@@ -21,16 +21,18 @@ struct Operand {
   std::int64_t mn_extent, mn_stride, k_stride, batch_stride;
 };
 
-// box: rows of x at most; those that do not exist are not asked for.
-inline TensorBox operand_box(const Operand& o, gpu::Major major, std::int64_t k, std::int64_t batch, int piece,
-                             int box) {
+// box: rows of x at most; those that do not exist are not asked for. The planes of an entry of the batch lie one batch
+// stride apart.
+inline TensorBox operand_box(const Operand& o, const MmaPolicy& mma, gpu::Major major, std::int64_t k,
+                             std::int64_t batch, int piece, int box) {
   const bool batched = batch > 1 && o.batch_stride != 0;
-  const std::int64_t z = batched ? batch : 1;
+  const std::int64_t z = (batched ? batch : 1) * mma.planes;
+  const int bytes = mma.element_bytes();
   if (major == gpu::Major::k) {
     const int rows = static_cast<int>(std::min<std::int64_t>(box, o.mn_extent));
-    return {o.data, k, o.mn_extent, z, o.mn_stride, o.batch_stride, 64, rows, 128};
+    return {o.data, k, o.mn_extent, z, o.mn_stride, o.batch_stride, mma.slice_k(), rows, MmaPolicy::kRowBytes, bytes};
   }
-  return {o.data, o.mn_extent, k, z, o.k_stride, o.batch_stride, piece, box, piece * 2};
+  return {o.data, o.mn_extent, k, z, o.k_stride, o.batch_stride, piece, box, piece * bytes, bytes};
 }
 
 // The box of the last rows, where they do not fill a whole one.
@@ -56,33 +58,37 @@ BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const GemmParams& g, const Sc
   BasicWgmmaTmaParams<TensorBox> p{};
   p.m = static_cast<int>(g.m);
   p.n = static_cast<int>(g.n);
-  p.k = static_cast<int>(g.k);
-  p.c_whole_m = p.m / 8 * 8;
+  const bool has_product = g.k > 0 && (g.alpha != 0.0f || g.alpha_device != nullptr);
+  p.k = has_product ? static_cast<int>(g.k) : 0;
   p.c_data = g.c.data;
   p.c_ld = g.c.col_stride;
   p.c_batch = g.c.batch_stride;
   static_cast<EpilogueArguments&>(p) = g;
-  p.x_batch_step = x.batch_stride != 0 ? 1 : 0;
-  p.y_batch_step = y.batch_stride != 0 ? 1 : 0;
+  p.x_batch_step = x.batch_stride != 0 ? kConfig.planes : 0;
+  p.y_batch_step = y.batch_stride != 0 ? kConfig.planes : 0;
 
-  p.c_old = {g.c.data,
-             g.m,
-             g.n,
-             g.batch_count,
-             g.c.col_stride,
-             g.c.batch_stride,
-             Shape::kChunkRowBytes / 2,
-             kConfig.transposed ? 64 : Shape::kChunk,
-             Shape::kSwizzleC};
-  p.c = p.c_old;
-  if (p.c_whole_m != 0) p.c.extent_x = p.c_whole_m;  // otherwise it is not stored through
-  if (g.k > 0 && (g.alpha != 0.0f || g.alpha_device != nullptr)) {
-    p.x = wgmma_tma_detail::operand_box(x, Shape::kMajorX, g.k, g.batch_count, 64, Shape::kBoxX);
-    p.y = wgmma_tma_detail::operand_box(y, Shape::kMajorY, g.k, g.batch_count, Shape::kPieceY, Shape::kBoxY);
+  if constexpr (kConfig.c_through_shared()) {
+    constexpr int kBytes = size_of(kConfig.type_c);
+    p.c_whole_m = p.m / (16 / kBytes) * (16 / kBytes);
+    p.c_old = {g.c.data,
+               g.m,
+               g.n,
+               g.batch_count,
+               g.c.col_stride,
+               g.c.batch_stride,
+               Shape::kChunkRowBytes / kBytes,
+               kConfig.transposed ? 64 : Shape::kChunk,
+               Shape::kSwizzleC,
+               kBytes};
+    p.c = p.c_old;
+    if (p.c_whole_m != 0) p.c.extent_x = p.c_whole_m;  // otherwise it is not stored through
+  }
+  if (has_product) {
+    constexpr MmaPolicy kMma = kConfig.mma();
+    p.x = wgmma_tma_detail::operand_box(x, kMma, Shape::kMajorX, g.k, g.batch_count, Shape::kPieceX, Shape::kBoxX);
+    p.y = wgmma_tma_detail::operand_box(y, kMma, Shape::kMajorY, g.k, g.batch_count, Shape::kPieceY, Shape::kBoxY);
     p.x_tail = wgmma_tma_detail::tail_box(p.x, Shape::kMajorX);
     p.y_tail = wgmma_tma_detail::tail_box(p.y, Shape::kMajorY);
-  } else {
-    p.x = p.y = p.x_tail = p.y_tail = p.c_old;  // prefetched, never used
   }
 
   p.schedule = schedule.as<unsigned>();

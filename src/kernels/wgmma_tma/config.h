@@ -7,17 +7,18 @@
 
 #include "core/dtype.h"
 #include "kernels/common/sm90/major.h"
+#include "kernels/wgmma_tma/mma_policy.h"
 #include "layout/operand_facts.h"
 
 namespace xgemm::kernels {
 
 struct WgmmaTmaConfig {
-  static constexpr int kCtaK = 64;  // 128 bytes: the width of the swizzle
   static constexpr int kMaxSharedBytes = 227 * 1024;
 
-  DType type = DType::f16;
+  DType type = DType::f16;                        // of A and B
+  DType type_c = type;                            // of C
   int cta_m = 128, cta_n = 256;                   // CTA tile of C
-  int stages = 4;                                 // slots of the ring; a slot holds 64 elements of K of both operands
+  int stages = 4;                                 // slots of the ring; a slot holds cta_k() of K of both operands
   bool transposed = false;                        // rows of D, along M of wgmma, are the columns of C
   int groups_rows = 2, groups_columns = 1;        // how the consumer warpgroups divide the tile of D
   bool ping_pong = false;                         // two consumers that take whole tiles in turn; groups_* are 1
@@ -26,8 +27,15 @@ struct WgmmaTmaConfig {
   layout::Axis a_contiguous = layout::Axis::row;  // op(A), m x k: row is along m (not transposed), col along k
   layout::Axis b_contiguous = layout::Axis::row;  // op(B), k x n: row is along k (not transposed), col along n
 
+  // The MmaPolicy.
+  DType element = type;
+  int planes = 1;
+  int promotion_k = 0;
+
   constexpr bool operator==(const WgmmaTmaConfig&) const = default;
 
+  constexpr MmaPolicy mma() const { return {element, planes, promotion_k}; }
+  constexpr int cta_k() const { return mma().slice_k(); }
   constexpr int tile_groups() const { return groups_rows * groups_columns; }
   constexpr int consumers() const { return ping_pong ? 2 : tile_groups(); }
   constexpr int threads() const { return 128 * (1 + consumers()); }
@@ -43,18 +51,27 @@ struct WgmmaTmaConfig {
   constexpr bool y_along_k() const { return transposed ? a_along_k() : b_along_k(); }
 
   // MN-major tiles are made of pieces, each so wide, with a row per k; K-major ones are a single piece. A width that
-  // 32 does not divide is stored rounded up to whole pieces of 64: narrow pieces are slow to load and to read.
+  // half of the widest does not divide is stored rounded up to whole ones: narrow pieces are slow to load and to read.
+  constexpr int widest_piece() const { return MmaPolicy::kRowBytes / mma().element_bytes(); }
   constexpr int y_piece() const {
     const int columns = tile_columns() / groups_columns;
-    return y_along_k() ? kCtaK : columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : columns <= 16 ? 16 : 64;
+    const int widest = widest_piece();
+    if (y_along_k() || columns % widest == 0) return widest;
+    return columns % (widest / 2) == 0 ? widest / 2 : columns <= widest / 4 ? widest / 4 : widest;
   }
   constexpr int y_columns() const {  // as stored
     return y_along_k() ? tile_columns() : (tile_columns() + y_piece() - 1) / y_piece() * y_piece();
   }
 
-  // C leaves in chunks of 64 rows of D: what a consumer has converted waits in a buffer for the copy engine. The more
-  // of a tile the buffers hold, the fewer times the consumer waits. A chunk's rows (of D or, not transposed, columns)
-  // are 32, 64 or 128 bytes in a swizzle, or an odd multiple of 16 bytes without: neither has bank conflicts.
+  // Elements of 16 bits leave for C, and come from it, through shared memory: in a row of a fragment there are too few
+  // neighbours of them for an access. Fragments of fp32 have sectors of 32 bytes, and go straight to C.
+  constexpr bool c_through_shared() const { return size_of(type_c) == 2; }
+  // Elements that accesses to C need aligned: of the copy engine, else pairs along the rows of D or single ones.
+  constexpr int vector_c() const { return c_through_shared() ? 16 / size_of(type_c) : transposed ? 2 : 1; }
+
+  // Then C leaves in chunks of 64 rows of D: what a consumer has converted waits in a buffer for the copy engine. The
+  // more of a tile the buffers hold, the fewer times the consumer waits. A chunk's rows (of D or, not transposed,
+  // columns) are 32, 64 or 128 bytes in a swizzle, or an odd multiple of 16 bytes without: neither has bank conflicts.
   constexpr int split_columns() const { return tile_columns() / groups_columns / cluster_k; }  // that a consumer stores
   constexpr int chunks(int chunk) const {
     return (ping_pong ? tile_rows() : tile_rows() / groups_rows) / 64 * (split_columns() / chunk);
@@ -64,21 +81,25 @@ struct WgmmaTmaConfig {
       const bool is_row = candidate % 16 == 8 || 64 % candidate == 0;
       if (split_columns() % candidate != 0 || (transposed && !is_row)) continue;
       const int wanted = chunks(candidate) < 2 ? 1 : 2;
-      if (buffers(candidate) >= wanted && 64 * candidate * tile_groups() * 2 <= slot_bytes()) return candidate;
+      if (buffers(candidate) >= wanted && 64 * candidate * tile_groups() * size_of(type_c) <= slot_bytes())
+        return candidate;
     }
     return 8;
   }
-  constexpr int buffers() const { return buffers(chunk()); }  // of a consumer
+  constexpr int buffers() const { return c_through_shared() ? buffers(chunk()) : 0; }  // of a consumer
 
   // Shared memory of a CTA: the ring, the sums from other CTAs, barriers, the buffers of the epilogue.
-  constexpr int slot_bytes() const { return (tile_rows() + y_columns()) * kCtaK * 2; }
+  constexpr int slot_bytes() const { return mma().slot_bytes(tile_rows(), y_columns()); }
   constexpr int mainloop_bytes() const {
     return stages * slot_bytes() + (cluster_k - 1) * cta_m * cta_n / cluster_k * 4 + 1024;
   }
   constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
 
   // Register budgets for setmaxnreg: 65536 registers among all warpgroups; 0 where the kernel's own limit is enough.
-  constexpr bool many_accumulators() const { return cta_m * cta_n / tile_groups() / 128 > 144; }
+  constexpr int accumulators() const {  // of a thread
+    return cta_m * cta_n / tile_groups() / 128 * (promotion_k > 0 ? 2 : 1);
+  }
+  constexpr bool many_accumulators() const { return accumulators() > 144; }
   constexpr int producer_registers() const {
     return consumers() == 1 ? 0 : consumers() == 3 ? 32 : many_accumulators() ? 24 : 40;
   }
@@ -87,7 +108,7 @@ struct WgmmaTmaConfig {
   }
 
  private:
-  constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * 2; }
+  constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * size_of(type_c); }
   constexpr int buffers(int chunk) const {
     const int fit = (kMaxSharedBytes - mainloop_bytes()) / buffer_bytes(chunk);
     return fit < chunks(chunk) ? fit : chunks(chunk);
@@ -97,7 +118,10 @@ struct WgmmaTmaConfig {
 // The instance as the kernel sees it: D = X Y.
 template <WgmmaTmaConfig kConfig>
 struct WgmmaTmaShape {
-  static constexpr int kTileK = WgmmaTmaConfig::kCtaK;
+  static constexpr MmaPolicy kMma = kConfig.mma();
+  static constexpr int kElementBytes = kMma.element_bytes();
+  static constexpr int kRowBytes = MmaPolicy::kRowBytes;
+  static constexpr int kTileK = kConfig.cta_k();
   static constexpr int kTileRows = kConfig.tile_rows();
   static constexpr int kTileColumns = kConfig.tile_columns();
   static constexpr int kClusterRows = kConfig.cluster_rows();
@@ -117,32 +141,33 @@ struct WgmmaTmaShape {
   static constexpr gpu::Major kMajorX = kConfig.transposed ? kMajorB : kMajorA;
   static constexpr gpu::Major kMajorY = kConfig.transposed ? kMajorA : kMajorB;
 
+  static constexpr int kPieceX = kConfig.widest_piece();
   static constexpr int kPieceY = kConfig.y_piece();
   static constexpr int kYColumns = kConfig.y_columns();
   static_assert(kMajorY == gpu::Major::k || kGroupColumns % kPieceY == 0 || kConfig.groups_columns == 1,
                 "consumers start on whole pieces");
   static constexpr int kXElements = kTileRows * kTileK;
   static constexpr int kYElements = kYColumns * kTileK;
-  static constexpr int kSwizzleY = kPieceY * 2;
+  static constexpr int kSwizzleY = kPieceY * kElementBytes;
 
-  // wgmma descriptors, in bytes: the next piece, the next 8 rows, and 16 elements of K further
-  static constexpr int kLeadingX = 64 * kTileK * 2;
-  static constexpr int kStrideX = 8 * 128;
-  static constexpr int kStepX = kMajorX == gpu::Major::k ? 32 : 16 * 128;
-  static constexpr int kLeadingY = kPieceY * kTileK * 2;
+  // wgmma descriptors, in bytes: the next piece, the next 8 rows, and the K of an instruction further
+  static constexpr int kLeadingX = kPieceX * kTileK * kElementBytes;
+  static constexpr int kStrideX = 8 * kRowBytes;
+  static constexpr int kStepX = kMajorX == gpu::Major::k ? MmaPolicy::kMmaBytes : kMma.mma_k() * kRowBytes;
+  static constexpr int kLeadingY = kPieceY * kTileK * kElementBytes;
   static constexpr int kStrideY = 8 * kSwizzleY;
-  static constexpr int kStepY = kMajorY == gpu::Major::k ? 32 : 16 * kSwizzleY;
+  static constexpr int kStepY = kMajorY == gpu::Major::k ? MmaPolicy::kMmaBytes : kMma.mma_k() * kSwizzleY;
 
   // Chunks of C: 64 rows of D x kChunk columns. A row of the buffer is contiguous in C.
   static constexpr int kChunk = kConfig.chunk();
-  static constexpr int kChunkRowBytes = (kConfig.transposed ? kChunk : 64) * 2;
+  static constexpr int kChunkRowBytes = (kConfig.transposed ? kChunk : 64) * size_of(kConfig.type_c);
   static constexpr int kSwizzleC = 128 % kChunkRowBytes == 0 && kChunkRowBytes > 16 ? kChunkRowBytes : 0;
 
   // What a CTA loads of a shared tile and multicasts.
   static constexpr int box_y(gpu::Major m, int extent, int piece, int peers) {
     return m == gpu::Major::k ? extent / peers : extent / piece % peers == 0 ? kTileK : kTileK / peers;
   }
-  static constexpr int kBoxX = box_y(kMajorX, kTileRows, 64, kClusterColumns);
+  static constexpr int kBoxX = box_y(kMajorX, kTileRows, kPieceX, kClusterColumns);
   static constexpr int kBoxY = box_y(kMajorY, kYColumns, kPieceY, kClusterRows);
   static_assert(kBoxX % 8 == 0 && kBoxY % 8 == 0, "parts of a tile are whole swizzle atoms");
   static_assert(kBoxX <= 256 && kBoxY <= 256, "extent of a TMA box");

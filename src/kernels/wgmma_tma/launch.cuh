@@ -43,33 +43,35 @@ cudaError_t opt_in() {
 
 }  // namespace wgmma_tma_detail
 
-template <class Element, WgmmaTmaConfig kConfig>
+template <WgmmaTmaConfig kConfig>
 cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, float* workspace, cudaStream_t stream) {
   static_assert(2 * (kConfig.shared_bytes() + 1024) > 228 * 1024,
                 "one CTA on an SM: by that resident clusters are counted");
   static_assert(kConfig.cluster_size() <= 8, "the largest cluster that every GPU has");
-  using Kernel = WgmmaTma<Element, kConfig>;
+  using Kernel = WgmmaTma<kConfig>;
   cudaError_t error = wgmma_tma_detail::opt_in<Kernel>();
   if (error != cudaSuccess) return error;
 
   const BasicWgmmaTmaParams<TensorBox> boxes = wgmma_tma_arguments<kConfig>(g, schedule, workspace);
   typename Kernel::Params p;
   static_cast<WgmmaTmaScalars&>(p) = boxes;
-  error = encode_tensor_map(p.c_old, boxes.c_old);
-  // Encoding takes time: what equals an encoded box is copied.
-  const auto encode = [&](TensorMap& map, const TensorBox& box, const TensorMap& encoded,
-                          const TensorBox& encoded_box) {
-    if (box == encoded_box) {
-      map = encoded;
-    } else if (error == cudaSuccess) {
-      error = encode_tensor_map(map, box);
+  const auto encode = [&](TensorMap& map, const TensorBox& box) {
+    if (error == cudaSuccess) error = encode_tensor_map(map, box);
+  };
+  // Encoding takes time: of two equal boxes the second one is copied.
+  const auto encode_both = [&](TensorMap& map, const TensorBox& box, TensorMap& other, const TensorBox& other_box) {
+    encode(map, box);
+    if (other_box == box) {
+      other = map;
+    } else {
+      encode(other, other_box);
     }
   };
-  encode(p.c, boxes.c, p.c_old, boxes.c_old);
-  encode(p.x, boxes.x, p.c_old, boxes.c_old);
-  encode(p.y, boxes.y, p.c_old, boxes.c_old);
-  encode(p.x_tail, boxes.x_tail, p.x, boxes.x);
-  encode(p.y_tail, boxes.y_tail, p.y, boxes.y);
+  if constexpr (kConfig.c_through_shared()) encode_both(p.c_old, boxes.c_old, p.c, boxes.c);
+  if (p.k > 0) {
+    encode_both(p.x, boxes.x, p.x_tail, boxes.x_tail);
+    encode_both(p.y, boxes.y, p.y_tail, boxes.y_tail);
+  }
   if (error != cudaSuccess) return error;
 
   cudaLaunchAttribute attributes[2];
@@ -89,12 +91,12 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, floa
   config.numAttrs = count;
   error = cudaLaunchKernelEx(&config, wgmma_tma_entry<Kernel>, p);
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
-  return launch_split_sum(kConfig.type, {p, split_sum_layout<kConfig>(p.schedule.split_tiles)}, stream);
+  return launch_split_sum(kConfig.type_c, {p, split_sum_layout<kConfig>(p.schedule.split_tiles)}, stream);
 }
 
 #define XGEMM_DEFINE_WGMMA_TMA_LAUNCHER(name, ...)                                                           \
   cudaError_t launch_##name(const GemmParams& p, const Schedule& s, float* workspace, cudaStream_t stream) { \
-    return launch_wgmma_tma<gpu::ElementOf<(__VA_ARGS__).type>, (__VA_ARGS__)>(p, s, workspace, stream);     \
+    return launch_wgmma_tma<(__VA_ARGS__)>(p, s, workspace, stream);                                         \
   }
 
 }  // namespace xgemm::kernels

@@ -17,8 +17,8 @@ struct WgmmaTmaScalars : EpilogueArguments {
   std::int64_t c_batch;
   int m;
   int n;
-  int c_whole_m;  // m, less the last m % 8: TMA stores clip the contiguous axis to 16 bytes, not to elements
-  int k;
+  int c_whole_m;     // whole vectors of 16 bytes of m: TMA stores clip the contiguous axis to them, not to elements
+  int k;             // 0 where A and B are not read
   int x_batch_step;  // 0 where all entries of the batch are the same matrix
   int y_batch_step;
   float* partials;  // sums of the parts of split tiles: a tile of fp32 for each CTA of each unit
@@ -28,10 +28,12 @@ struct WgmmaTmaScalars : EpilogueArguments {
 // Map: TensorMap in the kernel, TensorBox before the maps are encoded.
 template <class Map>
 struct BasicWgmmaTmaParams : WgmmaTmaScalars {
+  // Where k is not 0.
   Map x;  // kBoxX
   Map y;
   Map x_tail;  // of a K-major operand: the last rows, where they do not fill a box of x; otherwise as x
   Map y_tail;
+  // Where C leaves through shared memory.
   Map c_old;  // where beta is not 0
   Map c;      // c_whole_m rows only
 };

@@ -31,7 +31,15 @@ cudaError_t launch(const SplitSumParams& params, cudaStream_t stream) {
 }  // namespace
 
 cudaError_t launch_split_sum(DType type, const SplitSumParams& params, cudaStream_t stream) {
-  return type == DType::bf16 ? launch<gpu::bfloat16>(params, stream) : launch<gpu::half>(params, stream);
+  switch (type) {
+    case DType::f16:
+      return launch<gpu::half>(params, stream);
+    case DType::bf16:
+      return launch<gpu::bfloat16>(params, stream);
+    case DType::f32:
+      return launch<float>(params, stream);
+  }
+  return cudaErrorInvalidValue;
 }
 
 }  // namespace xgemm::kernels

@@ -11,6 +11,6 @@
 namespace xgemm::kernels {
 
 // Enqueued right after the kernel whose sums it adds.
-cudaError_t launch_split_sum(DType type, const SplitSumParams& params, cudaStream_t stream);
+cudaError_t launch_split_sum(DType type_c, const SplitSumParams& params, cudaStream_t stream);
 
 }  // namespace xgemm::kernels

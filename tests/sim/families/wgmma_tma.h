@@ -59,9 +59,9 @@ inline kernels::Schedule schedule_of(const kernels::WgmmaTmaConfig& config, cons
 // As the launcher does it: the product, and the sums of its parts where it is split.
 template <kernels::WgmmaTmaConfig kConfig, class Epilogue = kernels::LinearCombination>
 Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
-  using Element = gpu::ElementOf<kConfig.type>;
-  using Kernel = kernels::WgmmaTma<Element, kConfig, Epilogue>;
-  GlobalMemory memory = memory_of(params, sizeof(Element), sizeof(Element));
+  constexpr int kBytes = size_of(kConfig.type), kBytesC = size_of(kConfig.type_c);
+  using Kernel = kernels::WgmmaTma<kConfig, Epilogue>;
+  GlobalMemory memory = memory_of(params, kBytes, kBytesC);
   const kernels::Schedule schedule = schedule_of(kConfig, params, options);
   typename Kernel::Params p = kernels::wgmma_tma_arguments<kConfig>(params, schedule, nullptr);
   if (schedule.split_tiles == 0) return launch_wgmma_tma<Kernel>(p, memory, options);
@@ -76,11 +76,12 @@ Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) 
   memory.add(region);
   Result result = launch_wgmma_tma<Kernel>(p, memory, options);
 
-  GlobalMemory then = memory_of(params, sizeof(Element), sizeof(Element));
+  GlobalMemory then = memory_of(params, kBytes, kBytesC);
   Region read_only = region;
   read_only.access = Access::read;
   then.add(read_only);
-  const Result second = launch_split_sum<kernels::SplitSum<Element, Epilogue>>({p, layout}, then, options);
+  const Result second =
+      launch_split_sum<kernels::SplitSum<gpu::ElementOf<kConfig.type_c>, Epilogue>>({p, layout}, then, options);
   result.reports.insert(result.reports.end(), second.reports.begin(), second.reports.end());
   result.counters.lines.insert(result.counters.lines.end(), second.counters.lines.begin(), second.counters.lines.end());
   return result;
@@ -89,24 +90,24 @@ Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) 
 // What all families have in common, as the planner's table has it.
 constexpr kernels::TileConfig tile_config(const kernels::WgmmaTmaConfig& c) {
   return {.type = c.type,
+          .type_c = c.type_c,
           .cta_m = c.cta_m,
           .cta_n = c.cta_n,
-          .cta_k = kernels::WgmmaTmaConfig::kCtaK,
+          .cta_k = c.cta_k(),
           .stages = c.stages,
           .copy = kernels::Copy::bulk,
           .a_contiguous = c.a_contiguous,
           .b_contiguous = c.b_contiguous,
           .vector = 16 / size_of(c.type),
+          .vector_c = c.vector_c(),
           .min_compute_capability = 90,
           .later_architectures = false};
 }
 
 template <kernels::WgmmaTmaConfig kConfig>
 SimKernel make_wgmma_tma(const char* name) {
-  using Element = gpu::ElementOf<kConfig.type>;
   return {name, "wgmma_tma", tile_config(kConfig),
-          static_cast<int>(sizeof(typename kernels::WgmmaTma<Element, kConfig>::SharedStorage)),
-          run_wgmma_tma<kConfig>};
+          static_cast<int>(sizeof(typename kernels::WgmmaTma<kConfig>::SharedStorage)), run_wgmma_tma<kConfig>};
 }
 
 }  // namespace xgemm::sim

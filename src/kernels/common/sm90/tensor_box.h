@@ -8,17 +8,18 @@
 
 namespace xgemm::kernels {
 
-// A batch of matrices of 16-bit elements, and the box that one copy moves. x is the contiguous axis.
+// A batch of matrices, and the box that one copy moves. x is the contiguous axis.
 struct TensorBox {
   const void* data;       // a multiple of 16 bytes
   std::int64_t extent_x;  // elements; below 2^32, as the others
   std::int64_t extent_y;
   std::int64_t extent_z;  // the batch; 1 where all entries are the same matrix
-  std::int64_t stride_y;  // elements, a multiple of 8 where extent_y > 1
-  std::int64_t stride_z;  // elements, a multiple of 8 where extent_z > 1
-  int box_x;              // elements; box_x * 2 = swizzle_bytes where there is a swizzle
+  std::int64_t stride_y;  // elements, a multiple of 16 bytes where extent_y > 1
+  std::int64_t stride_z;  // elements, a multiple of 16 bytes where extent_z > 1
+  int box_x;              // elements; swizzle_bytes in bytes where there is a swizzle
   int box_y;              // at most 256
   int swizzle_bytes;      // 128, 64, 32 or 0
+  int element_bytes;      // 2 or 4
 
   constexpr bool operator==(const TensorBox&) const = default;
 };

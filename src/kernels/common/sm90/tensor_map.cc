@@ -23,13 +23,6 @@ EncodeTiled find_encode_tiled() {
   return reinterpret_cast<EncodeTiled>(function);
 }
 
-constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;  // coordinates are signed 32-bit
-constexpr std::int64_t kMaxStrideBytes = std::int64_t{1} << 40;
-constexpr int kElementBytes = 2;
-
-bool stride_fits(std::int64_t extent, std::int64_t stride) {
-  return extent <= 1 || (stride >= 0 && stride * kElementBytes % 16 == 0 && stride < kMaxStrideBytes / kElementBytes);
-}
 
 CUtensorMapSwizzle swizzle_of(int bytes) {
   switch (bytes) {
@@ -46,18 +39,12 @@ CUtensorMapSwizzle swizzle_of(int bytes) {
 
 }  // namespace
 
-bool tma_can_address(const void* data, std::int64_t extent_x, std::int64_t extent_y, std::int64_t extent_z,
-                     std::int64_t stride_y, std::int64_t stride_z) {
-  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && extent_x < kMaxExtent && extent_y < kMaxExtent &&
-         extent_z < kMaxExtent && stride_fits(extent_y, stride_y) && stride_fits(extent_z, stride_z);
-}
-
 cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box) {
   static const EncodeTiled encode = find_encode_tiled();
   if (encode == nullptr) return cudaErrorNotSupported;
   // Along an axis of one element the stride is never used, but has to look like one.
   const auto stride_bytes = [](std::int64_t extent, std::int64_t stride) {
-    return static_cast<cuuint64_t>(extent > 1 ? stride * kElementBytes : 16);
+    return static_cast<cuuint64_t>(extent > 1 ? stride * box.element_bytes : 16);
   };
   const cuuint64_t extents[3] = {static_cast<cuuint64_t>(box.extent_x), static_cast<cuuint64_t>(box.extent_y),
                                  static_cast<cuuint64_t>(box.extent_z)};
@@ -71,7 +58,9 @@ cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box) {
   const CUtensorMapL2promotion promotion = lines_of(256)   ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
                                            : lines_of(128) ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
                                                            : CU_TENSOR_MAP_L2_PROMOTION_NONE;
-  const CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, const_cast<void*>(box.data), extents, strides,
+  const CUtensorMapDataType type =
+      box.element_bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16 : CU_TENSOR_MAP_DATA_TYPE_UINT32;
+  const CUresult result = encode(&map, type, 3, const_cast<void*>(box.data), extents, strides,
                                  boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(box.swizzle_bytes), promotion,
                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;

@@ -23,10 +23,6 @@ using TensorMap = TensorBox;  // the simulator's copy engine reads the plain des
 
 using TensorMap = CUtensorMap;
 
-// Whether the copy engine can reach the matrix; otherwise another kernel has to serve the call.
-bool tma_can_address(const void* data, std::int64_t extent_x, std::int64_t extent_y, std::int64_t extent_z,
-                     std::int64_t stride_y, std::int64_t stride_z);
-
 // The driver is looked up at run time, so that the library loads where there is none.
 cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box);
 

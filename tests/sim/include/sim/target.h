@@ -111,7 +111,8 @@ inline float multiply(float a, float b) {
 }
 
 // The value, as something the compiler knows nothing about; on the GPU this saves registers.
-inline int opaque(int value) {
+template <class T>
+T opaque(T value) {
   return value;
 }
 

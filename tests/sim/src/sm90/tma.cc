@@ -16,12 +16,10 @@ namespace {
 
 using kernels::TensorBox;
 
-constexpr int kElementBytes = 2;
-constexpr std::int64_t kStoreElements = 16 / kElementBytes;  // the grain of stores along the contiguous axis
-constexpr std::size_t kChunkBytes = 16;                      // what a swizzle moves as a whole
+constexpr std::size_t kChunkBytes = 16;  // what a swizzle moves as a whole
 
 std::size_t row_bytes(const TensorBox& map) {
-  return static_cast<std::size_t>(map.box_x) * kElementBytes;
+  return static_cast<std::size_t>(map.box_x * map.element_bytes);
 }
 std::size_t box_bytes(const TensorBox& map) {
   return row_bytes(map) * static_cast<std::size_t>(map.box_y);
@@ -40,13 +38,14 @@ bool check_map(const TensorBox& map, Loc loc) {
   }
   for (const auto& [extent, stride] : {std::pair{map.extent_y, map.stride_y}, {map.extent_z, map.stride_z}}) {
     if (extent == 1) continue;
-    if (stride < 0 || stride * kElementBytes % 16 != 0 || stride * kElementBytes >= kMaxStride) {
+    if (stride < 0 || stride * map.element_bytes % 16 != 0 || stride * map.element_bytes >= kMaxStride) {
       return refuse("a stride of " + std::to_string(stride) + " elements: no multiple of 16 bytes below 2^40");
     }
   }
   if (map.box_x < 1 || map.box_x > 256 || map.box_y < 1 || map.box_y > 256) {
     return refuse("a box of " + std::to_string(map.box_x) + " x " + std::to_string(map.box_y) + ": 1 to 256 elements");
   }
+  if (map.element_bytes != 2 && map.element_bytes != 4) return refuse("elements of two or four bytes");
   if (row_bytes(map) % 16 != 0) return refuse("rows of a box are multiples of 16 bytes");
   if (map.swizzle_bytes != 0 && map.swizzle_bytes != 32 && map.swizzle_bytes != 64 && map.swizzle_bytes != 128) {
     return refuse("a swizzle of " + std::to_string(map.swizzle_bytes) + " bytes");
@@ -93,28 +92,28 @@ std::vector<Run> runs_of(const TensorBox& map, std::int64_t end_x, std::int64_t 
     if (y + row < 0 || y + row >= map.extent_y) continue;
     const std::int64_t element = first + (y + row) * map.stride_y + z * map.stride_z;
     runs.push_back(
-        {static_cast<std::size_t>(row) * row_bytes(map) + static_cast<std::size_t>(first - x) * kElementBytes,
-         reinterpret_cast<std::uintptr_t>(map.data) + static_cast<std::uintptr_t>(element * kElementBytes),
-         static_cast<std::size_t>(end - first) * kElementBytes});
+        {static_cast<std::size_t>(row) * row_bytes(map) + static_cast<std::size_t>((first - x) * map.element_bytes),
+         reinterpret_cast<std::uintptr_t>(map.data) + static_cast<std::uintptr_t>(element * map.element_bytes),
+         static_cast<std::size_t>((end - first) * map.element_bytes)});
   }
   return runs;
 }
 
 // Elements that a kernel may access, the accesses noted as `event`.
-bool check_runs(Thread& thread, const std::vector<Run>& runs, Access access, const Event& event, Loc loc) {
+bool check_runs(Thread& thread, const std::vector<Run>& runs, int element_bytes, Access access, const Event& event, Loc loc) {
   GlobalMemory& memory = thread.machine->memory();
   for (const Run& run : runs) {
     const GlobalMemory::Mapped* const region = memory.find(run.address);
     if (region != nullptr && !region->writable && thread.may_use_global_memory && may(region->region.access, access) &&
-        run.address + run.bytes <= region->end && region->region.element_bytes == kElementBytes) {
-      const auto first = static_cast<std::int64_t>((run.address - region->begin) / kElementBytes);
-      const auto count = static_cast<std::int64_t>(run.bytes / kElementBytes);
+        run.address + run.bytes <= region->end && region->region.element_bytes == element_bytes) {
+      const auto first = static_cast<std::int64_t>((run.address - region->begin) / static_cast<unsigned>(element_bytes));
+      const auto count = static_cast<std::int64_t>(run.bytes / static_cast<unsigned>(element_bytes));
       bool valid = true;
       for (std::int64_t e = first; e < first + count; ++e) valid = valid && region->is_valid(e);
       if (valid) continue;
     }
-    for (std::size_t at = 0; at < run.bytes; at += kElementBytes) {
-      if (!detail::check_global(thread, run.address + at, kElementBytes, access, loc, &event)) return false;
+    for (std::size_t at = 0; at < run.bytes; at += static_cast<unsigned>(element_bytes)) {
+      if (!detail::check_global(thread, run.address + at, element_bytes, access, loc, &event)) return false;
     }
   }
   return true;
@@ -276,7 +275,7 @@ void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned c
     if (cta == nullptr) continue;
     load.barrier = find_mbarrier(*cta, thread.cta->shared.offset(barrier_address), true, loc);
     if (load.barrier == nullptr) continue;
-    if (!std::exchange(checked, true)) load.good = check_runs(thread, load.runs, Access::read, event_of(load), loc);
+    if (!std::exchange(checked, true)) load.good = check_runs(thread, load.runs, map.element_bytes, Access::read, event_of(load), loc);
     load.number = 0x80000000u | ++cta->state<CopyNumbers>().last;
     start(thread, load);
     thread.machine->defer(thread, [&thread, load] { land(thread, load); });
@@ -303,9 +302,10 @@ void tma_store(const TensorBox& map, const void* source, int x, int y, int z, Lo
       cell->shadow.note_read(thread.clock, event);
     }
   }
-  const std::int64_t end_x = (map.extent_x + kStoreElements - 1) / kStoreElements * kStoreElements;
+  const std::int64_t grain = 16 / map.element_bytes;  // of stores along the contiguous axis
+  const std::int64_t end_x = (map.extent_x + grain - 1) / grain * grain;
   std::vector<Run> runs = runs_of(map, end_x, x, y, z);
-  if (!check_runs(thread, runs, Access::write, event, loc)) runs.clear();
+  if (!check_runs(thread, runs, map.element_bytes, Access::write, event, loc)) runs.clear();
   ++stores.open->stores;
   ++stores.open->unread;
   thread.machine->defer(thread, [&thread, &stores, map, offset, runs = std::move(runs), group = stores.groups.back()] {

@@ -1,0 +1,221 @@
+// How 16-bit C leaves a wgmma_tma kernel: by chunks of 64 rows x kChunk columns of D, registers -> stmatrix -> buffer
+// -> TMA store, which runs under the next chunk and the next tile's mainloop. Old C arrives through the slots of the
+// ring, after the last slice of K, and is read with ldmatrix into the layout of the accumulators.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/sm90/tma.cuh"
+#include "kernels/common/sm90/warpgroup.cuh"
+#include "kernels/common/target.cuh"
+#include "kernels/wgmma_tma/cta.cuh"
+#include "kernels/wgmma_tma/fragment.cuh"
+
+namespace xgemm::kernels {
+
+template <WgmmaTmaConfig kConfig, class Epilogue>
+struct WgmmaTmaChunkOutput {
+  using Cta = WgmmaTmaCta<kConfig>;
+  using Element = typename Cta::ElementC;
+  using Place = typename Cta::Place;
+  using Ring = typename Cta::Ring;
+  using SharedStorage = typename Cta::SharedStorage;
+  using Tile = typename Cta::Tile;
+  static_assert(sizeof(Element) == 2, "ldmatrix and stmatrix move 16-bit elements");
+
+  static constexpr bool kTransposed = Cta::kTransposed;
+  static constexpr int kChunk = Cta::kChunk;
+  static constexpr int kChunkElements = Cta::kChunkElements;
+  static constexpr int kChunks = Cta::kSplitColumns / kChunk;  // of one slab
+  static constexpr int kTileChunks = Cta::kSlabs * kChunks;    // of a consumer
+  static constexpr int kBuffers = Cta::kBuffers;
+  static_assert(kBuffers >= 1, "the ring leaves no room for a chunk of C");
+  // Chunks that are converted, then handed to the copy engine, together: while it reads those, the next ones go to the
+  // other buffers.
+  static constexpr int kChunkBatch = kBuffers >= kTileChunks ? kTileChunks : kBuffers > 1 ? kBuffers / 2 : 1;
+  static constexpr int kChunksPerSlot =
+      kConfig.slot_bytes() / static_cast<int>(kChunkElements * sizeof(Element)) / Cta::kTileGroups;
+  static_assert(kChunksPerSlot >= 1, "a slot of the ring must hold a chunk of C for each consumer");
+  // Slots that old C takes.
+  static constexpr int kSlots = (kTileChunks + kChunksPerSlot - 1) / kChunksPerSlot;
+
+  XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams& p) { gpu::tma_prefetch_map(p.c); }
+
+  // The producer's part: old C to the ring.
+  XGEMM_DEVICE static void load_c(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place, Ring& ring,
+                                  const Tile& tile) {
+    const int column = tile.column + place.split * Cta::kSplitColumns;
+    int groups = 0;
+    for (int g = 0; g < Cta::kTileGroups; ++g) groups += Cta::reaches_c(p, tile, g) ? 1 : 0;
+    XGEMM_NO_UNROLL
+    for (int s = 0; s < kSlots; ++s) {
+      const int first = s * kChunksPerSlot;
+      const int left = kTileChunks - first;
+      const int chunks = left < kChunksPerSlot ? left : kChunksPerSlot;
+      gpu::Mbarrier& full = smem.full[ring.slot];
+      gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
+      gpu::mbarrier_arrive_expect(full, groups * chunks * kChunkElements * static_cast<int>(sizeof(Element)));
+      XGEMM_NO_UNROLL
+      for (int g = 0; g < Cta::kTileGroups; ++g) {
+        if (!Cta::reaches_c(p, tile, g)) continue;
+        XGEMM_NO_UNROLL
+        for (int i = 0; i < chunks; ++i) {
+          const int d_row = tile.row + Cta::group_row(g) + (first + i) / kChunks * 64;
+          const int d_column = column + Cta::group_column(g) + (first + i) % kChunks * kChunk;
+          gpu::tma_load(old_chunk(smem.slots[ring.slot], g, i), p.c_old, full, kTransposed ? d_column : d_row,
+                        kTransposed ? d_row : d_column, tile.batch);
+        }
+      }
+      ring.next();
+    }
+  }
+
+  // A consumer's part of a tile that has nothing inside of C.
+  XGEMM_DEVICE static void skip(SharedStorage& smem, const Place& place, Ring& ring, int slots, int group) {
+    Cta::pass_slots(smem, place, ring, slots);
+    if (slots != 0) Cta::pass_turn(smem, group);
+  }
+
+  // Stores the 2 * kRegisters columns from (row, column) on.
+  template <bool kReadsC, int kRegisters>
+  XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place,
+                                 const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
+                                 int batch, const float (&acc)[Cta::kSlabs][kRegisters]) {
+    const int tile_group = kConfig.ping_pong ? 0 : group;
+    // Calls f(chunk, its buffer) for the chunks of a batch.
+    const auto for_batch = [&](int first, const auto& f) {
+      XGEMM_UNROLL
+      for (int chunk = first; chunk < first + kChunkBatch; ++chunk) {
+        if (chunk < kTileChunks) f(chunk, reinterpret_cast<char*>(smem.c.chunks[group][chunk % kBuffers]));
+      }
+    };
+    XGEMM_UNROLL
+    for (int first = 0; first < kTileChunks; first += kChunkBatch) {
+      // The stores that last used these buffers have read them.
+      if (is_storer(warp)) {
+        if (first == 0) {
+          gpu::tma_store_wait_read<0>();
+        } else {
+          gpu::tma_store_wait_read<kBuffers / kChunkBatch - 1>();
+        }
+      }
+      gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
+      for_batch(first, [&](int chunk, char* buffer) {
+        if (kReadsC && chunk % kChunksPerSlot == 0) gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+        const char* old =
+            reinterpret_cast<const char*>(old_chunk(smem.slots[ring.slot], tile_group, chunk % kChunksPerSlot));
+        const float* sums = &acc[chunk / kChunks][chunk % kChunks * kChunk / 2];
+        const int warp_row = row + chunk / kChunks * 64 + 16 * warp;
+        const int first_column = column + chunk % kChunks * kChunk;
+        XGEMM_UNROLL
+        for (int c = 0; c < kChunk / 16 * 16; c += 16) {
+          convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,
+                               first_column + c);
+        }
+        if constexpr (kChunk % 16 != 0) {
+          constexpr int kLast = kChunk - 8;
+          convert<kReadsC, 8>(p, epilogue, sums + kLast / 2, old, buffer, lane_offset(warp, kLast), warp_row,
+                              first_column + kLast);
+        }
+        if (kReadsC && (chunk % kChunksPerSlot == kChunksPerSlot - 1 || chunk == kTileChunks - 1)) {
+          gpu::sync_warp();
+          Cta::release(smem, ring.slot, place);
+          ring.next();
+          if (chunk == kTileChunks - 1) Cta::pass_turn(smem, group);
+        }
+      });
+      gpu::fence_async_shared();
+      gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
+      const auto at = [&](int chunk, const auto& f) {  // f(row, column) of C
+        const int d_row = row + chunk / kChunks * 64;
+        const int d_column = column + chunk % kChunks * kChunk;
+        f(kTransposed ? d_column : d_row, kTransposed ? d_row : d_column);
+      };
+      if (is_storer(warp)) {
+        for_batch(first, [&](int chunk, const char* buffer) {
+          at(chunk, [&](int c_row, int c_column) {
+            if (c_row < p.c_whole_m && c_column < p.n) gpu::tma_store(p.c, buffer, c_row, c_column, batch);
+          });
+        });
+        gpu::tma_store_commit();
+      }
+      if (p.c_whole_m != p.m) {
+        for_batch(first, [&](int chunk, const char* buffer) {
+          at(chunk, [&](int c_row, int c_column) { store_last_rows(p, buffer, c_row, c_column, batch); });
+        });
+      }
+    }
+  }
+
+  // Before a consumer ends: its stores have read the buffers.
+  XGEMM_DEVICE static void finish(int warp) {
+    if (is_storer(warp)) gpu::tma_store_wait_read<0>();
+  }
+
+ private:
+  XGEMM_DEVICE static bool is_storer(int warp) { return warp == 0 && gpu::lane_index() == 0; }
+
+  XGEMM_DEVICE static Element* old_chunk(typename SharedStorage::Slot& slot, int tile_group, int chunk) {
+    return reinterpret_cast<Element*>(&slot) + (tile_group * kChunksPerSlot + chunk) * kChunkElements;
+  }
+
+  // The byte offset in a chunk's buffer of this lane's row for stmatrix and ldmatrix, for the kWide columns from
+  // `column` on (8 or 16): matrices 0 and 1 are rows 0..7 and 8..15 of the warp, 2 and 3 the same of the next 8
+  // columns.
+  XGEMM_DEVICE static int lane_offset(int warp, int column) {
+    const int lane = gpu::lane_index();
+    const int row = 16 * warp + 8 * (lane / 8 % 2);
+    const int column8 = column + 8 * (lane / 16);
+    if constexpr (kTransposed) {  // buffer: 64 rows of kChunk columns
+      return swizzled((row + lane % 8) * Cta::kChunkRowBytes + column8 * 2);
+    } else {  // buffer: kChunk columns of 64 rows
+      return swizzled((column8 + lane % 8) * Cta::kChunkRowBytes + row * 2);
+    }
+  }
+  XGEMM_DEVICE static int swizzled(int offset) {
+    return Cta::kSwizzleC == 0 ? offset : offset ^ (offset >> 3 & (Cta::kSwizzleC - 16));
+  }
+
+  // The last m % 8 rows of C, where they lie in this chunk, one element at a time.
+  XGEMM_DEVICE static void store_last_rows(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column,
+                                           int batch) {
+    constexpr int kRows = kTransposed ? kChunk : 64;  // of C
+    constexpr int kColumns = kTransposed ? 64 : kChunk;
+    const int rows = p.m - p.c_whole_m;
+    const int first = p.c_whole_m - c_row;
+    if (first < 0 || first >= kRows) return;
+    Element* c = static_cast<Element*>(p.c_data) + batch * p.c_batch + p.c_whole_m;
+    XGEMM_NO_UNROLL
+    for (int i = gpu::thread_index() % gpu::kGroupThreads; i < rows * kColumns; i += gpu::kGroupThreads) {
+      const int column = i / rows;
+      const int row = i - column * rows;
+      if (c_column + column >= p.n) return;
+      const int offset = swizzled(column * Cta::kChunkRowBytes + (first + row) * 2);
+      const Element value = gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + offset));
+      gpu::write<gpu::Space::global>(c + row + (c_column + column) * p.c_ld, value);
+    }
+  }
+
+  // The kWide (8 or 16) columns of a warp at `offset` of a chunk, (row, column) of D: registers, and old C where it
+  // counts, to the buffer.
+  template <bool kReadsC, int kWide>
+  XGEMM_DEVICE static void convert(const WgmmaTmaParams& p, const Epilogue& epilogue, const float* sums,
+                                   const char* old, char* buffer, int offset, int row, int column) {
+    std::uint32_t pairs[kWide / 4];
+    if constexpr (kReadsC) gpu::load_matrices<!kTransposed>(pairs, old + offset);
+    XGEMM_UNROLL
+    for (int e = 0; e < kWide / 4; ++e) {
+      const float low = kReadsC ? gpu::unpack_low<Element>(pairs[e]) : 0.0f;
+      const float high = kReadsC ? gpu::unpack_high<Element>(pairs[e]) : 0.0f;
+      pairs[e] = gpu::pack_pair<Element>(
+          finish_sum<kReadsC, kTransposed>(epilogue, p, sums[2 * e], low, row, column, 2 * e),
+          finish_sum<kReadsC, kTransposed>(epilogue, p, sums[2 * e + 1], high, row, column, 2 * e + 1));
+    }
+    gpu::store_matrices<!kTransposed>(buffer + offset, pairs);
+  }
+};
+
+}  // namespace xgemm::kernels

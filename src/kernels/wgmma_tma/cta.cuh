@@ -1,0 +1,178 @@
+// What the roles of a wgmma_tma CTA share: the ring of slots in shared memory and its barriers, the place in the
+// cluster, and who computes which part of a tile.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/dtype.cuh"
+#include "kernels/common/sm90/cluster.cuh"
+#include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/sm90/warpgroup.cuh"
+#include "kernels/common/target.cuh"
+#include "kernels/wgmma_tma/config.h"
+#include "kernels/wgmma_tma/params.h"
+
+namespace xgemm::kernels {
+
+template <WgmmaTmaConfig kConfig>
+struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
+  using Shape = WgmmaTmaShape<kConfig>;
+  using Element = gpu::ElementOf<kConfig.element>;
+  using ElementC = gpu::ElementOf<kConfig.type_c>;
+
+  static constexpr int kStages = kConfig.stages;
+  static constexpr int kPlanes = kConfig.planes;
+  static constexpr int kGroups = kConfig.consumers();
+  static constexpr int kWarps = Shape::kTileGroups * gpu::kWarpsPerGroup;  // consumer warps that work on one tile
+  static constexpr int kSlabs = Shape::kGroupRows / 64;            // wgmma instructions of a consumer for its rows
+  static constexpr int kSlabRegisters = Shape::kGroupColumns / 2;  // accumulators of a thread per 64 rows
+  static constexpr int kSplits = kConfig.cluster_k;
+  static constexpr int kSharers = Shape::kClusterRows * Shape::kClusterColumns;  // CTAs that share operands
+  static constexpr int kClusterSize = kSharers * kSplits;
+  static constexpr int kChunkElements = 64 * Shape::kChunk;
+  static constexpr int kBuffers = kConfig.buffers();
+  static constexpr bool kTransposed = kConfig.transposed;  // D is C^T: C is contiguous along columns of D
+
+  static constexpr int kPartialVectors =
+      kSplits > 1 ? kSlabs* Shape::kSplitColumns / 8 : 1;  // of a thread, from one CTA
+
+  static_assert(Shape::kTileRows % (64 * kConfig.groups_rows) == 0, "a wgmma has 64 rows");
+  static_assert(kSplits == 1 || !kConfig.ping_pong, "split K shares the tile among the consumers of all CTAs");
+  static_assert(kConfig.accumulators() <= 208, "the accumulators must fit the registers");
+
+  using Sums = float[kSlabs][kSlabRegisters];
+
+  struct NoBuffers {};
+  struct Buffers {
+    alignas(1024) ElementC chunks[kGroups][kBuffers > 0 ? kBuffers : 1][kChunkElements];
+  };
+  struct SharedStorage {
+    struct alignas(1024) Slot {
+      Element x[kPlanes][Shape::kXElements];
+      Element y[kPlanes][Shape::kYElements];
+    };
+    Slot slots[kStages];
+    [[no_unique_address]] std::conditional_t<kBuffers != 0, Buffers, NoBuffers> c;
+    alignas(16) float partial[kSplits > 1 ? kSplits - 1 : 1][kGroups][kPartialVectors]
+                             [kSplits > 1 ? gpu::kGroupThreads : 1][4];
+    gpu::Mbarrier full[kStages];
+    gpu::Mbarrier empty[kStages];
+    gpu::Mbarrier turn[2];  // ping-pong
+    gpu::Mbarrier partial_full;
+    gpu::Mbarrier partial_empty;
+  };
+  static_assert(sizeof(typename SharedStorage::Slot) == static_cast<std::size_t>(kConfig.slot_bytes()));
+  static_assert(sizeof(SharedStorage) <= kConfig.shared_bytes() && kConfig.shared_bytes() <= 227 * 1024);
+
+  // By one thread, before the CTAs of the cluster meet.
+  XGEMM_DEVICE static void init_barriers(SharedStorage& smem) {
+    for (int s = 0; s < kStages; ++s) {
+      gpu::mbarrier_init(smem.full[s], 1);
+      gpu::mbarrier_init(smem.empty[s], kWarps * kSharers);
+    }
+    if constexpr (kConfig.ping_pong) {
+      gpu::mbarrier_init(smem.turn[0], gpu::kWarpsPerGroup);
+      gpu::mbarrier_init(smem.turn[1], gpu::kWarpsPerGroup);
+    }
+    if constexpr (kSplits > 1) {
+      gpu::mbarrier_init(smem.partial_full, (kSplits - 1) * kWarps * gpu::kWarpSize);
+      gpu::mbarrier_init(smem.partial_empty, (kSplits - 1) * kWarps * gpu::kWarpSize);
+    }
+    gpu::mbarrier_init_fence();
+  }
+
+  XGEMM_DEVICE static void sync_cluster() {
+    if constexpr (kClusterSize > 1) {
+      gpu::cluster_arrive();
+      gpu::cluster_wait();
+    } else {
+      gpu::sync_threads();
+    }
+  }
+
+  // Where a CTA stands in its cluster.
+  struct Place {
+    int row, column, split;
+
+    XGEMM_DEVICE static Place make() {
+      if constexpr (kClusterSize == 1) {
+        return {0, 0, 0};
+      } else {
+        const int rank = gpu::cluster_rank();
+        return {rank % Shape::kClusterRows, rank / Shape::kClusterRows % Shape::kClusterColumns, rank / kSharers};
+      }
+    }
+    XGEMM_DEVICE static int rank(int row, int column, int split) {
+      return row + Shape::kClusterRows * (column + Shape::kClusterColumns * split);
+    }
+  };
+
+  // A position in the ring of slots. `phase` is the parity that consumers wait for.
+  struct Ring {
+    int slot = 0;
+    unsigned phase = 0;
+
+    XGEMM_DEVICE void next() {
+      if (++slot == kStages) {
+        slot = 0;
+        phase ^= 1;
+      }
+    }
+    XGEMM_DEVICE void skip(int slots) {
+      const int end = slot + slots;
+      phase ^= static_cast<unsigned>(end / kStages) & 1;
+      slot = end % kStages;
+    }
+  };
+
+  struct Tile {
+    int row, column, batch;  // the first element of D
+  };
+
+  // The first row and column of a consumer in the CTA tile.
+  XGEMM_DEVICE static int group_row(int group) {
+    return kConfig.ping_pong ? 0 : group / kConfig.groups_columns * Shape::kGroupRows;
+  }
+  XGEMM_DEVICE static int group_column(int group) {
+    return kConfig.ping_pong ? 0 : group % kConfig.groups_columns * Shape::kGroupColumns;
+  }
+  // Extents of D.
+  XGEMM_DEVICE static int rows_of(const WgmmaTmaScalars& p) { return kTransposed ? p.n : p.m; }
+  XGEMM_DEVICE static int columns_of(const WgmmaTmaScalars& p) { return kTransposed ? p.m : p.n; }
+  // Whether anything of a consumer's part of a tile is inside of C.
+  XGEMM_DEVICE static bool reaches_c(const WgmmaTmaScalars& p, const Tile& tile, int tile_group) {
+    return tile.row + group_row(tile_group) < rows_of(p) && tile.column + group_column(tile_group) < columns_of(p);
+  }
+
+  // Frees a slot in this CTA and in those that send to it. One lane for each.
+  XGEMM_DEVICE static void release(SharedStorage& smem, int slot, const Place& place) {
+    const int lane = gpu::lane_index();
+    if constexpr (kSharers == 1) {
+      if (lane == 0) gpu::mbarrier_arrive(smem.empty[slot]);
+    } else if (lane < kSharers) {
+      gpu::mbarrier_arrive_remote(smem.empty[slot],
+                                  Place::rank(lane % Shape::kClusterRows, lane / Shape::kClusterRows, place.split));
+    }
+  }
+
+  // For a consumer outside of C: what other CTAs need of the slots still comes and goes.
+  XGEMM_DEVICE static void pass_slots(SharedStorage& smem, const Place& place, Ring& ring, int slots) {
+    XGEMM_NO_UNROLL
+    for (int i = 0; i < slots; ++i) {
+      gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+      gpu::sync_warp();  // all lanes have seen this phase
+      release(smem, ring.slot, place);
+      ring.next();
+    }
+  }
+
+  // To the other of two ping-pong consumers.
+  XGEMM_DEVICE static void pass_turn(SharedStorage& smem, int group) {
+    if constexpr (kConfig.ping_pong) {
+      gpu::sync_warp();
+      if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.turn[1 - group]);
+    }
+  }
+};
+
+}  // namespace xgemm::kernels

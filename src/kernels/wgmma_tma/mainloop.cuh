@@ -1,0 +1,133 @@
+// The mainloop of a wgmma_tma consumer: slots of the ring to sums in registers, under an MmaPolicy.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/sm90/wgmma.cuh"
+#include "kernels/common/target.cuh"
+#include "kernels/wgmma_tma/cta.cuh"
+
+namespace xgemm::kernels {
+
+template <WgmmaTmaConfig kConfig>
+struct WgmmaTmaMainloop {
+  using Cta = WgmmaTmaCta<kConfig>;
+  using Sums = typename Cta::Sums;
+  using Ring = typename Cta::Ring;
+  using Place = typename Cta::Place;
+  using SharedStorage = typename Cta::SharedStorage;
+
+  static constexpr int kPromotionSlices = kConfig.promotion_k / Cta::kTileK;
+  static_assert(kPromotionSlices * Cta::kTileK == kConfig.promotion_k, "sums are promoted between slices");
+
+  // One descriptor for each operand; slots, planes, slabs and steps of K are offsets from it.
+  std::uint64_t x, y;
+
+  XGEMM_DEVICE static WgmmaTmaMainloop make(SharedStorage& smem, int tile_group) {
+    // group_row * kRowBytes is the way to a consumer's rows in either layout: K-major rows have so many bytes, and
+    // MN-major pieces kPieceX rows for kTileK * kPieceX elements.
+    static_assert(Cta::kTileK * Cta::kElementBytes == Cta::kRowBytes);
+    return {gpu::wgmma_advance(gpu::wgmma_descriptor(smem.slots[0].x, Cta::kRowBytes, Cta::kLeadingX, Cta::kStrideX),
+                               Cta::group_row(tile_group) * Cta::kRowBytes),
+            gpu::wgmma_advance(gpu::wgmma_descriptor(smem.slots[0].y, Cta::kSwizzleY, Cta::kLeadingY, Cta::kStrideY),
+                               Cta::group_column(tile_group) * Cta::kRowBytes)};
+  }
+
+  // The sums of the next `slices` slots, zeros for a consumer that is not inside of C. Of ping-pong consumers this one
+  // passes its turn on when the last slot has arrived, if `passes_turn`.
+  XGEMM_DEVICE void run(SharedStorage& smem, const Place& place, Ring& ring, int slices, Sums& sums, bool inside,
+                        bool passes_turn, int group) const {
+    clear(sums);
+    if (!inside) {
+      Cta::pass_slots(smem, place, ring, slices);
+      if (passes_turn) Cta::pass_turn(smem, group);
+      return;
+    }
+    if constexpr (kPromotionSlices == 0) {
+      multiply(smem, place, ring, slices, sums, passes_turn, group);
+    } else {
+      int left = slices;
+      XGEMM_NO_UNROLL
+      do {
+        Sums promoted;
+        clear(promoted);
+        const int next = left < kPromotionSlices ? left : kPromotionSlices;
+        multiply(smem, place, ring, next, promoted, passes_turn && left == next, group);
+        XGEMM_UNROLL
+        for (int i = 0; i < Cta::kSlabs; ++i) {
+          XGEMM_UNROLL
+          for (int j = 0; j < Cta::kSlabRegisters; ++j) sums[i][j] += promoted[i][j];
+        }
+        left -= next;
+      } while (left > 0);
+    }
+  }
+
+ private:
+  // Here rather than by the first wgmma: registers that it ignores would count as live through the loop over tiles, and
+  // be saved.
+  XGEMM_DEVICE static void clear(Sums& sums) {
+    XGEMM_UNROLL
+    for (int i = 0; i < Cta::kSlabs; ++i) {
+      XGEMM_UNROLL
+      for (int j = 0; j < Cta::kSlabRegisters; ++j) sums[i][j] = 0.0f;
+    }
+    keep(sums);
+  }
+
+  XGEMM_DEVICE void multiply(SharedStorage& smem, const Place& place, Ring& ring, int slices, Sums& sums,
+                             bool passes_turn, int group) const {
+    int previous = 0;
+    XGEMM_NO_UNROLL
+    for (int slice = 0; slice < slices; ++slice) {
+      gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+      gpu::wgmma_fence();
+      multiply_slot(ring.slot, sums);
+      gpu::wgmma_commit();
+      gpu::wgmma_wait<1>();
+      if (slice > 0) Cta::release(smem, previous, place);
+      previous = ring.slot;
+      ring.next();
+    }
+    if (passes_turn) Cta::pass_turn(smem, group);
+    gpu::wgmma_wait<0>();
+    keep(sums);
+    if (slices > 0) Cta::release(smem, previous, place);
+  }
+
+  XGEMM_DEVICE void multiply_slot(int slot, Sums& sums) const {
+    constexpr int kPlaneX = Cta::kXElements * Cta::kElementBytes;
+    constexpr int kPlaneY = Cta::kYElements * Cta::kElementBytes;
+    const std::uint64_t slot_x = gpu::wgmma_advance(x, slot * kConfig.slot_bytes());
+    const std::uint64_t slot_y = gpu::wgmma_advance(y, slot * kConfig.slot_bytes());
+    XGEMM_UNROLL
+    for (int step = 0; step < Cta::kTileK / Cta::kMma.mma_k(); ++step) {
+      XGEMM_UNROLL
+      for (int plane_x = 0; plane_x < Cta::kPlanes; ++plane_x) {
+        XGEMM_UNROLL
+        for (int plane_y = 0; plane_y < Cta::kPlanes; ++plane_y) {
+          if (!MmaPolicy::multiplies(Cta::kPlanes, plane_x, plane_y)) continue;
+          XGEMM_UNROLL
+          for (int i = 0; i < Cta::kSlabs; ++i) {
+            gpu::wgmma<typename Cta::Element, Cta::kGroupColumns, Cta::kMajorX, Cta::kMajorY>(
+                sums[i], gpu::wgmma_advance(slot_x, plane_x * kPlaneX + step * Cta::kStepX + i * 64 * Cta::kRowBytes),
+                gpu::wgmma_advance(slot_y, plane_y * kPlaneY + step * Cta::kStepY));
+          }
+        }
+      }
+    }
+  }
+
+  XGEMM_DEVICE static void keep(Sums& sums) {
+    XGEMM_UNROLL
+    for (int i = 0; i < Cta::kSlabs; ++i) {
+      XGEMM_UNROLL
+      for (int j = 0; j < Cta::kSlabRegisters; ++j) gpu::keep_register(sums[i][j]);
+    }
+  }
+};
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,59 @@
+// The units of work of a wgmma_tma cluster: which tile, and which slices of K of it.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/target.cuh"
+#include "kernels/wgmma_tma/cta.cuh"
+
+namespace xgemm::kernels {
+
+template <WgmmaTmaConfig kConfig>
+struct WgmmaTmaUnits {
+  using Cta = WgmmaTmaCta<kConfig>;
+
+  const BasicSchedule<unsigned>& schedule;
+  unsigned unit, step;
+
+  XGEMM_DEVICE static WgmmaTmaUnits make(const WgmmaTmaScalars& p) {
+    return {p.schedule, static_cast<unsigned>(gpu::block_x()) / Cta::kClusterSize,
+            static_cast<unsigned>(gpu::grid_x()) / Cta::kClusterSize};
+  }
+  XGEMM_DEVICE bool more() const { return unit < schedule.units; }
+  XGEMM_DEVICE void next() { unit += step; }
+  XGEMM_DEVICE bool partial() const { return schedule.is_partial(unit); }
+
+  XGEMM_DEVICE typename Cta::Tile at(const typename Cta::Place& place) const {
+    const auto t = schedule.position(schedule.tile_of(unit));
+    const auto row = static_cast<int>(Cta::kTransposed ? t.n : t.m);
+    const auto column = static_cast<int>(Cta::kTransposed ? t.m : t.n);
+    return {(row * Cta::kClusterRows + place.row) * Cta::kTileRows,
+            (column * Cta::kClusterColumns + place.column) * Cta::kTileColumns, static_cast<int>(t.batch)};
+  }
+
+  // Slices of K: [begin, end) is this CTA's share of a unit.
+  struct Slices {
+    int begin, end;
+
+    XGEMM_DEVICE int count() const { return end - begin; }
+  };
+  XGEMM_DEVICE Slices slices(const WgmmaTmaScalars& p, bool has_product, int split) const {
+    const int all = has_product ? (p.k + Cta::kTileK - 1) / Cta::kTileK : 0;
+    if constexpr (Cta::kSplits > 1) {
+      return share(all, split, Cta::kSplits);
+    } else {
+      if (!partial()) return {0, all};
+      return share(all, static_cast<int>(schedule.part_of(unit)), static_cast<int>(schedule.parts));
+    }
+  }
+
+ private:
+  XGEMM_DEVICE static Slices share(int all, int index, int parts) {
+    return {static_cast<int>(static_cast<std::int64_t>(all) * index / parts),
+            static_cast<int>(static_cast<std::int64_t>(all) * (index + 1) / parts)};
+  }
+};
+
+}  // namespace xgemm::kernels
