@@ -8,7 +8,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 import argparse
-import json
+import importlib.util
 import pathlib
 import re
 import shlex
@@ -18,6 +18,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 BASELINES = HERE / "baselines"
+NEEDED = ("numpy", "pandas", "matplotlib")
 BAD_INPUT = 2
 INTERRUPTED = 130
 
@@ -34,16 +35,6 @@ def parse_arguments(arguments):
     parser.add_argument("--no-ladder", action="store_true", help="do not measure the ladder of kernels")
     parser.add_argument("--svg", help="folder for the pictures as SVG files (OUT/figures)")
     return parser.parse_known_args(arguments)
-
-
-class Programs:
-    """The built programs; a message and None where one is missing."""
-
-    def __init__(self, build):
-        folder = pathlib.Path(build).resolve() / "perf"
-        self.bench = folder / "xgemm-bench"
-        self.compare = folder / "xgemm-compare"
-        self.missing = [str(program) for program in (self.bench, self.compare) if not program.exists()]
 
 
 def commit():
@@ -80,7 +71,7 @@ def machine_slug(machine):
 def baseline_path(options, results):
     if options.baseline:
         return pathlib.Path(options.baseline)
-    return BASELINES / f"{machine_slug(results.get('environment', {}).get('machine', ''))}.json"
+    return BASELINES / f"{machine_slug(results.environment.get('machine', ''))}.json"
 
 
 def save_baseline(results_path, path):
@@ -104,8 +95,10 @@ def offer_baseline(results_path, path, complete):
     print("--save-baseline makes a run the baseline")
 
 
-def compare(options, programs, results_path, results, out):
+def judge(options, results_path, results, out):
     """The exit status of the comparison, and the file of its verdicts if there is one."""
+    import compare
+
     path = baseline_path(options, results)
     if options.save_baseline:
         save_baseline(results_path, path)
@@ -114,42 +107,47 @@ def compare(options, programs, results_path, results, out):
         if options.baseline:
             print(f"perf.py: {path}: cannot be read", file=sys.stderr)
             return BAD_INPUT, None
-        offer_baseline(results_path, path, results.get("complete", False))
+        offer_baseline(results_path, path, results.complete)
         return 0, None
     verdicts = out / "comparison.json"
     verdicts.unlink(missing_ok=True)
-    status = run([programs.compare, path, results_path, "--tolerance", options.tolerance, "--json", verdicts])
+    status = compare.main([str(path), str(results_path), "--tolerance", str(options.tolerance), "--json", str(verdicts)])
     return status, verdicts if verdicts.exists() else None
 
 
-def measure_ladder(programs, results, out, extra):
+def measure_ladder(bench, results, out, extra):
     """Only where there are kernels to climb on."""
-    if "gpu" not in results.get("environment", {}):
+    if "gpu" not in results.environment:
         return None
     path = out / "ladder.json"
-    status = run([programs.bench, "--ladder", "--type", "s,h", "--json", path, *extra])
+    status = run([bench, "--ladder", "--type", "s,h", "--json", path, *extra])
     return path if status in (0, 1) and path.exists() else None
 
 
 def write_report(options, results_path, ladder, verdicts, out):
+    import report
+
     page = out / "report.html"
-    command = [sys.executable, HERE / "report" / "report.py", results_path, "--html", page, "--svg",
-               options.svg or out / "figures"]
-    if ladder:
-        command += ["--ladder", ladder]
-    if verdicts:
-        command += ["--comparison", verdicts]
-    if run(command) == 0:
+    words = [results_path, "--html", page, "--svg", options.svg or out / "figures"]
+    words += ["--ladder", ladder] if ladder else []
+    words += ["--comparison", verdicts] if verdicts else []
+    if report.main([str(word) for word in words]) == 0:
         print(f"report: {page}")
 
 
 def main(arguments=None):
     options, passed_on = parse_arguments(arguments)
     passed_on = [word for word in passed_on if word != "--"]
-    programs = Programs(options.build)
-    if programs.missing:
-        print(f"perf.py: not built: {', '.join(programs.missing)}", file=sys.stderr)
+    bench = pathlib.Path(options.build).resolve() / "perf" / "xgemm-bench"
+    if not bench.exists():
+        print(f"perf.py: not built: {bench}", file=sys.stderr)
         return BAD_INPUT
+    # Said now and not after an hour.
+    if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+        print(f"perf.py: needs {', '.join(missing)} (Debian: python3-NAME)", file=sys.stderr)
+        return BAD_INPUT
+    from results import InputError, load, to_csv
+
     out = pathlib.Path(options.out or pathlib.Path(options.build) / "perf-report").resolve()
     out.mkdir(parents=True, exist_ok=True)
     results_path = out / "results.json"
@@ -157,19 +155,21 @@ def main(arguments=None):
 
     names_shapes = any(word.split("=")[0] in ("--shapes", "--m", "--replay", "--quick") for word in passed_on)
     what = [] if names_shapes else ["--standard"]
-    status = run([programs.bench, *what, "--ceilings", "--json", results_path, "--csv", out / "results.csv",
-                  "--commit", commit(), *passed_on])
-    if not results_path.exists():
+    status = run([bench, *what, "--ceilings", "--json", results_path, "--commit", commit(), *passed_on])
+    try:
+        results = load(results_path)
+    except InputError as error:
+        print(f"perf.py: {error}", file=sys.stderr)
         return status or BAD_INPUT
-    results = json.loads(results_path.read_text(encoding="utf-8"))
+    (out / "results.csv").write_text(to_csv(results), encoding="utf-8")
     verdicts = None
     ladder = None
-    if status in (0, 1) and results.get("complete"):
-        compared, verdicts = compare(options, programs, results_path, results, out)
+    if status in (0, 1) and results.complete:
+        compared, verdicts = judge(options, results_path, results, out)
         status = status or compared
         if not options.no_ladder:
-            ladder = measure_ladder(programs, results, out, ["--commit", commit()])
-    if not options.no_report and results.get("rows"):
+            ladder = measure_ladder(bench, results, out, ["--commit", commit()])
+    if not options.no_report and len(results.frame):
         write_report(options, results_path, ladder, verdicts, out)
     return status
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/device.h"
-#include "results/results.h"
+#include "bench/results.h"
 
 namespace xgemm::perf {
 

@@ -5,7 +5,7 @@
 #include "bench/clock_monitor.h"
 #include "bench/device.h"
 #include "bench/options.h"
-#include "results/results.h"
+#include "bench/results.h"
 
 namespace xgemm::perf {
 

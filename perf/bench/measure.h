@@ -16,7 +16,7 @@
 #include "bench/clock_monitor.h"
 #include "bench/device.h"
 #include "bench/operands.h"
-#include "results/results.h"
+#include "bench/results.h"
 
 namespace xgemm::perf {
 

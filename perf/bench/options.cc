@@ -162,14 +162,17 @@ void add_measure_options(CLI::App& app, Options& options, Texts& texts) {
       ->check(CLI::PositiveNumber)
       ->group(group);
   app.add_flag("--no-check{false}", measure.check, "Do not check results against float64")->group(group);
+  app.add_flag("--host-times", options.host_times,
+               "Measure what calls cost the processor too, for shapes that come again and for new ones; GPU only")
+      ->group(group);
   app.add_flag("--ceilings", options.ceilings, "Measure the machine's copy and arithmetic rates too")->group(group);
 }
 
 void add_output_options(CLI::App& app, Options& options) {
   const char* const group = "Output";
-  app.add_option("--json", options.json, "Write results as JSON, after every row")->group(group);
-  app.add_option("--csv", options.csv, "Write results as CSV")->group(group);
-  app.add_option("--junit", options.junit, "Write results as JUnit XML")->group(group);
+  app.add_option("--json", options.json,
+                 "Write results as JSON, after every row (perf/results.py makes CSV and JUnit of it)")
+      ->group(group);
   app.add_option("--commit", options.commit, "What was built, for the environment in the results")->group(group);
   app.add_flag("--verbose", options.verbose, "Print the plan of every row")->group(group);
   app.add_flag("--list-shapes", options.list_shapes, "Print the sets of shapes")->group(group);

@@ -40,10 +40,11 @@ struct Options {
   MeasureSettings measure;
   bool max_time_given = false;
   std::optional<double> budget_seconds;
+  bool host_times = false;
   bool ceilings = false;
 
   // Output.
-  std::string json, csv, junit;
+  std::string json;
   std::string commit;
   bool verbose = false;
   bool list_shapes = false;

@@ -14,6 +14,7 @@
 #include "bench/ceilings.h"
 #include "bench/clock_monitor.h"
 #include "bench/environment.h"
+#include "bench/host_time.h"
 #include "bench/input_error.h"
 #include "bench/replay.h"
 #include "bench/table.h"
@@ -62,6 +63,9 @@ void apply_presets(Options& options, bool is_gpu) {
   if (options.ladder && nothing_named) options.shapes.push_back("1024,4096");
   if ((options.quick || options.standard) && !options.types_given) options.defaults.types = {'s', 'h'};
   if (is_gpu) options.measure.warm_up_seconds = kWarmUpSeconds;
+  if (is_gpu && (options.quick || options.standard)) options.host_times = true;
+  if (options.host_times && !is_gpu)
+    throw InputError("--host-times: calls return before their product is computed on a GPU alone, and none is used");
 }
 
 /// "standard" names the sets that make it up.
@@ -293,7 +297,7 @@ class Session {
     open_clocks();
     candidates_ = std::make_unique<CandidateList>(options_, *device_);
     describe();
-    check_outputs();
+    write_results();  // an unwritable file is told now and not after an hour
     const int status = measure_all();
     finish(status);
     return status;
@@ -332,13 +336,6 @@ class Session {
 
   std::string describe_data() const { return xgemm::perf::describe(options_.data); }
 
-  /// Unwritable outputs are told now and not after an hour.
-  void check_outputs() {
-    write_results();
-    if (!options_.csv.empty()) write_file(options_.csv, to_csv(results_));
-    if (!options_.junit.empty()) write_file(options_.junit, to_junit(results_));
-  }
-
   void write_results() const {
     if (!options_.json.empty()) write_file(options_.json, to_json(results_));
   }
@@ -375,6 +372,7 @@ class Session {
         results_.rows.push_back(std::move(row));
         write_results();
       }
+      if (options_.host_times && !measure_host_times(table, progress)) status = kWrongResult;
     } catch (const std::exception& error) {
       progress.clear();
       fmt::print(stderr, "xgemm-bench: the device failed, what was finished is kept: {}\n", error.what());
@@ -382,7 +380,8 @@ class Session {
     }
     progress.clear();
     results_.complete = !stop_;
-    fmt::print("\n{}", table_summary(results_, table));
+    const std::string host_times = host_time_table(results_, table);
+    fmt::print("\n{}{}{}", host_times, host_times.empty() ? "" : "\n", table_summary(results_, table));
     std::fflush(stdout);
     return stop_ ? kInterrupted : status;
   }
@@ -397,6 +396,25 @@ class Session {
                     results_.ceilings.fp16_tensor_tflops > 0
                         ? fmt::format(", fp16 tensor cores {:.0f} TFLOP/s", results_.ceilings.fp16_tensor_tflops)
                         : ""));
+  }
+
+  /// Whether libxgemm could make all the calls.
+  bool measure_host_times(const TableStyle& table, ProgressLine& progress) {
+    Case anywhere;
+    anywhere.location = "ddd";
+    bool good = true;
+    for (HostTime one : host_time_cases()) {
+      progress.show(fmt::format("host time of a call: {}", one.name));
+      one = measure_host_time(std::move(one), candidates_->suited(anywhere), candidates_->reference(anywhere), *device_,
+                              stop_);
+      if (stop_) break;
+      const CandidateResult* const ours = one.find(table.primary);
+      good = good && (ours == nullptr || ours->status != "failed");
+      results_.host_times.push_back(std::move(one));
+    }
+    progress.clear();
+    write_results();
+    return good;
   }
 
   Row measure_one(std::size_t index, Operands& operands, const Budget& budget, ProgressLine& progress) {
@@ -432,10 +450,7 @@ class Session {
 
   void finish(int status) {
     write_results();
-    if (!options_.csv.empty()) write_file(options_.csv, to_csv(results_));
-    if (!options_.junit.empty()) write_file(options_.junit, to_junit(results_));
-    for (const std::string& path : {options_.json, options_.csv, options_.junit})
-      if (!path.empty()) say("wrote " + path);
+    if (!options_.json.empty()) say("wrote " + options_.json);
     if (status == kInterrupted) say("interrupted: the rows above are whole and have been kept");
   }
 

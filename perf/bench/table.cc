@@ -228,6 +228,33 @@ std::string table_summary(const Results& results, const TableStyle& style) {
   return text + "\n" + skipped_lines(results);
 }
 
+std::string host_time_table(const Results& results, const TableStyle& style) {
+  if (results.host_times.empty()) return "";
+  const auto us = [](const CandidateResult* result) {
+    return result == nullptr ? "-" : result->ok() ? number(result->time_us.median) : "FAILED";
+  };
+  const std::size_t width = std::max<std::size_t>(style.case_width, 30);
+  std::string text =
+      fmt::format("{:{}}  {:>{}}", "host time of a call", width, style.primary + " us", column_width(style.primary));
+  if (!style.reference.empty())
+    text += fmt::format("  {:>{}}  {:>7}  {}", style.reference + " us", column_width(style.reference), "ratio",
+                        "95 % interval");
+  text = paint(text, kBold, style) + "\n";
+  for (const HostTime& one : results.host_times) {
+    const CandidateResult* const primary = one.find(style.primary);
+    text += fmt::format("{:{}}  {:>{}}", fmt::format("{}, {}", one.name, element_of(one.type).name), width, us(primary),
+                        column_width(style.primary));
+    if (!style.reference.empty())
+      text += fmt::format("  {:>{}}  {}", us(one.find(style.reference)), column_width(style.reference),
+                          ratio_columns(primary, style));
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+    for (const CandidateResult& result : one.candidates)
+      if (!result.reason.empty()) text += fmt::format("    {}: {}\n", result.name, result.reason);
+  }
+  return text;
+}
+
 std::string format_seconds(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::max(0.0, std::round(seconds)));
   if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "results/results.h"
+#include "bench/results.h"
 
 namespace xgemm::perf {
 
@@ -27,6 +27,9 @@ std::string table_header(const TableStyle& style);
 std::string table_row(const Row& row, const TableStyle& style);
 /// Geometric means per set and type, counts, what was skipped and why.
 std::string table_summary(const Results& results, const TableStyle& style);
+
+/// What calls cost the processor: a line per case; empty where it was not measured.
+std::string host_time_table(const Results& results, const TableStyle& style);
 
 /// "1:05", "2:03:10".
 std::string format_seconds(double seconds);

@@ -17,7 +17,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import synthetic  # noqa: E402
 
-REPORT = pathlib.Path(__file__).resolve().parent.parent / "report" / "report.py"
+REPORT = pathlib.Path(__file__).resolve().parent.parent / "report.py"
 SKIPPED = 77
 
 # Runs after the page's own script and leaves what it saw in the document, which Chromium then prints.
@@ -68,13 +68,10 @@ def check(condition, what):
 
 def main():
     browser = chromium()
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        browser = None
     if browser is None:
-        print("skipped: needs Chromium and matplotlib (Debian: chromium, python3-matplotlib)")
+        print("skipped: needs Chromium (Debian: chromium)")
         return SKIPPED
+    synthetic.need("pandas", "matplotlib")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         folder = pathlib.Path(folder)
         results = synthetic.write(folder / "results.json",

@@ -9,7 +9,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <set>
+#include <utility>
 
+#include "bench/host_time.h"
 #include "bench/shapes.h"
 
 namespace xgemm::perf {
@@ -336,6 +339,94 @@ TEST_F(HostMeasureTest, CallsOnTheHostAreTimedDirectly) {
   EXPECT_EQ(row.candidates[0].host_us, 0);
   EXPECT_NEAR(row.candidates[0].ratio.median, 2, 1e-9);
   EXPECT_NEAR(row.candidates[0].calls_per_round, 100, 1);  // 5 ms
+}
+
+/// Keeps what it is called with; a shape that it has not seen costs it ten times as much.
+class RememberingCandidate final : public Candidate {
+ public:
+  RememberingCandidate(std::string name, ScriptedDevice& device, double us)
+      : name_(std::move(name)), device_(device), us_(us) {}
+  const std::string& name() const override { return name_; }
+  std::string description() const override { return ""; }
+  std::string prepare(const Case&, const OperandSet&) override { return "is not asked"; }
+  std::string run(const Case& one, const OperandSet&) override {
+    device_.pass(seen.insert(one.id()).second ? 10 * us_ : us_);
+    ++calls;
+    return calls > fails_after ? "it broke" : "";
+  }
+
+  std::set<std::string> seen;
+  int calls = 0;
+  int fails_after = 1 << 30;
+
+ private:
+  std::string name_;
+  ScriptedDevice& device_;
+  double us_;
+};
+
+struct HostTimeTest : testing::Test {
+  HostTime measure(const HostTime& one) {
+    return measure_host_time(one, {&ours, &reference}, "reference", device, stop);
+  }
+  ScriptedDevice device{true};
+  RememberingCandidate ours{"xgemm", device, 2}, reference{"reference", device, 3};
+  std::atomic<bool> stop{false};
+};
+
+TEST_F(HostTimeTest, ShapesThatComeAgainAreKnownBeforeTheFirstRound) {
+  for (const HostTime& one : host_time_cases()) {
+    if (one.shapes == 0) continue;
+    ours.seen.clear();
+    reference.seen.clear();
+    const HostTime done = measure(one);
+    EXPECT_EQ(static_cast<std::int64_t>(ours.seen.size()), one.shapes) << one.name;
+    EXPECT_EQ(ours.seen, reference.seen);
+    ASSERT_EQ(done.candidates.size(), 2u);
+    EXPECT_GE(done.rounds * done.calls_per_round, one.shapes);
+    EXPECT_NEAR(done.candidates[0].time_us.median, 2, 1e-6);
+    EXPECT_NEAR(done.candidates[0].ratio.median, 1.5, 1e-6);
+    EXPECT_NEAR(done.candidates[1].ratio.median, 1, 1e-6);
+    EXPECT_EQ(done.reference, "reference");
+  }
+}
+
+TEST_F(HostTimeTest, ANewShapeEveryCallIsNew) {
+  const HostTime one = host_time_cases().back();
+  ASSERT_EQ(one.shapes, 0);
+  const HostTime done = measure(one);
+  EXPECT_EQ(static_cast<int>(ours.seen.size()), ours.calls);
+  EXPECT_EQ(ours.seen, reference.seen);
+  EXPECT_NEAR(done.candidates[0].time_us.low, 20, 1e-6);
+  EXPECT_NEAR(done.candidates[0].time_us.high, 20, 1e-6);
+}
+
+TEST_F(HostTimeTest, TheCasesAreThoseOfTheTable) {
+  std::set<std::pair<char, std::int64_t>> kinds;
+  for (const HostTime& one : host_time_cases()) kinds.emplace(one.type, one.shapes);
+  EXPECT_EQ(kinds, (std::set<std::pair<char, std::int64_t>>{{'s', 1}, {'h', 1}, {'h', 600}, {'h', 10000}, {'h', 0}}));
+}
+
+TEST_F(HostTimeTest, WhatFailsIsSaidAndTheOthersGoOn) {
+  ours.fails_after = 2500;
+  const HostTime done = measure(host_time_cases().front());
+  EXPECT_EQ(done.candidates[0].status, "failed");
+  EXPECT_EQ(done.candidates[0].reason, "it broke");
+  EXPECT_EQ(ours.calls, 2501);
+  EXPECT_TRUE(done.candidates[1].ok());
+  EXPECT_NEAR(done.candidates[1].time_us.median, 3, 1e-6);
+  reference.fails_after = 0;
+  ours.fails_after = 1 << 30;
+  const HostTime alone = measure(host_time_cases().front());
+  EXPECT_NEAR(alone.candidates[0].time_us.median, 2, 1e-6);
+  EXPECT_EQ(alone.candidates[0].ratio.median, 0);
+  EXPECT_EQ(alone.reference, "");
+}
+
+TEST_F(HostTimeTest, StopsWhenAsked) {
+  stop = true;
+  EXPECT_EQ(measure(host_time_cases().front()).rounds, 0);
+  EXPECT_EQ(ours.calls, 0);
 }
 
 }  // namespace

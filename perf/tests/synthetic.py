@@ -3,9 +3,15 @@
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import contextlib
+import importlib.util
+import io
 import json
 import math
+import os
+import pathlib
 import random
+import sys
 
 LADDER = ["naive", "smem_tiled", "thread_tiled", "double_buffered"]
 
@@ -49,7 +55,11 @@ def results(candidates, rows, complete=True):
             "command": ["xgemm-bench"],
             "environment": {"machine": "NVIDIA H200", "gpu": "NVIDIA H200", "driver": "580.0", "commit": "abc1234"},
             "settings": {"data": "N(0,1)"}, "candidates": candidates,
-            "ceilings": {"copy_gbs": 4290.0, "fp32_tflops": 62.2, "fp16_tensor_tflops": 760.0}, "rows": rows}
+            "ceilings": {"copy_gbs": 4290.0, "fp32_tflops": 62.2, "fp16_tensor_tflops": 760.0}, "rows": rows,
+            "host_times": [{"name": "600 shapes in rotation", "type": "h", "shapes": 600, "rounds": 51,
+                            "calls_per_round": 200, "reference": "cublas-ws32", "candidates": [
+                                {"name": "xgemm", "status": "ok", "host_us": interval(4, 0.01), "ratio": interval(2, 0.01)},
+                                {"name": "cublas-ws32", "status": "ok", "host_us": interval(8, 0.01)}]}]}
 
 
 def standard(speed=lambda one: 1.0, noise=0.0, width=0.005, seed=1, sizes=(128, 256, 512, 1024, 2048, 4096)):
@@ -65,6 +75,20 @@ def standard(speed=lambda one: 1.0, noise=0.0, width=0.005, seed=1, sizes=(128, 
             rows.append(row(one, [candidate("xgemm", one, base * ratio, base, width, "double_buffered_128x128x8"),
                                   candidate("cublas-ws32", one, base, base, width)]))
     return results({"xgemm": "libxgemm 0.1.0", "cublas-ws32": "cuBLAS 13.1.0"}, rows)
+
+
+def squares(count, ratio, width=0.005):
+    """Squares of every 128, fp32 and fp16 in turn, at the ratio to cuBLAS that `ratio` gives for their index."""
+    rows = []
+    for i in range(count):
+        n = 128 * (i + 1)
+        one = shape("sh"[i % 2], n, n, n, "squares" if i < 6 else "odd")
+        base = model(one)
+        rows.append(row(one, [candidate("xgemm", one, base * ratio(i), base, width),
+                              candidate("cublas-ws32", one, base, base, width)]))
+    data = results({"xgemm": "libxgemm 0.1.0", "cublas-ws32": "cuBLAS 13.1.0"}, rows)
+    del data["environment"]["driver"]
+    return data
 
 
 def ladder():
@@ -84,3 +108,30 @@ def write(path, data):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(data, file, indent=1)
     return str(path)
+
+
+def expect_golden(test, name, text):
+    """XGEMM_UPDATE_GOLDEN=1 in the environment writes the file instead; look at the difference before committing it."""
+    path = pathlib.Path(__file__).resolve().parent / "golden" / name
+    if os.environ.get("XGEMM_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    test.assertEqual(text, path.read_text(encoding="utf-8"), name)
+
+
+def run(program, *arguments):
+    """What a program's main() does: its exit status, and what it prints on stdout and on stderr."""
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        try:
+            status = program([str(word) for word in arguments])
+        except SystemExit as end:
+            status = end.code
+    return status, out.getvalue(), errors.getvalue()
+
+
+def need(*modules):
+    """Ends a test as skipped where a module is not installed."""
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    if missing:
+        print("skipped: needs " + ", ".join(f"{module} (Debian: python3-{module})" for module in missing))
+        sys.exit(77)

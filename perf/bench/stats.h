@@ -24,9 +24,6 @@ struct Interval {
 /// The middle value, or the mean of the two middle values. NaN when there is none.
 double median(std::vector<double> values);
 
-/// Linear interpolation between order statistics (type 7 of Hyndman and Fan). q in [0, 1]; NaN when there is none.
-double quantile(std::vector<double> values, double q);
-
 /// P(X <= successes), X ~ Binomial(trials, 1/2).
 double binomial_half_cdf(std::int64_t successes, std::int64_t trials);
 
@@ -37,9 +34,6 @@ Interval median_interval(std::vector<double> values, double confidence = 0.95);
 /// Interval of median(numerator[i] / denominator[i]). The vectors have the same length.
 Interval paired_ratio(const std::vector<double>& numerator, const std::vector<double>& denominator,
                       double confidence = 0.95);
-
-/// exp(mean(log(values))). NaN when there is none or when one is not positive.
-double geometric_mean(const std::vector<double>& values);
 
 /// Geometric mean of ratios, with an interval in which the rows' own errors are taken as independent: the half widths
 /// of the logarithms add in squares.

@@ -1,5 +1,5 @@
 // Implementation of stats.h. SPDX-License-Identifier: BSD-3-Clause
-#include "stats/stats.h"
+#include "bench/stats.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,15 +26,6 @@ double Interval::relative_half_width() const {
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return sorted_median(values);
-}
-
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return kNan;
-  std::sort(values.begin(), values.end());
-  const double position = std::clamp(q, 0.0, 1.0) * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return std::lerp(values[below], values[above], position - static_cast<double>(below));
 }
 
 double binomial_half_cdf(std::int64_t successes, std::int64_t trials) {
@@ -67,16 +58,6 @@ Interval paired_ratio(const std::vector<double>& numerator, const std::vector<do
   std::vector<double> ratios(std::min(numerator.size(), denominator.size()));
   for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i] = numerator[i] / denominator[i];
   return median_interval(std::move(ratios), confidence);
-}
-
-double geometric_mean(const std::vector<double>& values) {
-  if (values.empty()) return kNan;
-  double sum = 0;
-  for (const double value : values) {
-    if (!(value > 0)) return kNan;
-    sum += std::log(value);
-  }
-  return std::exp(sum / static_cast<double>(values.size()));
 }
 
 Interval geometric_mean(const std::vector<Interval>& ratios) {

@@ -1,4 +1,4 @@
-// What a run has measured, and its JSON form: the one description that the table, CSV, JUnit, compare and report share.
+// What a run has measured, and its JSON form, which perf/results.py reads: the table, comparison and report share it.
 //
 // The file is an object with "schema": "xgemm-bench" and "version": 1. `complete` is false while a run goes on and
 // after it was interrupted; the rows that are there are whole. SPDX-License-Identifier: BSD-3-Clause
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench/case.h"
-#include "stats/stats.h"
+#include "bench/stats.h"
 
 namespace xgemm::perf {
 
@@ -37,6 +37,9 @@ struct CandidateResult {
   bool ok() const { return status == "ok"; }
 };
 
+/// Null when there is none of that name.
+const CandidateResult* find_candidate(const std::vector<CandidateResult>& candidates, std::string_view name);
+
 struct Row {
   Case shape;
   std::string id;             // shape.id(), as it was when the row was written
@@ -54,7 +57,20 @@ struct Row {
   double power_w = 0;
   bool power_capped = false;
 
-  const CandidateResult* find(std::string_view name) const;
+  const CandidateResult* find(std::string_view name) const { return find_candidate(candidates, name); }
+};
+
+/// What a call costs the processor where calls only enqueue, over a kind of sequence of shapes.
+struct HostTime {
+  std::string name;  // "600 shapes in rotation"
+  char type = 's';
+  std::int64_t shapes = 0;  // that come again and again; 0: every call has a new one
+  std::int64_t rounds = 0;
+  std::int64_t calls_per_round = 0;
+  std::string reference;
+  std::vector<CandidateResult> candidates;  // time_us and ratio are those of the processor
+
+  const CandidateResult* find(std::string_view who) const { return find_candidate(candidates, who); }
 };
 
 /// Rates that the machine reaches in practice, for the roofline. 0: not measured.
@@ -73,23 +89,14 @@ struct Results {
   Facts candidates;  // name and description
   Ceilings ceilings;
   std::vector<Row> rows;
+  std::vector<HostTime> host_times;
 
   std::string fact(std::string_view key) const;  // of the environment; empty when there is none
 };
 
 std::string to_json(const Results& results);
-/// `origin` is named in messages. Throws InputError: no JSON, not a result file, or a field of the wrong kind.
-Results from_json(std::string_view text, const std::string& origin);
-
-/// Throws InputError when the file cannot be read or is not a result file.
-Results read_results(const std::string& path);
 /// Writes a neighbouring file and renames it, so that whoever reads finds the old text or the new one, whole.
 void write_file(const std::string& path, std::string_view text);
-
-/// One line per row and candidate, with a header.
-std::string to_csv(const Results& results);
-/// A test case per row and candidate; wrong results and errors are failures. Timings are not judged.
-std::string to_junit(const Results& results);
 
 /// Teraflops per second of a candidate's median.
 double tflops(const Row& row, const CandidateResult& candidate);
