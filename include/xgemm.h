@@ -152,14 +152,14 @@ XGEMM_API int xgemm_destroy(xgemm_context* ctx);
 XGEMM_API int xgemm_set_stream(xgemm_context* ctx, void* cuda_stream);
 
 /* Lends the context `bytes` of device memory, 256-byte aligned, for kernels that need scratch space. Calls that run at
- * the same time must not share one. NULL and 0 take it back: kernels that need scratch space then take it from the
- * stream-ordered pool of the device. */
+ * the same time must not share one. NULL and 0 take it back: kernels that need scratch space then take it from a
+ * stream-ordered pool of the library, as they do where what was lent is too small. */
 XGEMM_API int xgemm_set_workspace(xgemm_context* ctx, void* device_memory, size_t bytes);
 
 /* mode: enum xgemm_math_mode. */
 XGEMM_API int xgemm_set_math_mode(xgemm_context* ctx, int mode);
 
-/* location: enum xgemm_scalar_location; concerns xgemm_gemm alone. */
+/* location: enum xgemm_scalar_location; concerns xgemm_gemm and xgemm_explain alone. */
 XGEMM_API int xgemm_set_scalar_location(xgemm_context* ctx, int location);
 
 /* ---- The general call -------------------------------------------------------------------------------------------- */
@@ -175,12 +175,12 @@ typedef struct xgemm_args {
   char transa;    /* 'N', 'T' or 'C', either case */
   char transb;
   int64_t m, n, k;
-  const float* alpha; /* NULL: 1 */
+  const float* alpha; /* NULL: 1, where scalars are on the host */
   const void* a;
   int64_t lda; /* row-major: elements between the starts of two neighbouring rows */
   const void* b;
   int64_t ldb;
-  const float* beta; /* NULL: 0 */
+  const float* beta; /* NULL: 0, where scalars are on the host */
   void* c;
   int64_t ldc;
   int64_t batch_count; /* number of products; 0 does nothing */
@@ -213,9 +213,8 @@ XGEMM_API const char* xgemm_kernel_name(int index);
 /* A short text for any return value of this library. Never NULL. */
 XGEMM_API const char* xgemm_status_string(int status);
 
-/* What went wrong in this thread's last failed call: the argument, its value and the rule it broke, or the runtime
- * failure.
- * "" when the last call succeeded. Valid until this thread's next call. Never NULL. */
+/* What went wrong in this thread's last call that can fail: the argument, its value and the rule it broke, or the
+ * runtime failure; "" when it succeeded. Valid until this thread's next such call. Never NULL. */
 XGEMM_API const char* xgemm_last_error(void);
 
 /* XGEMM_VERSION of the library at run time, and the same as text ("0.1.0"). */

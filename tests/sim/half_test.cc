@@ -27,7 +27,9 @@ TEST(Half, IsTheSharedConversionButForNan) {
     ASSERT_EQ(bits_of(x), bits_of(half_to_float(half))) << bits;
     ASSERT_EQ(gpu::to_half(x).bits, test::is_nan(half) ? 0x7fff : half);
     const float tie = std::bit_cast<float>(bits_of(x) | 0x1000u);  // where the next half is one bit away
-    if ((half & 0x7fff) < 0x7c00) ASSERT_EQ(gpu::to_half(tie).bits, float_to_half(tie)) << bits;
+    if ((half & 0x7fff) < 0x7c00) {
+      ASSERT_EQ(gpu::to_half(tie).bits, float_to_half(tie)) << bits;
+    }
   }
 }
 

@@ -45,8 +45,8 @@ constexpr DType kType<Half> = DType::f16;
 template <>
 constexpr DType kType<Bfloat16> = DType::bf16;
 
-template <class T>
-Problem problem_of(test::Case<T>& c) {
+template <class T, class C>
+Problem problem_of(test::Case<T, C>& c) {
   const auto& p = c.product;
   const auto op = [](char flag) { return flag == 'N' ? Op::none : Op::transpose; };
   Problem problem;
@@ -54,16 +54,26 @@ Problem problem_of(test::Case<T>& c) {
   problem.alpha.value = p.alpha, problem.beta.value = p.beta;
   problem.a = {kType<T>, p.a, op(p.transa), p.lda, 0};
   problem.b = {kType<T>, p.b, op(p.transb), p.ldb, 0};
-  problem.c = {kType<T>, c.c.data(), p.ldc, 0};
+  problem.c = {kType<C>, c.c.data(), p.ldc, 0};
   return problem;
 }
 
+// The types of A and B, and of C.
+template <class I, class O>
+struct Elements {
+  using In = I;
+  using Out = O;
+};
+
 template <class T>
 class CpuEngine : public testing::Test {};
-using Types = testing::Types<float, Half, Bfloat16>;
+using Types = testing::Types<Elements<float, float>, Elements<Half, Half>, Elements<Bfloat16, Bfloat16>,
+                             Elements<Half, float>, Elements<Bfloat16, float>>;
 TYPED_TEST_SUITE(CpuEngine, Types);
 
 TYPED_TEST(CpuEngine, AllFlagsScalarsAndEdges) {
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
   for (const char transa : {'N', 'T'})
     for (const char transb : {'N', 'T'})
       for (const int m : {1, 7, 31, 65})
@@ -71,7 +81,7 @@ TYPED_TEST(CpuEngine, AllFlagsScalarsAndEdges) {
           for (const int k : {1, 8, 33})
             for (const float alpha : {1.0f, -0.7f})
               for (const float beta : {0.0f, 1.0f, 1.3f}) {
-                test::Case<TypeParam> c(transa, transb, m, n, k, alpha, beta);
+                test::Case<T, C> c(transa, transb, m, n, k, alpha, beta);
                 ASSERT_TRUE(host::cpu_gemm(problem_of(c)).ok());
                 const test::Verdict verdict = c.check();
                 ASSERT_TRUE(verdict.ok) << verdict.message;
@@ -79,9 +89,11 @@ TYPED_TEST(CpuEngine, AllFlagsScalarsAndEdges) {
 }
 
 TYPED_TEST(CpuEngine, PastEveryBlock) {
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
   for (const char transa : {'N', 'T'})
     for (const char transb : {'N', 'T'}) {
-      test::Case<TypeParam> c(transa, transb, 1030, 1027, 517, 0.5f, -1.0f, 1);
+      test::Case<T, C> c(transa, transb, 1030, 1027, 517, 0.5f, -1.0f, 1);
       largest_request = 0;
       ASSERT_TRUE(host::cpu_gemm(problem_of(c)).ok());
       EXPECT_LE(largest_request, std::size_t{8} << 20);
@@ -92,9 +104,11 @@ TYPED_TEST(CpuEngine, PastEveryBlock) {
 }
 
 TYPED_TEST(CpuEngine, AlphaZeroAndKZeroOnlyScale) {
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
   for (const float beta : {0.0f, 1.0f, 0.5f, -3.0f})
     for (const int k : {0, 4}) {
-      test::Case<TypeParam> c('N', 'N', 9, 8, k, k == 0 ? 1.0f : 0.0f, beta);
+      test::Case<T, C> c('N', 'N', 9, 8, k, k == 0 ? 1.0f : 0.0f, beta);
       Problem problem = problem_of(c);
       problem.a.data = problem.b.data = nullptr;  // not read
       ASSERT_TRUE(host::cpu_gemm(problem).ok());
@@ -104,8 +118,10 @@ TYPED_TEST(CpuEngine, AlphaZeroAndKZeroOnlyScale) {
 }
 
 TYPED_TEST(CpuEngine, NothingToDoTouchesNothing) {
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
   Problem empty;
-  empty.set_types({kType<TypeParam>, kType<TypeParam>, kType<TypeParam>});
+  empty.set_types({kType<T>, kType<T>, kType<C>});
   empty.n = 5, empty.k = 5;
   EXPECT_TRUE(host::cpu_gemm(empty).ok());
   empty.m = 5, empty.alpha.value = 1, empty.batch_count = 0;
@@ -113,12 +129,14 @@ TYPED_TEST(CpuEngine, NothingToDoTouchesNothing) {
 }
 
 TYPED_TEST(CpuEngine, NanIsNotHidden) {
-  const auto nan = test::from_double<TypeParam>(std::numeric_limits<double>::quiet_NaN());
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
+  const auto nan = test::from_double<T>(std::numeric_limits<double>::quiet_NaN());
   for (const float beta : {0.0f, 1.0f}) {
-    test::Case<TypeParam> c('N', 'N', 12, 9, 6, 1.0f, beta);
+    test::Case<T, C> c('N', 'N', 12, 9, 6, 1.0f, beta);
     c.a(4, 5) = nan;
-    c.b.fill(TypeParam{});
-    if (beta != 0) c.c(0, 0) = c.c_before(0, 0) = nan;
+    c.b.fill(T{});
+    if (beta != 0) c.c(0, 0) = c.c_before(0, 0) = test::from_double<C>(std::numeric_limits<double>::quiet_NaN());
     ASSERT_TRUE(host::cpu_gemm(problem_of(c)).ok());
     for (int j = 0; j < 9; ++j)
       for (int i = 0; i < 12; ++i)
@@ -127,27 +145,30 @@ TYPED_TEST(CpuEngine, NanIsNotHidden) {
 }
 
 TYPED_TEST(CpuEngine, Batches) {
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
   for (const bool same_a : {false, true}) {
     const int count = 3;
     const int64_t m = 10, n = 7, k = 5;
-    test::Matrix<TypeParam> a(m, k * (same_a ? 1 : count), m + 2), b(n, k * count, n + 1), c(m, n * count, m + 3);
+    test::Matrix<T> a(m, k * (same_a ? 1 : count), m + 2), b(n, k * count, n + 1);
+    test::Matrix<C> c(m, n * count, m + 3);
     a.fill_uniform(1), b.fill_uniform(2), c.fill_uniform(3);
     const auto before = c;
     Problem problem;
     problem.m = m, problem.n = n, problem.k = k, problem.batch_count = count;
     problem.alpha.value = 2, problem.beta.value = 1;
-    problem.a = {kType<TypeParam>, a.data(), Op::none, a.ld(), same_a ? 0 : a.ld() * k};
-    problem.b = {kType<TypeParam>, b.data(), Op::transpose, b.ld(), b.ld() * k};
-    problem.c = {kType<TypeParam>, c.data(), c.ld(), c.ld() * n};
+    problem.a = {kType<T>, a.data(), Op::none, a.ld(), same_a ? 0 : a.ld() * k};
+    problem.b = {kType<T>, b.data(), Op::transpose, b.ld(), b.ld() * k};
+    problem.c = {kType<C>, c.data(), c.ld(), c.ld() * n};
     ASSERT_TRUE(host::cpu_gemm(problem).ok());
     for (int i = 0; i < count; ++i) {
-      const test::Product<TypeParam> product = {'N',    'T',
-                                                m,      n,
-                                                k,      2,
-                                                1,      a.data() + i * problem.a.batch_stride,
-                                                a.ld(), b.data() + i * problem.b.batch_stride,
-                                                b.ld(), before.data() + i * problem.c.batch_stride,
-                                                c.ld()};
+      const test::Product<T, C> product = {'N',    'T',
+                                           m,      n,
+                                           k,      2,
+                                           1,      a.data() + i * problem.a.batch_stride,
+                                           a.ld(), b.data() + i * problem.b.batch_stride,
+                                           b.ld(), before.data() + i * problem.c.batch_stride,
+                                           c.ld()};
       const test::Verdict verdict = test::check_result(product, c.data() + i * problem.c.batch_stride);
       EXPECT_TRUE(verdict.ok) << verdict.message;
     }
@@ -157,40 +178,43 @@ TYPED_TEST(CpuEngine, Batches) {
 
 // Leading dimensions past 2^31: columns gigabytes apart in memory that is mapped and hardly touched.
 TYPED_TEST(CpuEngine, LeadingDimensionsPastInt) {
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
   const int64_t m = 5, n = 2, k = 2, ld = (int64_t{1} << 31) + 7;
-  const std::size_t bytes = static_cast<std::size_t>(ld + m) * sizeof(TypeParam);
+  const std::size_t bytes = static_cast<std::size_t>(ld + m) * sizeof(C);  // as many as any operand has
   const auto map = [&] {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : static_cast<TypeParam*>(memory);
+    return memory == MAP_FAILED ? nullptr : memory;
   };
-  TypeParam* const a = map();
-  TypeParam* const b = map();
-  TypeParam* const c = map();
+  auto* const a = static_cast<T*>(map());
+  auto* const b = static_cast<T*>(map());
+  auto* const c = static_cast<C*>(map());
   if (a && b && c) {
     test::Random random(5);
     for (int64_t j = 0; j < 2; ++j)
       for (int64_t i = 0; i < m; ++i) {
-        a[i + j * ld] = test::from_double<TypeParam>(random.uniform());
-        if (i < k) b[i + j * ld] = test::from_double<TypeParam>(random.uniform());
+        a[i + j * ld] = test::from_double<T>(random.uniform());
+        if (i < k) b[i + j * ld] = test::from_double<T>(random.uniform());
       }
     Problem problem;
     problem.m = m, problem.n = n, problem.k = k;
     problem.alpha.value = 1;
-    problem.a = {kType<TypeParam>, a, Op::none, ld, 0};
-    problem.b = {kType<TypeParam>, b, Op::none, ld, 0};
-    problem.c = {kType<TypeParam>, c, ld, 0};
+    problem.a = {kType<T>, a, Op::none, ld, 0};
+    problem.b = {kType<T>, b, Op::none, ld, 0};
+    problem.c = {kType<C>, c, ld, 0};
     ASSERT_TRUE(host::cpu_gemm(problem).ok());
-    const test::Verdict verdict =
-        test::check_result<TypeParam>({'N', 'N', m, n, k, 1, 0, a, ld, b, ld, nullptr, ld}, c);
+    const test::Verdict verdict = test::check_result<T, C>({'N', 'N', m, n, k, 1, 0, a, ld, b, ld, nullptr, ld}, c);
     EXPECT_TRUE(verdict.ok) << verdict.message;
   }
-  for (TypeParam* memory : {a, b, c})
+  for (void* memory : {static_cast<void*>(a), static_cast<void*>(b), static_cast<void*>(c)})
     if (memory) munmap(memory, bytes);
   if (!a || !b || !c) GTEST_SKIP() << "this machine maps no " << bytes << " bytes three times";
 }
 
 TYPED_TEST(CpuEngine, SameCallSameBits) {
-  test::Case<TypeParam> first('N', 'T', 130, 70, 600, 1.25f, 0.5f), second('N', 'T', 130, 70, 600, 1.25f, 0.5f);
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
+  test::Case<T, C> first('N', 'T', 130, 70, 600, 1.25f, 0.5f), second('N', 'T', 130, 70, 600, 1.25f, 0.5f);
   ASSERT_TRUE(host::cpu_gemm(problem_of(first)).ok());
   ASSERT_TRUE(host::cpu_gemm(problem_of(second)).ok());
   EXPECT_TRUE(first.c.same_bits(second.c));
