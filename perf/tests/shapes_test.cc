@@ -199,6 +199,12 @@ TEST(Replay, CountsCallsAndSkipsTheRest) {
                                            "log:9: field 'k': '' is not a usable number"));
 }
 
+TEST(Replay, OperandsOfSeveralTypesAreRefused) {
+  const Replay replay = parse_replay("xgemm: call=gemm type=b type_c=s transa=N transb=N m=4 n=4 k=4\n", "log");
+  EXPECT_TRUE(replay.cases.empty());
+  EXPECT_THAT(replay.problems, ElementsAre("log:1: field 'type_c': operands of several types are not measured"));
+}
+
 TEST(Replay, BatchesKeepTheirStrides) {
   const Replay replay = parse_replay(
       "xgemm: call=gemm type=s transa=N transb=N m=4 n=4 k=4 lda=4 ldb=4 ldc=4 batch=3 stride_a=0 stride_b=16 "

@@ -28,12 +28,12 @@ using test::Half;
 using test::Matrix;
 
 // By the definition, in double: the tests use small integers, for which every type is exact.
-template <class T>
+template <class T, class C>
 void multiply(const Problem& p) {
   for (std::int64_t x = 0; x < p.batch_count; ++x) {
     const T* a = static_cast<const T*>(p.a.data) + x * p.a.batch_stride;
     const T* b = static_cast<const T*>(p.b.data) + x * p.b.batch_stride;
-    T* c = static_cast<T*>(p.c.data) + x * p.c.batch_stride;
+    C* c = static_cast<C*>(p.c.data) + x * p.c.batch_stride;
     for (std::int64_t j = 0; j < p.n; ++j) {
       for (std::int64_t i = 0; i < p.m; ++i) {
         double sum = 0;
@@ -44,21 +44,28 @@ void multiply(const Problem& p) {
         }
         double result = double(p.alpha.value) * sum;
         if (p.reads_c()) result += double(p.beta.value) * test::to_double(c[i + j * p.c.ld]);
-        c[i + j * p.c.ld] = test::from_double<T>(result);
+        c[i + j * p.c.ld] = test::from_double<C>(result);
       }
     }
   }
 }
 
-void multiply(const Problem& p) {
-  switch (p.a.type) {
+// Calls f<T, C>() for the types of A and B, and of C.
+template <class F>
+void with_types(DType type, DType type_c, const F& f) {
+  const bool same = type == type_c;
+  switch (type) {
     case DType::f32:
-      return multiply<float>(p);
+      return f.template operator()<float, float>();
     case DType::f16:
-      return multiply<Half>(p);
+      return same ? f.template operator()<Half, Half>() : f.template operator()<Half, float>();
     case DType::bf16:
-      return multiply<Bfloat16>(p);
+      return same ? f.template operator()<Bfloat16, Bfloat16>() : f.template operator()<Bfloat16, float>();
   }
+}
+
+void multiply(const Problem& p) {
+  with_types(p.a.type, p.c.type, [&]<class T, class C>() { multiply<T, C>(p); });
 }
 
 int launches = 0;
@@ -114,6 +121,7 @@ enum class At { pageable, page_locked, device, managed };
 
 struct CallSetup {
   DType type = DType::f32;
+  bool c_in_f32 = false;  // whatever the type of A and B
   Op op_a = Op::none, op_b = Op::none;
   std::int64_t m = 1, n = 1, k = 1;
   float alpha = 1, beta = 0;
@@ -122,6 +130,8 @@ struct CallSetup {
   bool shares_a = false, shares_b = false;
   At a = At::pageable, b = At::pageable, c = At::pageable;
   std::size_t device_memory = std::size_t{1} << 34;
+
+  DType type_c() const { return c_in_f32 ? DType::f32 : type; }
 };
 
 // A batch is one tall storage: matrices one after the other, with a gap between them that nothing may touch.
@@ -161,7 +171,7 @@ runtime::PointerLocation location_of(At at, bool used) {
   return {};
 }
 
-template <class T>
+template <class T, class C = T>
 class StagedCall {
  public:
   explicit StagedCall(const CallSetup& s)
@@ -179,7 +189,7 @@ class StagedCall {
     problem_.beta.value = s.beta;
     problem_.a = {s.type, a_.all.data(), s.op_a, a_.ld, s.shares_a ? 0 : a_.stride};
     problem_.b = {s.type, b_.all.data(), s.op_b, b_.ld, s.shares_b ? 0 : b_.stride};
-    problem_.c = {s.type, c_.all.data(), c_.ld, c_.stride};
+    problem_.c = {s.type_c(), c_.all.data(), c_.ld, c_.stride};
     const bool reads = problem_.reads_inputs();
     placement_.a = location_of(s.a, reads);
     placement_.b = location_of(s.b, reads);
@@ -195,8 +205,8 @@ class StagedCall {
 
   // Tells the fake runtime of page-locked operands; after its reset().
   void register_memory() {
-    const auto register_one = [](At at, Matrix<T>& m) {
-      if (at == At::page_locked) fake_cuda::register_host(m.storage().data(), m.storage().size() * sizeof(T));
+    const auto register_one = [](At at, auto& m) {
+      if (at == At::page_locked) fake_cuda::register_host(m.storage().data(), m.storage().size() * sizeof(*m.data()));
     };
     register_one(setup_.a, a_.all);
     register_one(setup_.b, b_.all);
@@ -229,17 +239,18 @@ class StagedCall {
 
  private:
   CallSetup setup_;
-  Operand<T> a_, b_, c_;
-  Matrix<T> before_, expected_;
+  Operand<T> a_, b_;
+  Operand<C> c_;
+  Matrix<C> before_, expected_;
   Problem problem_;
   runtime::Placement placement_;
   device::DeviceInfo device_;
 };
 
 // Some seeds with one stager, then freed.
-template <class T>
-void check_typed(const CallSetup& s, int seeds = 3) {
-  StagedCall<T> run(s);
+template <class T, class C>
+void check_typed(const CallSetup& s, int seeds) {
+  StagedCall<T, C> run(s);
   for (int seed = 0; seed < seeds; ++seed) {
     fake_cuda::Settings settings;
     settings.seed = static_cast<std::uint64_t>(seed + 1);
@@ -260,14 +271,7 @@ void check_typed(const CallSetup& s, int seeds = 3) {
 }
 
 void check(const CallSetup& s, int seeds = 3) {
-  switch (s.type) {
-    case DType::f32:
-      return check_typed<float>(s, seeds);
-    case DType::f16:
-      return check_typed<Half>(s, seeds);
-    case DType::bf16:
-      return check_typed<Bfloat16>(s, seeds);
-  }
+  with_types(s.type, s.type_c(), [&]<class T, class C>() { check_typed<T, C>(s, seeds); });
 }
 
 TEST(StagingPipeline, EveryFlagPlaceAndType) {
@@ -276,7 +280,15 @@ TEST(StagingPipeline, EveryFlagPlaceAndType) {
       for (Op op_b : {Op::none, Op::transpose})
         for (float beta : {0.0f, 2.0f})
           for (int places = 0; places < 64; places += places % 5 == 0 ? 3 : 1) {
-            CallSetup s{.type = type, .op_a = op_a, .op_b = op_b, .m = 33, .n = 29, .k = 17, .beta = beta, .pad = 3};
+            CallSetup s{.type = type,
+                        .c_in_f32 = places % 2 != 0,
+                        .op_a = op_a,
+                        .op_b = op_b,
+                        .m = 33,
+                        .n = 29,
+                        .k = 17,
+                        .beta = beta,
+                        .pad = 3};
             s.a = static_cast<At>(places & 3);
             s.b = static_cast<At>(places >> 2 & 3);
             s.c = static_cast<At>(places >> 4 & 3);
@@ -288,7 +300,17 @@ TEST(StagingPipeline, ManyPiecesInLittleMemory) {
   for (Op op : {Op::none, Op::transpose})
     for (float beta : {0.0f, -1.0f})
       for (std::size_t memory : {std::size_t{3} << 20, std::size_t{1} << 20, std::size_t{1} << 18})
-        check({.op_a = op, .op_b = op, .m = 300, .n = 260, .k = 20, .beta = beta, .pad = 5, .device_memory = memory});
+        for (DType type : {DType::f32, DType::bf16})
+          check({.type = type,
+                 .c_in_f32 = true,
+                 .op_a = op,
+                 .op_b = op,
+                 .m = 300,
+                 .n = 260,
+                 .k = 20,
+                 .beta = beta,
+                 .pad = 5,
+                 .device_memory = memory});
 }
 
 TEST(StagingPipeline, MoreChunksThanTheRingHolds) {
