@@ -83,9 +83,14 @@ const std::string& no_device_reason() {
   return devices().reason;
 }
 
-void synchronize(const DeviceInfo& device, void* stream) {
+bool synchronize(const DeviceInfo& device, void* stream) {
   const DeviceGuard guard(device.ordinal);
-  cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
+  const auto s = static_cast<cudaStream_t>(stream);
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  const bool idle = cudaStreamIsCapturing(s, &capture) == cudaSuccess && capture == cudaStreamCaptureStatusNone &&
+                    cudaStreamSynchronize(s) == cudaSuccess;
+  cudaGetLastError();  // what failed is found by the program's own calls
+  return idle;
 }
 
 }  // namespace xgemm::device

@@ -43,12 +43,8 @@ int current_device();
 // One sentence, "" when there is a device.
 const std::string& no_device_reason();
 
-// Waits for the work in a stream of the device; for XGEMM_VERBOSE=2 alone.
-void synchronize(const DeviceInfo& device, void* stream);
+// Waits for the work in a stream of the device; for XGEMM_VERBOSE=2 alone. A stream that is being captured is left
+// alone: false.
+bool synchronize(const DeviceInfo& device, void* stream);
 
 }  // namespace xgemm::device
-
-// Its name until every user of it has moved.
-namespace xgemm::runtime {
-using device::DeviceInfo;
-}

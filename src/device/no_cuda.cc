@@ -21,7 +21,9 @@ const std::string& no_device_reason() {
   return reason;
 }
 
-void synchronize(const DeviceInfo&, void*) {}
+bool synchronize(const DeviceInfo&, void*) {
+  return false;
+}
 
 void check_health(int) {}
 

@@ -134,22 +134,22 @@ void print_call(const Problem& problem, const Decision& d, Status status, double
 }
 
 Status run_verbosely(const CallSettings& settings, const Problem& problem, Decision d, int level) {
-  const bool timed = level >= 2;
   const bool on_stream = d.route.kind == RouteKind::device || d.route.kind == RouteKind::peers;
-  if (timed && on_stream) device::synchronize(*d.device, settings.stream);
-  const auto start = std::chrono::steady_clock::now();
+  // A capture has no time, and must not be broken.
+  const bool timed = level >= 2 && (!on_stream || device::synchronize(*d.device, settings.stream));
   std::string gpu_failure;
+  const auto start = std::chrono::steady_clock::now();
   const Status status = run(settings, problem, d, &gpu_failure);
   if (timed && on_stream) device::synchronize(*d.device, settings.stream);
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   // Printing plans again, which may fail and must not replace this call's message.
   const std::string message = last_error();
-  if (!gpu_failure.empty()) {
-    print_line(format("GPU %d could not serve the next product, and the CPU takes it: %s", d.device->ordinal,
-                      gpu_failure.c_str()));
-    d.route.kind = RouteKind::cpu;
-  }
+  if (!gpu_failure.empty())
+    print_line(format("GPU %d could not serve the next product%s: %s", d.device->ordinal,
+                      status.ok() ? ", and the CPU took it" : "", gpu_failure.c_str()));
+  if (!gpu_failure.empty() && status.ok()) d.route.kind = RouteKind::cpu;
   print_call(problem, d, status, timed ? elapsed.count() : -1.0);
+  clear_last_error();
   return status.ok() ? kOk : fail(status.code, message);
 }
 
@@ -181,10 +181,7 @@ Status explain(const CallSettings&, const Problem& problem, std::string* text) {
       break;
   }
   *text += "device: " + to_string(*d.device) + "\n";
-  if (d.route.kind == RouteKind::staged) {
-    *text += transfer::explain_staging(problem, d.placement, *d.device);
-    return kOk;
-  }
+  if (d.route.kind == RouteKind::staged) return transfer::explain_staging(problem, d.placement, *d.device, text);
   if (d.route.kind == RouteKind::peers)
     *text += to_string(transfer::peer_copies(problem, d.placement, d.device->ordinal));
   return runtime::explain_plan(on_device(problem, d), *d.device, text);

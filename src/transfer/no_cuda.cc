@@ -27,8 +27,8 @@ Status peer_gemm(const Problem&, const runtime::Placement&, const device::Device
   return not_in_this_build();
 }
 
-std::string explain_staging(const Problem&, const runtime::Placement&, const device::DeviceInfo&) {
-  return {};
+Status explain_staging(const Problem&, const runtime::Placement&, const device::DeviceInfo&, std::string*) {
+  return not_in_this_build();
 }
 
 }  // namespace xgemm::transfer

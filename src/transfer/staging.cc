@@ -127,16 +127,16 @@ Status staged_gemm(StagerHandle& stager, const Problem& problem, const Placement
   return status;
 }
 
-std::string explain_staging(const Problem& problem, const Placement& placement, const DeviceInfo& device) {
+Status explain_staging(const Problem& problem, const Placement& placement, const DeviceInfo& device,
+                       std::string* text) {
   const device::DeviceGuard guard(device.ordinal);
   const auto [paths, plan] = plan_for(problem, placement, device);
-  std::string text = to_string(plan) + format("staging: A is %s, B is %s, C is %s\n", name_of(paths.a),
-                                              name_of(paths.b), name_of(paths.c));
-  // The kernel of the first piece. Slots are aligned; any aligned address shows the planner the same facts.
+  *text += to_string(plan) +
+           format("staging: A is %s, B is %s, C is %s\n", name_of(paths.a), name_of(paths.b), name_of(paths.c));
+  // Slots are aligned; any aligned address shows the planner the same facts.
   const auto slot = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
-  static_cast<void>(runtime::explain_plan(
-      problem_in_slots(problem, plan.piece(problem, 0), plan.staged, {slot, slot, slot}), device, &text));
-  return text;
+  return runtime::explain_plan(problem_in_slots(problem, plan.piece(problem, 0), plan.staged, {slot, slot, slot}),
+                               device, text);
 }
 
 }  // namespace xgemm::transfer

@@ -32,8 +32,8 @@ struct Unfinished {
 Status staged_gemm(StagerHandle& stager, const Problem& problem, const runtime::Placement& placement,
                    const device::DeviceInfo& device, void* stream, Unfinished* unfinished);
 
-// The pieces it would use, a line each.
-std::string explain_staging(const Problem& problem, const runtime::Placement& placement,
-                            const device::DeviceInfo& device);
+// Appends the cut, how operands get to the kernel, and the kernel of the first piece. Fails where no kernel serves it.
+Status explain_staging(const Problem& problem, const runtime::Placement& placement, const device::DeviceInfo& device,
+                       std::string* text);
 
 }  // namespace xgemm::transfer

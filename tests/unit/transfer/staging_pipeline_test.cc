@@ -700,7 +700,8 @@ TEST(StagingPipeline, ACaptureElsewhereDoesNotConcernAllHostProducts) {
 TEST(StagingPipeline, ExplainsItself) {
   fake_cuda::reset({});
   const StagedCall<float> run({.m = 300, .n = 260, .k = 40});
-  const std::string text = explain_staging(run.problem(), run.placement(), run.device());
+  std::string text;
+  EXPECT_TRUE(explain_staging(run.problem(), run.placement(), run.device(), &text).ok());
   EXPECT_NE(text.find("1 piece of 300 x 260"), std::string::npos) << text;
   EXPECT_NE(text.find("packed by threads"), std::string::npos) << text;
   EXPECT_NE(text.find("plan: of the test"), std::string::npos) << text;

@@ -1,0 +1,301 @@
+// The way of a call with everything around it faked: which route is taken, what happens when a GPU fails on it, and
+// what the verbose lines and the explanation say.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dispatch/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/environment.h"
+#include "device/health.h"
+#include "host/cpu_engine.h"
+#include "kernels/instances.h"
+#include "plan/plan.h"
+#include "runtime/device_gemm.h"
+#include "runtime/pointer_location.h"
+#include "transfer/peer_gemm.h"
+#include "transfer/staging.h"
+
+namespace xgemm {
+namespace {
+
+// What the fakes do, and what they were asked to.
+struct World {
+  Environment environment;
+  runtime::Placement placement;
+  bool has_device = true, is_capturing = false;
+  std::set<int> broken;
+  Status staging, planning, launching;
+  transfer::Unfinished unfinished;
+  std::vector<std::string> did, lines;
+};
+World world;
+
+const device::DeviceInfo kDevice = [] {
+  device::DeviceInfo d;
+  d.compute_capability = 90;
+  d.sm_count = 132;
+  d.memory_bytes = std::size_t{80} << 30;
+  return d;
+}();
+
+void did(const char* what, const Problem& p) {
+  world.did.push_back(format("%s %lldx%lldx%lld", what, static_cast<long long>(p.m), static_cast<long long>(p.n),
+                             static_cast<long long>(p.k)));
+}
+
+Status with_message(Status status) {
+  return status.ok() ? kOk : fail(status.code, "told to fail");
+}
+
+}  // namespace
+
+const Environment& environment() {
+  return world.environment;
+}
+void print_line(const std::string& text) noexcept {
+  world.lines.push_back(text);
+}
+
+namespace kernels {
+bool serves(const ProductTypes&, int) {
+  return true;
+}
+}  // namespace kernels
+
+namespace plan {
+const char* name_of(const Plan&) {
+  return "a_kernel";
+}
+}  // namespace plan
+
+namespace host {
+Status cpu_gemm(const Problem& p) {
+  did("cpu", p);
+  return kOk;
+}
+std::string cpu_engine_name() {
+  return "a_blas";
+}
+std::string cpu_engine_description() {
+  return "a_blas, of the test";
+}
+}  // namespace host
+
+namespace device {
+std::string to_string(const DeviceInfo&) {
+  return "a GPU";
+}
+const std::string& no_device_reason() {
+  static const std::string reason = "no GPU: of the test";
+  return reason;
+}
+bool is_healthy(int ordinal) {
+  return !world.broken.contains(ordinal);
+}
+bool synchronize(const DeviceInfo&, void*) {
+  world.did.push_back("synchronize");
+  return !world.is_capturing;
+}
+}  // namespace device
+
+namespace runtime {
+Placement locate(const Problem&) {
+  return world.placement;
+}
+const device::DeviceInfo* device_for(const Placement&) {
+  return world.has_device ? &kDevice : nullptr;
+}
+std::string to_string(const Placement&) {
+  return "xyz";
+}
+Status make_plan(const Problem&, const device::DeviceInfo&, plan::Plan* plan) {
+  plan->estimated_us = 1000;
+  return with_message(world.planning);
+}
+Status device_gemm(const Problem& p, const device::DeviceInfo&, const LaunchSettings&) {
+  did("device", p);
+  return with_message(world.launching);
+}
+Status explain_plan(const Problem&, const device::DeviceInfo&, std::string* text) {
+  *text += "plan: of the test\n";
+  return with_message(world.planning);
+}
+}  // namespace runtime
+
+namespace transfer {
+class Stager {};
+void StagerDeleter::operator()(Stager* stager) const noexcept {
+  delete stager;
+}
+Status staged_gemm(StagerHandle&, const Problem& p, const runtime::Placement&, const device::DeviceInfo&, void*,
+                   Unfinished* unfinished) {
+  did("staged", p);
+  *unfinished = world.unfinished;
+  return with_message(world.staging);
+}
+Status explain_staging(const Problem&, const runtime::Placement&, const device::DeviceInfo&, std::string* text) {
+  *text += "staging: of the test\n";
+  return with_message(world.planning);
+}
+Status peer_gemm(const Problem& p, const runtime::Placement&, const device::DeviceInfo&,
+                 const runtime::LaunchSettings&) {
+  did("peers", p);
+  return kOk;
+}
+}  // namespace transfer
+
+namespace dispatch {
+namespace {
+
+using Strings = std::vector<std::string>;
+using runtime::Location;
+
+Problem square(std::int64_t n) {
+  static float memory = 0;
+  Problem p;
+  p.m = p.n = p.k = n;
+  p.alpha.value = 1;
+  p.a.data = p.b.data = p.c.data = &memory;
+  p.a.ld = p.b.ld = p.c.ld = n;
+  return p;
+}
+
+runtime::Placement all_at(Location location) {
+  const runtime::PointerLocation at = {location, location == Location::device ? 0 : -1};
+  return {at, at, at, {}, {}};
+}
+
+class Gemm : public testing::Test {
+ protected:
+  void SetUp() override {
+    world = World();
+    world.placement = all_at(Location::host);
+    clear_last_error();
+  }
+  Status call(const Problem& p) { return gemm({.stager = &stager_}, p); }
+  transfer::StagerHandle stager_;
+};
+
+TEST_F(Gemm, TakesTheRoutes) {
+  EXPECT_TRUE(call(square(8)).ok());
+  EXPECT_TRUE(call(square(8192)).ok());
+  world.placement = all_at(Location::device);
+  EXPECT_TRUE(call(square(8)).ok());
+  world.placement.b.device = 1;
+  EXPECT_TRUE(call(square(8)).ok());
+  EXPECT_TRUE(call(square(0)).ok());
+  EXPECT_EQ(world.did, (Strings{"cpu 8x8x8", "staged 8192x8192x8192", "device 8x8x8", "peers 8x8x8"}));
+  EXPECT_TRUE(world.lines.empty());
+}
+
+// Lack of memory and CUDA errors send what is left of C to the CPU, when all of it is the host's.
+TEST_F(Gemm, TheCpuTakesWhatAGpuLeaves) {
+  world.unfinished.pieces = {{0, 1, 0, 8192, 1024, 1024}, {0, 1, 0, 8192, 2048, 6144}};
+  for (const int code : {XGEMM_CUDA_ERROR, XGEMM_OUT_OF_DEVICE_MEMORY, XGEMM_OUT_OF_HOST_MEMORY}) {
+    world.staging = {code};
+    world.did.clear();
+    EXPECT_TRUE(call(square(8192)).ok());
+    EXPECT_EQ(world.did, (Strings{"staged 8192x8192x8192", "cpu 8192x1024x8192", "cpu 8192x6144x8192"}));
+    EXPECT_STREQ(last_error(), "");
+  }
+  for (const int code : {XGEMM_UNSUPPORTED, XGEMM_KERNEL_NOT_USABLE}) {
+    world.staging = {code};
+    EXPECT_EQ(call(square(8192)).code, code);
+    EXPECT_STREQ(last_error(), "told to fail");
+  }
+  world.staging = {XGEMM_CUDA_ERROR};
+  world.unfinished = {{}, true};
+  EXPECT_EQ(call(square(8192)).code, XGEMM_CUDA_ERROR);
+  EXPECT_NE(std::string(last_error()).find("written in part"), std::string::npos) << last_error();
+  for (const Location elsewhere : {Location::device, Location::managed}) {
+    world.placement.a = {elsewhere, 0};
+    world.did.clear();
+    EXPECT_EQ(call(square(8192)).code, XGEMM_CUDA_ERROR);
+    EXPECT_EQ(world.did, Strings{"staged 8192x8192x8192"});
+  }
+}
+
+TEST_F(Gemm, ABrokenGpuIsNotTriedAgainForHostProducts) {
+  world.broken = {0};
+  EXPECT_TRUE(call(square(8192)).ok());
+  EXPECT_EQ(world.did, Strings{"cpu 8192x8192x8192"});
+  std::string text;
+  EXPECT_TRUE(explain({}, square(8192), &text).ok());
+  EXPECT_NE(text.find("route=cpu"), std::string::npos) << text;
+  EXPECT_NE(text.find("GPU 0 has failed in this process"), std::string::npos) << text;
+  // Where there is no other way it is for CUDA to say.
+  world.placement = all_at(Location::device);
+  world.launching = {XGEMM_CUDA_ERROR};
+  EXPECT_EQ(call(square(8)).code, XGEMM_CUDA_ERROR);
+}
+
+TEST_F(Gemm, VerboseLinesSayWhoDidIt) {
+  world.environment.verbose = 1;
+  EXPECT_TRUE(call(square(8192)).ok());
+  ASSERT_EQ(world.lines.size(), 1u);
+  EXPECT_NE(world.lines[0].find("location=xyz route=staged kernel=staged"), std::string::npos) << world.lines[0];
+
+  world.lines.clear();
+  world.staging = {XGEMM_OUT_OF_DEVICE_MEMORY};
+  EXPECT_TRUE(call(square(8192)).ok());
+  EXPECT_STREQ(last_error(), "");
+  ASSERT_EQ(world.lines.size(), 2u);
+  EXPECT_NE(world.lines[0].find("the CPU took it: told to fail"), std::string::npos) << world.lines[0];
+  EXPECT_NE(world.lines[1].find("route=cpu kernel=a_blas"), std::string::npos) << world.lines[1];
+
+  world.lines.clear();
+  world.staging = {XGEMM_KERNEL_NOT_USABLE};
+  EXPECT_EQ(call(square(8192)).code, XGEMM_KERNEL_NOT_USABLE);
+  EXPECT_STREQ(last_error(), "told to fail");
+  ASSERT_EQ(world.lines.size(), 1u);
+  EXPECT_NE(world.lines[0].find("status=6"), std::string::npos) << world.lines[0];
+}
+
+// Level 2 waits for the stream around a call, but not in a capture, which that would break.
+TEST_F(Gemm, TimesAreTakenOutsideOfCaptures) {
+  world.environment.verbose = 2;
+  world.placement = all_at(Location::device);
+  EXPECT_TRUE(call(square(8)).ok());
+  EXPECT_EQ(world.did, (Strings{"synchronize", "device 8x8x8", "synchronize"}));
+  EXPECT_NE(world.lines.at(0).find("time_us="), std::string::npos) << world.lines[0];
+  world.did.clear();
+  world.is_capturing = true;
+  EXPECT_TRUE(call(square(8)).ok());
+  EXPECT_EQ(world.did, (Strings{"synchronize", "device 8x8x8"}));
+  EXPECT_EQ(world.lines.at(1).find("time_us="), std::string::npos) << world.lines[1];
+}
+
+// explain() runs nothing, and returns what planning the call would.
+TEST_F(Gemm, ExplainReturnsWhatThePlannerDoes) {
+  for (const runtime::Placement& placement :
+       {all_at(Location::host), all_at(Location::device), all_at(Location::managed)})
+    for (const int code : {0, int{XGEMM_KERNEL_NOT_USABLE}}) {
+      world.placement = placement;
+      world.planning = {code};
+      std::string text;
+      EXPECT_EQ(explain({}, square(8192), &text).code, code);
+      EXPECT_NE(text.find("route: "), std::string::npos) << text;
+      EXPECT_NE(text.find("of the test"), std::string::npos) << text;
+    }
+  EXPECT_TRUE(world.did.empty());
+  world.planning = {};
+  world.has_device = false;
+  std::string text;
+  world.placement = all_at(Location::host);
+  EXPECT_TRUE(explain({}, square(8192), &text).ok());
+  EXPECT_NE(text.find("no GPU: of the test"), std::string::npos) << text;
+  EXPECT_NE(text.find("a_blas, of the test"), std::string::npos) << text;
+  world.placement = all_at(Location::device);
+  EXPECT_EQ(explain({}, square(8), &text).code, XGEMM_NO_DEVICE);
+  EXPECT_EQ(call(square(8)).code, XGEMM_NO_DEVICE);
+  EXPECT_TRUE(world.did.empty());
+}
+
+}  // namespace
+}  // namespace dispatch
+}  // namespace xgemm
