@@ -11,7 +11,10 @@
  *
  * Where data live. Every pointer may be device, managed or host memory. When A, B and C are all device or managed
  * memory, a call only enqueues work on the context's stream: it does not synchronise and can be captured in a CUDA
- * graph. As soon as one of them is host memory, C is ready when the call returns.
+ * graph. Of several GPUs the one that has C computes, and the stream has to be one of its streams. As soon as one of A,
+ * B and C is host memory, C is ready when the call returns, and work that the stream holds is waited for if another one
+ * is device memory. Host memory alone goes to the GPU or stays with the CPU, as is faster, and to the CPU when the GPU
+ * has no memory left or fails.
  *
  * Threads. A context serves one thread at a time; different contexts serve any threads at once. Each thread has a
  * default context of its own, which NULL stands for.

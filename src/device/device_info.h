@@ -43,8 +43,7 @@ int current_device();
 // One sentence, "" when there is a device.
 const std::string& no_device_reason();
 
-// Waits for the work in a stream of the device; for XGEMM_VERBOSE=2 alone. A stream that is being captured is left
-// alone: false.
+// Waits for the work in a stream of the device. A stream that is being captured is left alone: false.
 bool synchronize(const DeviceInfo& device, void* stream);
 
 }  // namespace xgemm::device

@@ -84,6 +84,9 @@ Status run(const CallSettings& settings, const Problem& problem, const Decision&
     case RouteKind::none:
       return kOk;
     case RouteKind::cpu:
+      // Of a GPU that no kernel serves, but whose own work may be writing the operands.
+      if (d.device != nullptr && d.placement.any(runtime::Location::managed))
+        device::synchronize(*d.device, settings.stream);
       return host::cpu_gemm(problem);
     case RouteKind::staged:
       return staged_or_cpu(*settings.stager, problem, d.placement, *d.device, settings.stream, gpu_failure);

@@ -27,7 +27,7 @@ namespace {
 struct World {
   Environment environment;
   runtime::Placement placement;
-  bool has_device = true, is_capturing = false;
+  bool has_device = true, has_kernels = true, is_capturing = false;
   std::set<int> broken;
   Status staging, planning, launching;
   transfer::Unfinished unfinished;
@@ -63,7 +63,7 @@ void print_line(const std::string& text) noexcept {
 
 namespace kernels {
 bool serves(const ProductTypes&, int) {
-  return true;
+  return world.has_kernels;
 }
 }  // namespace kernels
 
@@ -191,6 +191,14 @@ TEST_F(Gemm, TakesTheRoutes) {
   EXPECT_TRUE(call(square(0)).ok());
   EXPECT_EQ(world.did, (Strings{"cpu 8x8x8", "staged 8192x8192x8192", "device 8x8x8", "peers 8x8x8"}));
   EXPECT_TRUE(world.lines.empty());
+}
+
+// The CPU works on managed memory when a GPU that has no kernels is through with it.
+TEST_F(Gemm, ManagedMemoryOfAnUnservedGpu) {
+  world.has_kernels = false;
+  world.placement = all_at(Location::managed);
+  EXPECT_TRUE(call(square(8)).ok());
+  EXPECT_EQ(world.did, (Strings{"synchronize", "cpu 8x8x8"}));
 }
 
 // Lack of memory and CUDA errors send what is left of C to the CPU, when all of it is the host's.
