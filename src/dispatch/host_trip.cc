@@ -21,9 +21,8 @@ constexpr double kCpuThreadsUs = 40;
 
 // A staged call at least: streams, events, the first chunk's way and the last one's.
 constexpr double kStagedCallUs = 200;
-// GB/s of a thread that copies between pageable and page-locked memory, and how many of them there are.
+// GB/s of a thread that copies between pageable and page-locked memory.
 constexpr double kCopyPerThread = 11;
-constexpr int kMaxCopyThreads = 8;
 
 // GB/s of the link, one way, for page-locked memory: 16 lanes of the PCIe that came with the GPU.
 constexpr double link_rate(int compute_capability) {
@@ -57,7 +56,7 @@ double cpu_time_us(const Problem& p, int cores) {
 double staged_time_us(const Problem& p, const transfer::StagingPlan& plan, double kernels_us, int compute_capability,
                       int cores) {
   // A byte is copied by a thread and then crosses the link. In transfers of a few MiB the two overlap little.
-  const int threads = std::clamp(cores - 1, 1, kMaxCopyThreads);
+  const int threads = std::clamp(cores - 1, 1, transfer::kMaxCopyThreads);
   const double us_per_byte = us(1, threads * kCopyPerThread) + us(1, link_rate(compute_capability));
   const auto in_us = static_cast<double>(plan.bytes_in) * us_per_byte;
   const auto out_us = static_cast<double>(plan.bytes_out) * us_per_byte;

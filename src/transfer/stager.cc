@@ -15,9 +15,6 @@ using device::DeviceInfo;
 
 namespace {
 
-// One thread copies 11 GB/s where the link moves 55: five keep it busy one way, eight serve both.
-constexpr int kMaxCopyThreads = 8;
-
 // Device memory that may stay allocated between calls: what 8192 x 8192 needs, less on a small GPU.
 std::int64_t kept_device_bytes(const DeviceInfo& device) {
   return std::min<std::int64_t>(std::int64_t{1} << 30, static_cast<std::int64_t>(device.memory_bytes / 32));

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <vector>
 
 #include "call.h"
 #include "core/canonicalize.h"
@@ -141,6 +142,39 @@ TYPED_TEST(Staging, SameCallSameBits) {
         << last_error();
   }
   EXPECT_TRUE(same_bits(first.c, second.c));
+}
+
+// However little memory is free, down to what one piece needs.
+TYPED_TEST(Staging, SameBitsWithLittleFreeMemory) {
+  const device::DeviceInfo& device = *device::device_info(device::current_device());
+  Call<TypeParam> plenty(
+      {.m = 4000, .n = 4100, .k = 1500, .beta = 1, .a = Memory::pageable, .b = Memory::pageable, .c = Memory::pageable});
+  Call<TypeParam> scarce(plenty.spec());
+  const auto stage_one = [&](const Call<TypeParam>& call) {
+    transfer::StagerHandle stager;
+    transfer::Unfinished unfinished;
+    const Problem problem = canonicalize(call.args(), false);
+    return transfer::staged_gemm(stager, problem, runtime::locate(problem), device, nullptr, &unfinished);
+  };
+  ASSERT_TRUE(stage_one(plenty).ok()) << last_error();
+  const Problem problem = canonicalize(plenty.args(), false);
+  const auto plan =
+      transfer::plan_staging_on(problem, {true, true, true}, static_cast<std::int64_t>(device.memory_bytes));
+  ASSERT_GT(plan.piece_count(), 2);
+  // Leaves three quarters of what the plan would like to have. CUDA takes memory for pools in large steps.
+  std::vector<void*> held;
+  void* leave = nullptr;
+  XGEMM_CHECK_CUDA(cudaMalloc(&leave, static_cast<std::size_t>(plan.device_bytes / 4 * 3)));
+  for (std::size_t bytes = std::size_t{64} << 30; bytes >= (std::size_t{2} << 20); bytes /= 2) {
+    void* memory = nullptr;
+    while (cudaMalloc(&memory, bytes) == cudaSuccess) held.push_back(memory);
+    cudaGetLastError();
+  }
+  XGEMM_CHECK_CUDA(cudaFree(leave));
+  const Status status = stage_one(scarce);
+  for (void* memory : held) cudaFree(memory);
+  ASSERT_TRUE(status.ok()) << last_error();
+  EXPECT_TRUE(same_bits(plenty.c, scarce.c));
 }
 
 // Not a test: what a staged square product takes, to be looked at. --gtest_also_run_disabled_tests
