@@ -4,50 +4,18 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include "bench/candidate.h"
 #include "bench/dynamic_library.h"
 #include "host/conversion.h"
+#include "host/cpu_blas.h"
 
 namespace xgemm::perf {
 namespace {
 
-// Integers are passed as 64-bit ones: a library with 32-bit integers reads the low half, which comes first on the
-// little-endian machines that this runs on.
-using Sgemm = void(const char*, const char*, const std::int64_t*, const std::int64_t*, const std::int64_t*,
-                   const float*, const float*, const std::int64_t*, const float*, const std::int64_t*, const float*,
-                   float*, const std::int64_t*, std::size_t, std::size_t);
-
-struct Known {
-  const char* name;
-  std::vector<std::string> files;
-};
-
-const std::vector<Known>& known_libraries() {
-  static const std::vector<Known> kKnown{
-      {"openblas", {"libopenblas.so.0", "libopenblas.so", "libopenblasp.so.0"}},
-      {"blis", {"libblis.so.4", "libblis.so.3", "libblis.so"}},
-      {"mkl", {"libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so"}},
-      {"blas", {"libblas.so.3", "libblas.so"}},
-  };
-  return kKnown;
-}
-
-std::vector<Known> libraries_to_try() {
-  const char* const wanted = std::getenv("XGEMM_CPU_BLAS");
-  const std::string name = wanted == nullptr ? "" : wanted;
-  std::vector<Known> order;
-  for (const Known& known : known_libraries())
-    if (name == known.name) order.push_back(known);
-  if (name.find(".so") != std::string::npos || name.find('/') != std::string::npos) order.push_back({"blas", {name}});
-  order.insert(order.end(), known_libraries().begin(), known_libraries().end());
-  return order;
-}
-
 class CpuBlasCandidate final : public Candidate {
  public:
-  CpuBlasCandidate(std::string name, std::string description, Sgemm* sgemm)
+  CpuBlasCandidate(std::string name, std::string description, host::CpuBlas::Function sgemm)
       : name_(std::move(name)), description_(std::move(description)), sgemm_(sgemm) {}
 
   const std::string& name() const override { return name_; }
@@ -106,30 +74,31 @@ class CpuBlasCandidate final : public Candidate {
 
   std::string name_;
   std::string description_;
-  Sgemm* sgemm_;
+  host::CpuBlas::Function sgemm_;
   const host::Conversion* convert_ = nullptr;
   std::vector<float> a_, b_, c_;
 };
 
-std::string describe_library(const char* name, const DynamicLibrary& library) {
-  std::string text = fmt::format("{} ({})", name, file_name(library.path()));
+std::string describe_library(const host::CpuBlas& blas) {
+  const DynamicLibrary library({blas.file});
+  const std::string file = file_name(blas.file);
   char* (*config)() = nullptr;
   int (*threads)() = nullptr;
   if (library.load(config, "openblas_get_config") && library.load(threads, "openblas_get_num_threads"))
-    text = fmt::format("{} ({}), {} threads", config(), file_name(library.path()), threads());
-  return text;
+    return fmt::format("{} ({}), {} threads", config(), file, threads());
+  return fmt::format("{} ({})", blas.name, file);
 }
 
 }  // namespace
 
 std::unique_ptr<Candidate> make_cpu_blas(Device&, std::string& why) {
-  for (const Known& known : libraries_to_try()) {
-    const DynamicLibrary library(known.files);
-    Sgemm* sgemm = nullptr;
-    if (library && library.load(sgemm, "sgemm_"))
-      return std::make_unique<CpuBlasCandidate>(known.name, describe_library(known.name, library), sgemm);
-    if (why.empty()) why = library ? library.path() + " has no sgemm_" : library.error();
-  }
+  // Where libxgemm is to do without a library, there is still one to compare with.
+  const char* const given = std::getenv("XGEMM_CPU_BLAS");
+  const std::string wanted = given == nullptr ? "" : given;
+  const host::CpuBlas blas = host::open_cpu_blas(wanted == "builtin" ? "" : wanted, &why);
+  if (blas.sgemm != nullptr)
+    return std::make_unique<CpuBlasCandidate>(file_name(blas.name), describe_library(blas), blas.sgemm);
+  if (why.empty()) why = blas.reason;
   return nullptr;
 }
 
