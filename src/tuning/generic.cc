@@ -35,6 +35,12 @@ constexpr KernelRow kRows[] = {
     {"mma_swizzled_bf16_128x256x32_s3_v1", 1450, 1450, 1, 5.0, "the order of an H200, not measured"},
     {"mma_swizzled_bf16_128x128x32_s3_v1", 1400, 770, 2, 5.0, "the order of an H200, not measured"},
     {"mma_swizzled_bf16_64x64x64_s3_v1", 1050, 360, 4, 4.0, "the order of an H200, not measured"},
+    {"mma_swizzled_f16f32_128x128x32_s4_v8", 2900, 2600, 2, 3.5, "the order of an H200, not measured"},
+    {"mma_swizzled_f16f32_64x64x64_s4_v8", 2000, 1600, 3, 3.0, "the order of an H200, not measured"},
+    {"mma_swizzled_f16f32_128x128x32_s3_v1", 1400, 770, 2, 5.0, "the order of an H200, not measured"},
+    {"mma_swizzled_bf16f32_128x128x32_s4_v8", 2900, 2600, 2, 3.5, "the order of an H200, not measured"},
+    {"mma_swizzled_bf16f32_64x64x64_s4_v8", 2000, 1600, 3, 3.0, "the order of an H200, not measured"},
+    {"mma_swizzled_bf16f32_128x128x32_s3_v1", 1400, 770, 2, 5.0, "the order of an H200, not measured"},
 };
 
 }  // namespace

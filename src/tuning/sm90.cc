@@ -39,6 +39,12 @@ constexpr KernelRow kRows[] = {
     {"mma_swizzled_bf16_128x256x32_s3_v1", 1450, 1450, 1, 5.0, "as f16"},
     {"mma_swizzled_bf16_128x128x32_s3_v1", 1400, 770, 2, 5.0, "as f16"},
     {"mma_swizzled_bf16_64x64x64_s3_v1", 1050, 360, 4, 4.0, "as f16"},
+    {"mma_swizzled_f16f32_128x128x32_s4_v8", 2900, 2600, 2, 3.5, "as C in fp16"},
+    {"mma_swizzled_f16f32_64x64x64_s4_v8", 2000, 1600, 3, 3.0, "as C in fp16"},
+    {"mma_swizzled_f16f32_128x128x32_s3_v1", 1400, 770, 2, 5.0, "as C in fp16"},
+    {"mma_swizzled_bf16f32_128x128x32_s4_v8", 2900, 2600, 2, 3.5, "as C in fp16"},
+    {"mma_swizzled_bf16f32_64x64x64_s4_v8", 2000, 1600, 3, 3.0, "as C in fp16"},
+    {"mma_swizzled_bf16f32_128x128x32_s3_v1", 1400, 770, 2, 5.0, "as C in fp16"},
 };
 
 }  // namespace

@@ -120,10 +120,12 @@ WgmmaTmaCorrections::WgmmaTmaCorrections(const MeasuredShape& shape) {
 }
 
 int WgmmaTmaCorrections::tile_index(std::string_view instance) {
-  // wgmma_tma_f16_128x256x64_c21_s4_nn: between the type and the flags
-  const std::size_t type = instance.find("f16_");
-  if (type == std::string_view::npos || instance.size() < type + 8) return -1;
-  const std::string_view tile = instance.substr(type + 4, instance.size() - type - 4 - 3);
+  // wgmma_tma_f16_128x256x64_c21_s4_nn: between the types and the flags
+  constexpr std::string_view kFamily = "wgmma_tma_";
+  const std::size_t types_end = instance.find('_', kFamily.size());
+  if (!instance.starts_with(kFamily) || types_end == std::string_view::npos || instance.size() < types_end + 5)
+    return -1;
+  const std::string_view tile = instance.substr(types_end + 1, instance.size() - types_end - 4);
   const auto* found = std::find(std::begin(kTiles), std::end(kTiles), tile);
   return found == std::end(kTiles) ? -1 : static_cast<int>(found - std::begin(kTiles));
 }

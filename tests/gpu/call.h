@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ostream>
+#include <type_traits>
 #include <utility>
 
 #include "device_matrix.h"
@@ -42,11 +43,31 @@ inline constexpr xgemm_type kTypeOf<Half> = XGEMM_F16;
 template <>
 inline constexpr xgemm_type kTypeOf<Bfloat16> = XGEMM_BF16;
 
+// A and B of T, C in fp32.
+template <class T>
+struct WideC {};
+
+// What a call is made of: one type for all operands, or WideC of one.
+template <class T>
+struct Types {
+  using Input = T;
+  using Output = T;
+};
+template <class T>
+struct Types<WideC<T>> {
+  using Input = T;
+  using Output = float;
+};
+
 template <class T>
 class Call {
  public:
+  using Input = typename Types<T>::Input;
+  using Output = typename Types<T>::Output;
+
   // What a, b and c hold can be set before run(), with refill().
-  Operand<T> a, b, c;
+  Operand<Input> a, b;
+  Operand<Output> c;
 
   explicit Call(const CallSpec& spec) : spec_(spec) {
     // In column-major terms: a row-major product is that of the transposes, operands and extents swapped.
@@ -65,19 +86,20 @@ class Call {
       l.stride = l.ld * std::max<std::int64_t>(1, cols) + spec.gap;
       return l;
     };
-    a = Operand<T>(layout(a_rows, a_cols, spec.pad_a, spec.shift_a, spec.shares_a), {spec.seed * 3 + 1, !reads},
-                   spec.a);
-    b = Operand<T>(layout(b_rows, b_cols, spec.pad_b, spec.shift_b, spec.shares_b), {spec.seed * 3 + 2, !reads},
-                   spec.b);
-    c = Operand<T>(layout(c_rows, c_cols, spec.pad_c, spec.shift_c, false), {spec.seed * 3 + 3, spec.beta == 0},
-                   spec.c);
+    a = Operand<Input>(layout(a_rows, a_cols, spec.pad_a, spec.shift_a, spec.shares_a), {spec.seed * 3 + 1, !reads},
+                       spec.a);
+    b = Operand<Input>(layout(b_rows, b_cols, spec.pad_b, spec.shift_b, spec.shares_b), {spec.seed * 3 + 2, !reads},
+                       spec.b);
+    c = Operand<Output>(layout(c_rows, c_cols, spec.pad_c, spec.shift_c, false), {spec.seed * 3 + 3, spec.beta == 0},
+                        spec.c);
   }
 
   const CallSpec& spec() const { return spec_; }
 
   xgemm_args args() const {
     xgemm_args args = XGEMM_ARGS_INIT;
-    args.type = kTypeOf<T>;
+    args.type = kTypeOf<Input>;
+    args.type_c = std::is_same_v<Input, Output> ? XGEMM_C_SAME : kTypeOf<Output> + 1;
     args.layout = spec_.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
     args.transa = spec_.transa;
     args.transb = spec_.transb;
@@ -110,11 +132,11 @@ class Call {
     return s.row_major ? Product{s.transb, s.transa, s.n, s.m, s.k, s.alpha, s.beta, s.batch}
                        : Product{s.transa, s.transb, s.m, s.n, s.k, s.alpha, s.beta, s.batch};
   }
-  const Operand<T>& left() const { return spec_.row_major ? b : a; }
-  const Operand<T>& right() const { return spec_.row_major ? a : b; }
+  const Operand<Input>& left() const { return spec_.row_major ? b : a; }
+  const Operand<Input>& right() const { return spec_.row_major ? a : b; }
 
   testing::AssertionResult check(int period = 1) const {
-    testing::AssertionResult verdict = judge<T>(product(), left(), right(), c, period);
+    testing::AssertionResult verdict = judge(product(), left(), right(), c, period);
     return verdict ? verdict : testing::AssertionFailure() << spec_ << "\n" << verdict.message();
   }
 
@@ -163,5 +185,6 @@ class EveryType : public testing::Test {
   void SetUp() override { XGEMM_SKIP_WITHOUT_DEVICE(); }
 };
 using ElementTypes = testing::Types<float, Half, Bfloat16>;
+using CallTypes = testing::Types<float, Half, Bfloat16, WideC<Half>, WideC<Bfloat16>>;
 
 }  // namespace xgemm::gpu_test

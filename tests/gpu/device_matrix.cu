@@ -126,7 +126,8 @@ __device__ double half_ulp(double x) {
   return fmax(ldexp(fabs(x), -Format<T>::kPrecision), Format<T>::kTiny);
 }
 
-template <class T>
+// A and B of T, C of U.
+template <class T, class U>
 __device__ void expect(const Product& p, const Side& a, const Side& b, const Side& c, std::int64_t x, std::int64_t i,
                        std::int64_t j, double* value, double* bound) {
   double result = 0, magnitude = 0;
@@ -143,7 +144,7 @@ __device__ void expect(const Product& p, const Side& a, const Side& b, const Sid
     magnitude *= fabs(p.alpha);
   }
   if (p.beta != 0) {
-    const double before = value_of<T>(c.contents, x, i, j);
+    const double before = value_of<U>(c.contents, x, i, j);
     result += p.beta * before;
     magnitude += fabs(p.beta * before);
   }
@@ -151,7 +152,7 @@ __device__ void expect(const Product& p, const Side& a, const Side& b, const Sid
   // Sums of integers are exact.
   const bool exact = a.contents.integers && b.contents.integers && (p.beta == 0 || c.contents.integers);
   *bound = exact ? 0 : kConstant * 0x1p-24 * ((reads ? p.k : 0) + 2) * magnitude + (p.k + 2) * 0x1p-149;
-  if (sizeof(T) == 2) *bound += half_ulp<T>(fabs(result) + *bound);
+  if (sizeof(U) == 2) *bound += half_ulp<U>(fabs(result) + *bound);
 }
 
 template <class T>
@@ -167,14 +168,14 @@ __device__ bool on_edge(std::int64_t i, std::int64_t extent) {
   return i == 0 || i == extent - 1 || i % 128 == 0 || i % 128 == 127;
 }
 
-template <class T>
-__global__ void judge_kernel(const BitsOf<T>* storage, Product p, Side a, Side b, Side c, std::int64_t elements,
+template <class T, class U>
+__global__ void judge_kernel(const BitsOf<U>* storage, Product p, Side a, Side b, Side c, std::int64_t elements,
                              int period, Failure* failure) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < elements; e += step) {
     std::int64_t x, i, j;
     if (!locate(c.layout, e, &x, &i, &j)) {
-      if (storage[e] != Format<T>::kGuard) report(failure, e);
+      if (storage[e] != Format<U>::kGuard) report(failure, e);
       continue;
     }
     if (period > 1) {
@@ -183,17 +184,17 @@ __global__ void judge_kernel(const BitsOf<T>* storage, Product p, Side a, Side b
       if (r != 0 && !(edge && r < 64)) continue;
     }
     double expected, bound;
-    expect<T>(p, a, b, c, x, i, j, &expected, &bound);
-    if (!acceptable<T>(Format<T>::widen(storage[e]), expected, bound)) report(failure, e);
+    expect<T, U>(p, a, b, c, x, i, j, &expected, &bound);
+    if (!acceptable<U>(Format<U>::widen(storage[e]), expected, bound)) report(failure, e);
   }
 }
 
-template <class T>
-__global__ void describe_kernel(const BitsOf<T>* storage, Product p, Side a, Side b, Side c, Failure* failure) {
+template <class T, class U>
+__global__ void describe_kernel(const BitsOf<U>* storage, Product p, Side a, Side b, Side c, Failure* failure) {
   std::int64_t x, i, j;
   const auto e = static_cast<std::int64_t>(failure->first);
-  failure->actual = Format<T>::widen(storage[e]);
-  if (locate(c.layout, e, &x, &i, &j)) expect<T>(p, a, b, c, x, i, j, &failure->expected, &failure->bound);
+  failure->actual = Format<U>::widen(storage[e]);
+  if (locate(c.layout, e, &x, &i, &j)) expect<T, U>(p, a, b, c, x, i, j, &failure->expected, &failure->bound);
 }
 
 const cudaStream_t kStream = cudaStreamPerThread;
@@ -383,8 +384,8 @@ bool is_guard(const Layout& l, unsigned long long index) {
 }
 }  // namespace
 
-template <class T>
-testing::AssertionResult judge(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c,
+template <class T, class U>
+testing::AssertionResult judge(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<U>& c,
                                int period) {
   if (testing::AssertionResult same = a.unchanged(); !same)
     return testing::AssertionFailure() << "A: " << same.message();
@@ -392,13 +393,13 @@ testing::AssertionResult judge(const Product& p, const Operand<T>& a, const Oper
     return testing::AssertionFailure() << "B: " << same.message();
   const std::int64_t elements = c.layout().elements();
   const Side sa{a.layout(), a.contents()}, sb{b.layout(), b.contents()}, sc{c.layout(), c.contents()};
-  const Failure f = look_at(c.storage(), c.bytes(), [&](const BitsOf<T>* storage, Failure* failure) {
-    judge_kernel<T><<<grid_for(elements), kThreads, 0, kStream>>>(storage, p, sa, sb, sc, elements, period, failure);
+  const Failure f = look_at(c.storage(), c.bytes(), [&](const BitsOf<U>* storage, Failure* failure) {
+    judge_kernel<T, U><<<grid_for(elements), kThreads, 0, kStream>>>(storage, p, sa, sb, sc, elements, period, failure);
   });
   if (f.first == kNone) return testing::AssertionSuccess();
-  const Failure d = look_at(c.storage(), c.bytes(), [&](const BitsOf<T>* storage, Failure* failure) {
+  const Failure d = look_at(c.storage(), c.bytes(), [&](const BitsOf<U>* storage, Failure* failure) {
     cudaMemcpyAsync(failure, &f, sizeof f, cudaMemcpyDefault, kStream);
-    describe_kernel<T><<<1, 1, 0, kStream>>>(storage, p, sa, sb, sc, failure);
+    describe_kernel<T, U><<<1, 1, 0, kStream>>>(storage, p, sa, sb, sc, failure);
   });
   char numbers[128];
   std::snprintf(numbers, sizeof numbers, "%.9g, expected %.12g, bound %.3g", d.actual, d.expected, d.bound);
@@ -590,8 +591,6 @@ double normwise_error(const Product& p, const Operand<T>& a, const Operand<T>& b
 
 #define XGEMM_INSTANTIATE(T)                                                                                         \
   template class Operand<T>;                                                                                         \
-  template testing::AssertionResult judge(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&,   \
-                                          int);                                                                      \
   template testing::AssertionResult compare(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&, \
                                             const Operand<T>&, bool);                                                \
   template double normwise_error(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&);           \
@@ -599,6 +598,14 @@ double normwise_error(const Product& p, const Operand<T>& a, const Operand<T>& b
 XGEMM_INSTANTIATE(float)
 XGEMM_INSTANTIATE(Half)
 XGEMM_INSTANTIATE(Bfloat16)
+#undef XGEMM_INSTANTIATE
+#define XGEMM_INSTANTIATE(T, U) \
+  template testing::AssertionResult judge(const Product&, const Operand<T>&, const Operand<T>&, const Operand<U>&, int);
+XGEMM_INSTANTIATE(float, float)
+XGEMM_INSTANTIATE(Half, Half)
+XGEMM_INSTANTIATE(Half, float)
+XGEMM_INSTANTIATE(Bfloat16, Bfloat16)
+XGEMM_INSTANTIATE(Bfloat16, float)
 #undef XGEMM_INSTANTIATE
 
 namespace {

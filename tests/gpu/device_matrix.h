@@ -93,8 +93,8 @@ struct Product {
 
 // period > 1: of the elements, those in the first and last rows and columns of tiles and one in `period`; guards are
 // all looked at.
-template <class T>
-testing::AssertionResult judge(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c,
+template <class T, class U>
+testing::AssertionResult judge(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<U>& c,
                                int period = 1);
 
 // C against `other`, a C of the same layout that another library made of the same operands and the same C before: every

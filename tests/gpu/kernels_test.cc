@@ -30,14 +30,15 @@ class Kernels : public testing::TestWithParam<int> {
 
   const kernels::KernelInfo& kernel() const { return kernels::info(GetParam()); }
 
-  // visit(T{}), T being the element type of the instance.
+  // visit(T{}), T being the types of the instance.
   template <class Visit>
   auto with_type(Visit&& visit) {
+    const bool wide = kernel().config.type_c == DType::f32;
     switch (kernel().config.type) {
       case DType::f16:
-        return visit(Half{});
+        return wide ? visit(WideC<Half>{}) : visit(Half{});
       case DType::bf16:
-        return visit(Bfloat16{});
+        return wide ? visit(WideC<Bfloat16>{}) : visit(Bfloat16{});
       default:
         return visit(float{});
     }
@@ -205,7 +206,7 @@ void Kernels::special_values() {
         for (auto [i, l] : {std::array<std::int64_t, 2>{m - 1, k - 1}, {0, 0}, {c.cta_m - 1, k - 1}, {m - 1, 0}})
           for (bool in_a : {true, false}) {
             Call<T> call(spec_of(transa, transb, m, n, k, c.vector, 0));
-            Operand<T>& operand = in_a ? call.a : call.b;
+            auto& operand = in_a ? call.a : call.b;
             const bool plain = (in_a ? transa : transb) == 'N';
             const std::int64_t row = in_a ? i : l, col = in_a ? l : i % n;
             Contents contents = operand.contents();

@@ -18,11 +18,11 @@ constexpr Memory kMemories[] = {Memory::device, Memory::managed, Memory::pageabl
 
 template <class T>
 class PlacementSmall : public EveryType<T> {};
-TYPED_TEST_SUITE(PlacementSmall, ElementTypes);
+TYPED_TEST_SUITE(PlacementSmall, CallTypes);
 
 template <class T>
 class Placement : public EveryType<T> {};
-TYPED_TEST_SUITE(Placement, ElementTypes);
+TYPED_TEST_SUITE(Placement, CallTypes);
 
 // C is ready on return as soon as an operand is host memory: nothing is waited for then.
 template <class T>
@@ -108,7 +108,7 @@ TYPED_TEST(Placement, WaitsForTheStream) {
   Context ctx;
   for (Memory memory : {Memory::page_locked, Memory::pageable}) {
     Call<TypeParam> call({.m = 500, .n = 400, .k = 300, .a = memory, .c = Memory::device});
-    Operand<TypeParam> source(call.a.layout(), call.a.contents());
+    Operand<typename Types<TypeParam>::Input> source(call.a.layout(), call.a.contents());
     std::memset(static_cast<void*>(call.a.storage()), 0xff, call.a.bytes());
     BusyStream busy(ctx.stream());
     // Asynchronous from page-locked memory alone; a copy to pageable memory waits for the kernel.

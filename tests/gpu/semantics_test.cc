@@ -27,11 +27,11 @@ constexpr std::int64_t kEdges[] = {1,  2,  3,  7,   8,   15,  16,  17,  31,  32,
 
 template <class T>
 class SemanticsSmall : public EveryType<T> {};
-TYPED_TEST_SUITE(SemanticsSmall, ElementTypes);
+TYPED_TEST_SUITE(SemanticsSmall, CallTypes);
 
 template <class T>
 class Semantics : public EveryType<T> {};
-TYPED_TEST_SUITE(Semantics, ElementTypes);
+TYPED_TEST_SUITE(Semantics, CallTypes);
 
 TYPED_TEST(SemanticsSmall, FlagsScalarsAndAFewEdges) {
   std::uint64_t seed = 1;

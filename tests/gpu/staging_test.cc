@@ -18,11 +18,11 @@ namespace {
 
 template <class T>
 class StagingSmall : public EveryType<T> {};
-TYPED_TEST_SUITE(StagingSmall, ElementTypes);
+TYPED_TEST_SUITE(StagingSmall, CallTypes);
 
 template <class T>
 class Staging : public EveryType<T> {};
-TYPED_TEST_SUITE(Staging, ElementTypes);
+TYPED_TEST_SUITE(Staging, CallTypes);
 
 template <class T>
 testing::AssertionResult stage(transfer::StagerHandle& stager, const CallSpec& spec, std::size_t memory,
@@ -195,8 +195,8 @@ TYPED_TEST(Staging, DISABLED_Times) {
         best =
             std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
       }
-      std::printf("%s %s n=%lld: %.3f ms\n", sizeof(TypeParam) == 4 ? "f32" : "f16", name_of(memory),
-                  static_cast<long long>(n), best);
+      std::printf("%s %s n=%lld: %.3f ms\n", sizeof(typename Types<TypeParam>::Input) == 4 ? "f32" : "f16",
+                  name_of(memory), static_cast<long long>(n), best);
     }
 }
 

@@ -36,9 +36,9 @@ bool strides_fit_tma(const StridedOperand& x, Axis axis) {
 }
 
 // The operand whose strides are too long for TMA; nullptr when none is.
-const char* out_of_reach(const TileConfig& c, const Request& request) {
+const char* out_of_reach(const WgmmaTmaConfig& c, const Request& request) {
   const layout::ProblemFacts& facts = request.facts;
-  if (!strides_fit_tma(facts.c, Axis::row)) return "C";
+  if (c.c_through_shared() && !strides_fit_tma(facts.c, Axis::row)) return "C";
   if (!request.problem.reads_inputs()) return nullptr;
   if (!strides_fit_tma(facts.a, c.a_contiguous)) return "A";
   return strides_fit_tma(facts.b, c.b_contiguous) ? nullptr : "B";
@@ -46,7 +46,7 @@ const char* out_of_reach(const TileConfig& c, const Request& request) {
 
 bool serves(const KernelInfo& kernel, const Request& request) {
   return obstacle(kernel.config, request) == Obstacle::none && extents_fit_tma(kernel.wgmma_tma, request.problem) &&
-         out_of_reach(kernel.config, request) == nullptr;
+         out_of_reach(kernel.wgmma_tma, request) == nullptr;
 }
 
 std::string why_not(const KernelInfo& kernel, const Request& request) {
@@ -54,7 +54,7 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
   if (found != Obstacle::none) return to_string(found, kernel.config, request);
   if (!extents_fit_tma(kernel.wgmma_tma, request.problem))
     return "it needs m, n, k, the batch and the number of tiles to be below 2^31";
-  const char* const operand = out_of_reach(kernel.config, request);
+  const char* const operand = out_of_reach(kernel.wgmma_tma, request);
   if (operand == nullptr) return {};
   return format("it needs the leading dimension and batch stride of %s to be below 2^40 bytes", operand);
 }

@@ -20,5 +20,6 @@ std::vector<SimKernel> wgmma_tma_ping_pong_kernels();
 std::vector<SimKernel> wgmma_tma_large_kernels();
 std::vector<SimKernel> wgmma_tma_medium_kernels();
 std::vector<SimKernel> wgmma_tma_small_kernels();
+std::vector<SimKernel> wgmma_tma_f32c_kernels();
 
 }  // namespace xgemm::sim

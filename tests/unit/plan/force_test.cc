@@ -94,12 +94,14 @@ TEST(Force, SaysWhichTypeAnInstanceIsFor) {
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     for (const DType other : {DType::f32, DType::f16, DType::bf16}) {
-      if (other == kernel.config.type) continue;
+      const ProductTypes types = Types(other);
+      if (types == kernel.config.types()) continue;
       Plan chosen;
       EXPECT_EQ(force(make_problem(other, 'N', 'N', 64, 64, 64), h200(), kernel.name, &chosen).code,
                 XGEMM_KERNEL_NOT_USABLE);
       const std::string message = last_error();
-      EXPECT_NE(message.find(format("it computes %s, and the call is %s", name_of(kernel.config.type), name_of(other))),
+      EXPECT_NE(message.find(format("it computes %s, and the call is %s", to_string(kernel.config.types()).c_str(),
+                                    to_string(types).c_str())),
                 std::string::npos)
           << message;
     }
@@ -114,7 +116,7 @@ TEST(Force, SaysWhichArchitectureAnInstanceNeeds) {
     Plan chosen;
     const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
     const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
-    const Problem p = make_problem(kernel.config.type, transa, transb, 64, 64, 64);
+    const Problem p = make_problem(kernel.config.types(), transa, transb, 64, 64, 64);
     EXPECT_EQ(force(p, old, kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE);
     EXPECT_NE(std::string(last_error()).find("compute capability"), std::string::npos) << last_error();
     old.compute_capability = kernel.config.min_compute_capability;
@@ -129,7 +131,6 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
     if (kernel.config.vector == 1) continue;
     const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
     const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
-    const int size = size_of(kernel.config.type);
     const struct {
       Alignment at;
       const char* operand;
@@ -137,7 +138,7 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
                   {{.lda = 1}, " A "}, {{.ldb = 1}, " B "}, {{.ldc = 1}, " C "}};
     for (const auto& [at, operand] : kCases) {
       Plan chosen;
-      const Problem p = make_problem(kernel.config.type, transa, transb, 64, 64, 64, at);
+      const Problem p = make_problem(kernel.config.types(), transa, transb, 64, 64, 64, at);
       if (operand[1] == 'C' && kernel.config.vector_c == 1) {
         EXPECT_TRUE(force(p, h200(), kernel.name, &chosen).ok()) << last_error();
         continue;
@@ -145,7 +146,10 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
       EXPECT_EQ(force(p, h200(), kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE) << kernel.name;
       const std::string message = last_error();
       EXPECT_NE(message.find(operand), std::string::npos) << message;
-      EXPECT_NE(message.find(std::to_string(kernel.config.vector * size) + " bytes"), std::string::npos) << message;
+      const bool is_c = operand[1] == 'C';
+      const int size = size_of(is_c ? kernel.config.type_c : kernel.config.type);
+      const int vector = is_c ? kernel.config.vector_c : kernel.config.vector;
+      EXPECT_NE(message.find(std::to_string(vector * size) + " bytes"), std::string::npos) << message;
       EXPECT_NE(message.find(" of " + std::to_string(size)), std::string::npos) << message;
     }
   }
@@ -157,12 +161,12 @@ TEST(Force, SaysWhichFlagsAnInstanceIsFor) {
     if (kernel.config.any_strides) continue;
     const bool a_plain = kernel.config.a_contiguous == Axis::row, b_plain = kernel.config.b_contiguous == Axis::row;
     Plan chosen;
-    EXPECT_FALSE(force(make_problem(kernel.config.type, a_plain ? 'T' : 'N', b_plain ? 'N' : 'T', 64, 64, 64), h200(),
-                       kernel.name, &chosen)
+    EXPECT_FALSE(force(make_problem(kernel.config.types(), a_plain ? 'T' : 'N', b_plain ? 'N' : 'T', 64, 64, 64),
+                       h200(), kernel.name, &chosen)
                      .ok());
     EXPECT_NE(std::string(last_error()).find(a_plain ? "transa = N" : "transa = T"), std::string::npos) << last_error();
-    EXPECT_FALSE(force(make_problem(kernel.config.type, a_plain ? 'N' : 'T', b_plain ? 'T' : 'N', 64, 64, 64), h200(),
-                       kernel.name, &chosen)
+    EXPECT_FALSE(force(make_problem(kernel.config.types(), a_plain ? 'N' : 'T', b_plain ? 'T' : 'N', 64, 64, 64),
+                       h200(), kernel.name, &chosen)
                      .ok());
     EXPECT_NE(std::string(last_error()).find(b_plain ? "transb = N" : "transb = T"), std::string::npos) << last_error();
   }

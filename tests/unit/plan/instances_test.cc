@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "core/problem.h"
 #include "core/status.h"
 #include "tuning/table.h"
 #include "unit/plan/devices.h"
@@ -73,17 +74,22 @@ TEST(Instances, FamiliesAreListedOnceEach) {
 // What serves whatever no other instance does: in each type, on every GPU that the library knows, naive takes any
 // strides one element at a time.
 TEST(Instances, NaiveServesEverything) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+  constexpr ProductTypes kServed[] = {{DType::f32, DType::f32, DType::f32},
+                                      {DType::f16, DType::f16, DType::f16},
+                                      {DType::bf16, DType::bf16, DType::bf16},
+                                      {DType::f16, DType::f16, DType::f32},
+                                      {DType::bf16, DType::bf16, DType::f32}};
+  for (const ProductTypes& types : kServed) {
     bool found = false;
     for_each_instance([&](const KernelInfo& kernel) {
       const TileConfig& c = kernel.config;
-      found = found || (kernel.family == Family::naive && c.type == type && c.any_strides && c.vector == 1 &&
+      found = found || (kernel.family == Family::naive && c.types() == types && c.any_strides && c.vector == 1 &&
                         c.min_compute_capability <= 75);
     });
-    EXPECT_TRUE(found) << name_of(type);
+    EXPECT_TRUE(found) << to_string(types);
     for (const device::DeviceInfo& device : fake_devices())
-      EXPECT_TRUE(kernels::serves({type, type, type}, device.compute_capability));
-    EXPECT_FALSE(kernels::serves({type, type, type}, 61));
+      EXPECT_TRUE(kernels::serves(types, device.compute_capability));
+    EXPECT_FALSE(kernels::serves(types, 61));
   }
 }
 
@@ -111,6 +117,7 @@ TEST(Instances, VectorsAndCopiesAreWhatTheHardwareHas) {
     EXPECT_GT(c.vector, 0);
     EXPECT_EQ(c.vector & (c.vector - 1), 0) << "a power of two";
     EXPECT_LE(bytes, layout::kMaxVectorBytes);
+    EXPECT_LE(c.vector_c * size_of(c.type_c), layout::kMaxVectorBytes);
     EXPECT_GE(c.stages, 1);
     if (c.any_strides) {
       EXPECT_EQ(c.vector, 1) << "nothing is contiguous";
@@ -145,8 +152,8 @@ TEST(Instances, WgmmaTmaNamesSayWhatTheyAre) {
   for_each_instance([](const KernelInfo& kernel) {
     if (kernel.family != Family::wgmma_tma) return;
     const kernels::WgmmaTmaConfig& c = kernel.wgmma_tma;
-    std::string name =
-        format("wgmma_tma_%s_%dx%dx%d", name_of(kernel.config.type), c.cta_m, c.cta_n, kernel.config.cta_k);
+    std::string name = format("wgmma_tma_%s%s_%dx%dx%d", name_of(c.type), c.type_c != c.type ? name_of(c.type_c) : "",
+                              c.cta_m, c.cta_n, kernel.config.cta_k);
     if (c.ping_pong) name += "_pp";
     if (c.transposed) name += "_t";
     if (c.cluster_m * c.cluster_n > 1) name += format("_c%d%d", c.cluster_m, c.cluster_n);

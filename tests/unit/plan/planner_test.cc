@@ -89,7 +89,7 @@ bool tma_serves(const KernelInfo& kernel, const Problem& p) {
   if (clusters(p.m, c.cta_m * c.cluster_m) * clusters(p.n, c.cta_n * c.cluster_n) * p.batch_count >= __int128{1} << 31)
     return false;
   const Operands x = operands_of(p);
-  return tma_reaches(x.c, Axis::row) &&
+  return (!c.c_through_shared() || tma_reaches(x.c, Axis::row)) &&
          (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
 }
 
@@ -99,7 +99,7 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const Operands x = operands_of(p);
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
   if (kernel.family == Family::wgmma_tma && (device.compute_capability != 90 || !tma_serves(kernel, p))) return false;
-  if (!loads_are_legal(x.c, Axis::row, c.vector_c, size)) return false;
+  if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
   return loads_are_legal(x.a, c.a_contiguous, c.vector, size) && loads_are_legal(x.b, c.b_contiguous, c.vector, size);
 }
@@ -396,7 +396,7 @@ TEST(Planner, MoreWorkIsNotEstimatedFaster) {
         const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
         const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
         const double now =
-            plan_for(make_problem(kernel.config.type, transa, transb, size, size, size), device, kernel.name)
+            plan_for(make_problem(kernel.config.types(), transa, transb, size, size, size), device, kernel.name)
                 .estimated_us;
         EXPECT_GE(now, 0.75 * last) << kernel.name << " at " << size << " on " << device.name;
         last = now;

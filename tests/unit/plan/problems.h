@@ -18,20 +18,26 @@ struct Alignment {
   std::int64_t a = 0, b = 0, c = 0, lda = 0, ldb = 0, ldc = 0, stride = 0;
 };
 
-inline Problem make_problem(DType type, char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k,
-                            const Alignment& at = {}, std::int64_t batch_count = 1, bool share_b = false) {
+// The types of A, B and C, or one type for all.
+struct Types : ProductTypes {
+  Types(DType type) : ProductTypes{type, type, type} {}
+  Types(const ProductTypes& types) : ProductTypes(types) {}
+};
+
+inline Problem make_problem(const Types& types, char transa, char transb, std::int64_t m, std::int64_t n,
+                            std::int64_t k, const Alignment& at = {}, std::int64_t batch_count = 1,
+                            bool share_b = false) {
   const auto rounded = [](std::int64_t x) { return (x + 31) / 32 * 32; };
-  const std::int64_t size = size_of(type);
-  const auto pointer = [&](std::int64_t base, std::int64_t offset) {
-    return reinterpret_cast<void*>((std::int64_t{1} << 46) + (base << 44) + offset * size);
+  const auto pointer = [&](std::int64_t base, std::int64_t offset, DType type) {
+    return reinterpret_cast<void*>((std::int64_t{1} << 46) + (base << 44) + offset * size_of(type));
   };
   Problem p;
   p.m = m, p.n = n, p.k = k;
   p.batch_count = batch_count;
   p.alpha.value = 1.0f;
-  p.a = {type, pointer(0, at.a), transa == 'N' ? Op::none : Op::transpose, 0, 0};
-  p.b = {type, pointer(1, at.b), transb == 'N' ? Op::none : Op::transpose, 0, 0};
-  p.c = {type, pointer(2, at.c), 0, 0};
+  p.a = {types.a, pointer(0, at.a, types.a), transa == 'N' ? Op::none : Op::transpose, 0, 0};
+  p.b = {types.b, pointer(1, at.b, types.b), transb == 'N' ? Op::none : Op::transpose, 0, 0};
+  p.c = {types.c, pointer(2, at.c, types.c), 0, 0};
   p.a.ld = rounded(p.a_rows()) + at.lda;
   p.b.ld = rounded(p.b_rows()) + at.ldb;
   p.c.ld = rounded(p.m) + at.ldc;
@@ -61,6 +67,13 @@ inline bool passes_checks(const Problem& p) {
   args.c = p.c.data, args.ldc = p.c.ld, args.stride_c = p.c.batch_stride;
   args.batch_count = p.batch_count;
   return api::check(args, false).ok();
+}
+
+// C in fp32 beside A and B of 16 bits now and then.
+inline Types random_types(Random& random) {
+  Types types = pick(random, {DType::f32, DType::f16, DType::bf16});
+  if (random.integer(0, 3) == 0) types.c = DType::f32;
+  return types;
 }
 
 // Extents around every tile edge, thin, large and huge; aligned and not; batched and not.
@@ -116,9 +129,8 @@ inline Problem random_problem(Random& random) {
       at = {pick(random, kOffsets), pick(random, kOffsets), pick(random, kOffsets), pick(random, kOffsets),
             pick(random, kOffsets), pick(random, kOffsets), pick(random, kOffsets)};
     const std::int64_t batch = random.integer(0, 3) != 0 ? 1 : pick(random, {2, 3, 64, 100000});
-    Problem p =
-        make_problem(pick(random, {DType::f32, DType::f16, DType::bf16}), pick(random, {'N', 'T'}),
-                     pick(random, {'N', 'T'}), extent(), extent(), extent(), at, batch, random.integer(0, 2) == 0);
+    Problem p = make_problem(random_types(random), pick(random, {'N', 'T'}), pick(random, {'N', 'T'}), extent(),
+                             extent(), extent(), at, batch, random.integer(0, 2) == 0);
     // The least leading dimension, and degenerate ones of a single line.
     if (random.integer(0, 3) == 0) {
       p.a.ld = p.a_rows(), p.b.ld = p.b_rows(), p.c.ld = p.m;
@@ -134,9 +146,10 @@ inline Problem random_problem(Random& random) {
 // Problems on which the planner has much to choose: the random ones are mostly odd or huge.
 inline Problem common_problem(Random& random) {
   constexpr std::int64_t kExtents[] = {16, 64, 128, 512, 1024, 4096, 14336};
-  Problem p = make_problem(pick(random, {DType::f16, DType::f16, DType::bf16, DType::f32}), pick(random, {'N', 'T'}),
-                           pick(random, {'N', 'T'}), pick(random, kExtents), pick(random, kExtents),
-                           pick(random, kExtents), {}, random.integer(0, 3) == 0 ? 3 : 1);
+  Types types = pick(random, {DType::f16, DType::f16, DType::bf16, DType::f32});
+  if (random.integer(0, 3) == 0) types.c = DType::f32;
+  Problem p = make_problem(types, pick(random, {'N', 'T'}), pick(random, {'N', 'T'}), pick(random, kExtents),
+                           pick(random, kExtents), pick(random, kExtents), {}, random.integer(0, 3) == 0 ? 3 : 1);
   p.beta.value = pick(random, {0.0f, 1.0f});
   return p;
 }
