@@ -47,8 +47,11 @@ TripTimes trip_times(const Problem& problem, const device::DeviceInfo& device) {
   // Without a kernel the trip costs nothing, and ends with the reason why there is none.
   if (!runtime::make_plan(piece, device, &kernel).ok()) clear_last_error();
   const double kernels_us = kernel.estimated_us * static_cast<double>(staging.pieces);
-  return {cpu_time_us(problem, cpu_cores()),
-          staged_time_us(problem, staging, kernels_us, device.compute_capability, cpu_cores())};
+  TripTimes times = {cpu_time_us(problem, cpu_cores()),
+                     staged_time_us(problem, staging, kernels_us, device.compute_capability, cpu_cores())};
+  // Asking the engine opens its library, which is not for programs whose products all go to the GPU.
+  if (times.cpu_us < times.staged_us && !host::cpu_engine_is_parallel()) times.cpu_us = cpu_time_us(problem, 1);
+  return times;
 }
 
 Decision decide(const Problem& problem) {

@@ -9,7 +9,7 @@ namespace xgemm::dispatch {
 // Below this many floating-point operations no GPU repays the trip: such calls do not even initialise CUDA.
 inline constexpr double kMinFlopsForDevice = 1e7;
 
-// On the CPU, with all of its cores.
+// On the CPU, with so many cores.
 double cpu_time_us(const Problem& problem, int cores);
 
 // On the GPU, by the plan of its pieces. kernels_us: all kernels together. Host memory is taken to be pageable: whether

@@ -235,6 +235,10 @@ std::string cpu_engine_name() {
   return engine().name;
 }
 
+bool cpu_engine_is_parallel() {
+  return engine().sgemm != nullptr;
+}
+
 std::string cpu_engine_description() {
   const CpuBlas& blas = engine();
   std::string text = blas.sgemm == nullptr ? format("builtin blocked loop (%s)", builtin_isa())

@@ -15,7 +15,10 @@ Status cpu_gemm(const Problem& problem);
 // names, or "builtin". Opens the library on first use.
 std::string cpu_engine_name();
 
-// The same with its file and how it was found, for xgemm_explain; one line.
+// Whether more than one core works on a large product: the libraries have threads, the built-in loop has not.
+bool cpu_engine_is_parallel();
+
+// The name with its file and how it was found, for xgemm_explain; one line.
 std::string cpu_engine_description();
 
 }  // namespace xgemm::host

@@ -8,10 +8,12 @@
 
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/environment.h"
 #include "device/health.h"
+#include "dispatch/host_trip.h"
 #include "host/cpu_engine.h"
 #include "kernels/instances.h"
 #include "plan/plan.h"
@@ -28,6 +30,9 @@ struct World {
   Environment environment;
   runtime::Placement placement;
   bool has_device = true, has_kernels = true, is_capturing = false;
+  bool parallel_engine = true;
+  int asked_the_engine = 0;
+  double kernel_us = 1000;
   std::set<int> broken;
   Status staging, planning, launching;
   transfer::Unfinished unfinished;
@@ -81,6 +86,10 @@ Status cpu_gemm(const Problem& p) {
 std::string cpu_engine_name() {
   return "a_blas";
 }
+bool cpu_engine_is_parallel() {
+  ++world.asked_the_engine;
+  return world.parallel_engine;
+}
 std::string cpu_engine_description() {
   return "a_blas, of the test";
 }
@@ -114,7 +123,7 @@ std::string to_string(const Placement&) {
   return "xyz";
 }
 Status make_plan(const Problem&, const device::DeviceInfo&, plan::Plan* plan) {
-  plan->estimated_us = 1000;
+  plan->estimated_us = world.kernel_us;
   return with_message(world.planning);
 }
 Status device_gemm(const Problem& p, const device::DeviceInfo&, const LaunchSettings&) {
@@ -226,6 +235,21 @@ TEST_F(Gemm, TheCpuTakesWhatAGpuLeaves) {
     EXPECT_EQ(call(square(8192)).code, XGEMM_CUDA_ERROR);
     EXPECT_EQ(world.did, Strings{"staged 8192x8192x8192"});
   }
+}
+
+// A CPU without a parallel BLAS has one core for a product. It is asked for its BLAS only where it may be used.
+TEST_F(Gemm, AnEngineOfOneThreadLosesEarlier) {
+  EXPECT_TRUE(call(square(8192)).ok());
+  EXPECT_EQ(world.asked_the_engine, 0);
+  // A GPU that takes three quarters of the time of a core, in four pieces.
+  world.kernel_us = cpu_time_us(square(4096), 1) * 0.75 / 4;
+  const bool many_cores = std::thread::hardware_concurrency() > 1;
+  EXPECT_TRUE(call(square(4096)).ok());
+  EXPECT_EQ(world.did.back(), many_cores ? "cpu 4096x4096x4096" : "staged 4096x4096x4096");
+  EXPECT_EQ(world.asked_the_engine, many_cores);
+  world.parallel_engine = false;
+  EXPECT_TRUE(call(square(4096)).ok());
+  EXPECT_EQ(world.did.back(), "staged 4096x4096x4096");
 }
 
 TEST_F(Gemm, ABrokenGpuIsNotTriedAgainForHostProducts) {
