@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/common/kernel.cuh"
 #include "kernels/common/mma.cuh"
@@ -56,12 +57,20 @@ class GatheredTile {
     });
   }
 
-  XGEMM_DEVICE static auto view(Storage& storage) {
-    return shared_view<kRows, kCols, 1, kRows, typename ChunkSwizzle<kRows, sizeof(Element)>::Type>(storage.data);
-  }
+  XGEMM_DEVICE static auto view(Storage& storage) { return shared_view<kRows, kCols, 1, kRows, Swizzle>(storage.data); }
 
  private:
   static constexpr int kVector = 16 / sizeof(Element);
+
+  // Pairs of fp32 from 8 rows fill 32 bytes of a column, and those of four columns move together: of every four columns
+  // these 32 bytes lie in banks of their own.
+  static constexpr int log2_rows() {
+    int log = 0;
+    while (1 << log < kRows) ++log;
+    return log;
+  }
+  using Swizzle =
+      std::conditional_t<sizeof(Element) == 2, typename ChunkSwizzle<kRows>::Type, XorSwizzle<2, 3, log2_rows() - 3>>;
 
   template <class View, class F>
   XGEMM_DEVICE static void for_each_access(const View& c, int lane, const F& f) {

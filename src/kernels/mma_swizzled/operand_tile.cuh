@@ -22,18 +22,17 @@
 
 namespace xgemm::kernels {
 
-// The permutation for lines of kRun elements of two or four bytes.
-template <int kRun, int kElementBytes = 2>
+// The permutation for lines of kRun 16-bit elements.
+template <int kRun>
 struct ChunkSwizzle {
   static_assert(kRun >= 16 && (kRun & (kRun - 1)) == 0, "lines are powers of two: permutations are exclusive ors");
-  static_assert(kElementBytes == 2 || kElementBytes == 4);
-  static constexpr int kColumn = 128 / kElementBytes;  // the swizzle changes offsets below this alone
   static constexpr int shift() {
     int s = 3;
-    while ((kColumn << (s - 3)) < kRun) ++s;
+    while ((64 << (s - 3)) < kRun) ++s;
     return s;
   }
-  using Type = XorSwizzle<3, kElementBytes == 2 ? 3 : 2, shift()>;
+  using Type = XorSwizzle<3, 3, shift()>;
+  static constexpr int kColumn = 64;  // the swizzle changes offsets below this alone
 
   // The permuted offset of `base + step`, from that of base, where no bit is set in both: the permutation is linear.
   // With a step known at compile time, one exclusive or at most, and an addition that goes into the instruction.
