@@ -78,28 +78,31 @@ std::string Cublas::load(cudaStream_t stream) {
   return "";
 }
 
-template <class T>
-int Cublas::multiply(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c) const {
+template <class T, class U>
+int Cublas::multiply(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<U>& c) const {
   const auto flag = [](char trans) { return trans == 'N' ? kNone : kTranspose; };
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
-  const auto stride = [](const Operand<T>& x) {
+  const auto stride = [](const auto& x) {
     return static_cast<long long>(x.layout().batch > 1 ? x.layout().stride : 0);
   };
-  constexpr int kType = kDataType<T>;
+  constexpr int kType = kDataType<T>, kTypeC = kDataType<U>;
   if (p.batch == 1)
     return functions_->gemm_ex(handle_, flag(p.transa), flag(p.transb), narrow(p.m), narrow(p.n), narrow(p.k), &p.alpha,
                                a.data(), kType, narrow(a.layout().ld), b.data(), kType, narrow(b.layout().ld), &p.beta,
-                               c.data(), kType, narrow(c.layout().ld), kComputeFloat, kDefaultAlgorithm);
+                               c.data(), kTypeC, narrow(c.layout().ld), kComputeFloat, kDefaultAlgorithm);
   return functions_->gemm_batched_ex(handle_, flag(p.transa), flag(p.transb), narrow(p.m), narrow(p.n), narrow(p.k),
                                      &p.alpha, a.data(), kType, narrow(a.layout().ld), stride(a), b.data(), kType,
-                                     narrow(b.layout().ld), stride(b), &p.beta, c.data(), kType, narrow(c.layout().ld),
+                                     narrow(b.layout().ld), stride(b), &p.beta, c.data(), kTypeC, narrow(c.layout().ld),
                                      stride(c), narrow(p.batch), kComputeFloat, kDefaultAlgorithm);
 }
 
 template int Cublas::multiply(const Product&, const Operand<float>&, const Operand<float>&,
                               const Operand<float>&) const;
 template int Cublas::multiply(const Product&, const Operand<Half>&, const Operand<Half>&, const Operand<Half>&) const;
+template int Cublas::multiply(const Product&, const Operand<Half>&, const Operand<Half>&, const Operand<float>&) const;
 template int Cublas::multiply(const Product&, const Operand<Bfloat16>&, const Operand<Bfloat16>&,
                               const Operand<Bfloat16>&) const;
+template int Cublas::multiply(const Product&, const Operand<Bfloat16>&, const Operand<Bfloat16>&,
+                              const Operand<float>&) const;
 
 }  // namespace xgemm::gpu_test

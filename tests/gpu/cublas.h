@@ -22,8 +22,8 @@ class Cublas {
   const std::string& version() const { return version_; }
 
   // A cublasStatus_t; kNotSupported for what cuBLAS does not serve.
-  template <class T>
-  int multiply(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c) const;
+  template <class T, class U>
+  int multiply(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<U>& c) const;
 
   static constexpr int kNotSupported = 15;
 

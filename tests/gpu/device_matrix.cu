@@ -486,23 +486,23 @@ __global__ void norms_kernel(Lines<T> lines, std::int64_t matrices, float* norms
   }
 }
 
-template <class T>
-__global__ void compare_kernel(const BitsOf<T>* storage, const BitsOf<T>* other, Product p, Side c, const float* rows,
+template <class U>
+__global__ void compare_kernel(const BitsOf<U>* storage, const BitsOf<U>* other, Product p, Side c, const float* rows,
                                const float* columns, std::int64_t elements, bool exactly, Failure* failure) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < elements; e += step) {
     std::int64_t x, i, j;
     if (!locate(c.layout, e, &x, &i, &j)) {
-      if (storage[e] != Format<T>::kGuard) report(failure, e);
+      if (storage[e] != Format<U>::kGuard) report(failure, e);
       continue;
     }
-    const double ours = Format<T>::widen(storage[e]), theirs = Format<T>::widen(other[e]);
+    const double ours = Format<U>::widen(storage[e]), theirs = Format<U>::widen(other[e]);
     double bound = 0;
     if (!exactly) {
       double magnitude = fabs(p.alpha) * static_cast<double>(rows[x * p.m + i]) * columns[x * p.n + j];
-      if (p.beta != 0) magnitude += fabs(p.beta * value_of<T>(c.contents, x, i, j));
+      if (p.beta != 0) magnitude += fabs(p.beta * value_of<U>(c.contents, x, i, j));
       bound = kConstant * 0x1p-24 * (p.k + 2) * magnitude + (p.k + 2) * 0x1p-149;
-      if (sizeof(T) == 2) bound += half_ulp<T>(fabs(theirs) + bound);
+      if (sizeof(U) == 2) bound += half_ulp<U>(fabs(theirs) + bound);
       bound *= 2;
     }
     // Equal infinities are equal; a NaN of either fails.
@@ -547,9 +547,9 @@ __global__ void error_kernel(Lines<T> a, Lines<T> b, const BitsOf<T>* c, std::in
 
 }  // namespace
 
-template <class T>
-testing::AssertionResult compare(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c,
-                                 const Operand<T>& other, bool exactly) {
+template <class T, class U>
+testing::AssertionResult compare(const Product& p, const Operand<T>& a, const Operand<T>& b, const Operand<U>& c,
+                                 const Operand<U>& other, bool exactly) {
   const auto batch = static_cast<std::size_t>(p.batch);
   Scratch rows(static_cast<std::size_t>(p.m) * batch * sizeof(float) + 4);
   Scratch columns(static_cast<std::size_t>(p.n) * batch * sizeof(float) + 4);
@@ -562,9 +562,9 @@ testing::AssertionResult compare(const Product& p, const Operand<T>& a, const Op
     XGEMM_CHECK_CUDA(cudaGetLastError());
   }
   const std::int64_t elements = c.layout().elements();
-  const Failure f = look_at(c.storage(), c.bytes(), [&](const BitsOf<T>* storage, Failure* failure) {
-    compare_kernel<T><<<grid_for(elements), kThreads, 0, kStream>>>(
-        storage, reinterpret_cast<const BitsOf<T>*>(other.storage()), p, Side{c.layout(), c.contents()},
+  const Failure f = look_at(c.storage(), c.bytes(), [&](const BitsOf<U>* storage, Failure* failure) {
+    compare_kernel<U><<<grid_for(elements), kThreads, 0, kStream>>>(
+        storage, reinterpret_cast<const BitsOf<U>*>(other.storage()), p, Side{c.layout(), c.contents()},
         static_cast<const float*>(rows.get()), static_cast<const float*>(columns.get()), elements, exactly, failure);
   });
   if (f.first == kNone) return testing::AssertionSuccess();
@@ -589,18 +589,19 @@ double normwise_error(const Product& p, const Operand<T>& a, const Operand<T>& b
   return std::sqrt(sums[0] / sums[1]);
 }
 
-#define XGEMM_INSTANTIATE(T)                                                                                         \
-  template class Operand<T>;                                                                                         \
-  template testing::AssertionResult compare(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&, \
-                                            const Operand<T>&, bool);                                                \
-  template double normwise_error(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&);           \
+#define XGEMM_INSTANTIATE(T)                                                                               \
+  template class Operand<T>;                                                                               \
+  template double normwise_error(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&); \
   template bool same_bits(const Operand<T>&, const Operand<T>&);
 XGEMM_INSTANTIATE(float)
 XGEMM_INSTANTIATE(Half)
 XGEMM_INSTANTIATE(Bfloat16)
 #undef XGEMM_INSTANTIATE
-#define XGEMM_INSTANTIATE(T, U) \
-  template testing::AssertionResult judge(const Product&, const Operand<T>&, const Operand<T>&, const Operand<U>&, int);
+#define XGEMM_INSTANTIATE(T, U)                                                                                      \
+  template testing::AssertionResult judge(const Product&, const Operand<T>&, const Operand<T>&, const Operand<U>&,   \
+                                          int);                                                                      \
+  template testing::AssertionResult compare(const Product&, const Operand<T>&, const Operand<T>&, const Operand<U>&, \
+                                            const Operand<U>&, bool);
 XGEMM_INSTANTIATE(float, float)
 XGEMM_INSTANTIATE(Half, Half)
 XGEMM_INSTANTIATE(Half, float)

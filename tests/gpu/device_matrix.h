@@ -101,9 +101,9 @@ testing::AssertionResult judge(const Product& product, const Operand<T>& a, cons
 // element by the sum of what the bound allows either of them, or, with `exactly`, equal. Guards of C intact. Reads A
 // and B from memory, for k of cost for each row and column, not for each element: |op(A)| |op(B)| is bounded by the
 // 2-norms of rows and columns, which for random operands are a third more.
-template <class T>
-testing::AssertionResult compare(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c,
-                                 const Operand<T>& other, bool exactly);
+template <class T, class U>
+testing::AssertionResult compare(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<U>& c,
+                                 const Operand<U>& other, bool exactly);
 
 // |C - alpha op(A) op(B)| / |alpha op(A) op(B)|, Frobenius norms, the product in fp64. One matrix.
 template <class T>

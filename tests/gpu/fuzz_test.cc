@@ -47,10 +47,19 @@ template <>
 const char* type_name<Bfloat16>() {
   return "bf16";
 }
+template <>
+const char* type_name<WideC<Half>>() {
+  return "f16 with C in f32";
+}
+template <>
+const char* type_name<WideC<Bfloat16>>() {
+  return "bf16 with C in f32";
+}
 
 struct FuzzCase {
   CallSpec spec;
   xgemm_type type;
+  bool wide_c;  // in fp32
   bool integers;
 };
 
@@ -113,6 +122,7 @@ FuzzCase random_case(std::uint64_t seed) {
   s.alpha = in(5) ? 0.0f : in(40) ? 1.0f : c.integers ? one_of({-1, 2, 0.5f, -0.5f}) : float(3 * random.uniform());
   s.beta = in(40) ? 0.0f : in(30) ? 1.0f : c.integers ? one_of({-1, 2, 0.5f, -2}) : float(3 * random.uniform());
   s.seed = random.bits() % 1000000 + 1;
+  c.wide_c = c.type != XGEMM_F32 && in(30);
   return c;
 }
 
@@ -139,13 +149,16 @@ class Fuzz : public testing::Test {
   Outcome run(const FuzzCase& c, std::string* message) {
     Call<T> call(c.spec);
     if (c.integers) {
-      for (Operand<T>* operand : {&call.a, &call.b, &call.c}) {
-        Contents contents = operand->contents();
+      const auto refill = [](auto& operand) {
+        Contents contents = operand.contents();
         contents.integers = true;
-        operand->refill(contents);
-      }
+        operand.refill(contents);
+      };
+      refill(call.a);
+      refill(call.b);
+      refill(call.c);
     }
-    const Operand<T> other(call.c.layout(), call.c.contents());
+    const Operand<typename Types<T>::Output> other(call.c.layout(), call.c.contents());
     const auto failed = [&](const std::string& text) {
       std::ostringstream out;
       out << type_name<T>() << (c.integers ? " integers " : " ") << c.spec << "\n" << text;
@@ -164,7 +177,7 @@ class Fuzz : public testing::Test {
       const testing::AssertionResult right = judge_alone(call);
       return right ? Outcome::not_served_by_cublas : failed(right.message());
     }
-    for (const Operand<T>* input : {&call.a, &call.b})
+    for (const auto* input : {&call.a, &call.b})
       if (const testing::AssertionResult same = input->unchanged(); !same) return failed(same.message());
     const testing::AssertionResult agrees =
         compare(call.product(), call.left(), call.right(), call.c, other, c.integers);
@@ -179,9 +192,9 @@ class Fuzz : public testing::Test {
   Outcome run(const FuzzCase& c, std::string* message) {
     switch (c.type) {
       case XGEMM_F16:
-        return run<Half>(c, message);
+        return c.wide_c ? run<WideC<Half>>(c, message) : run<Half>(c, message);
       case XGEMM_BF16:
-        return run<Bfloat16>(c, message);
+        return c.wide_c ? run<WideC<Bfloat16>>(c, message) : run<Bfloat16>(c, message);
       default:
         return run<float>(c, message);
     }

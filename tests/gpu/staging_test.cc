@@ -147,8 +147,13 @@ TYPED_TEST(Staging, SameCallSameBits) {
 // However little memory is free, down to what one piece needs.
 TYPED_TEST(Staging, SameBitsWithLittleFreeMemory) {
   const device::DeviceInfo& device = *device::device_info(device::current_device());
-  Call<TypeParam> plenty(
-      {.m = 4000, .n = 4100, .k = 1500, .beta = 1, .a = Memory::pageable, .b = Memory::pageable, .c = Memory::pageable});
+  Call<TypeParam> plenty({.m = 4000,
+                          .n = 4100,
+                          .k = 1500,
+                          .beta = 1,
+                          .a = Memory::pageable,
+                          .b = Memory::pageable,
+                          .c = Memory::pageable});
   Call<TypeParam> scarce(plenty.spec());
   const auto stage_one = [&](const Call<TypeParam>& call) {
     transfer::StagerHandle stager;
