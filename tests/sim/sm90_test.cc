@@ -366,25 +366,31 @@ TEST_F(Sm90, LoadsBoxesWithSwizzlesAndZeros) {
   struct At {
     int x, y;
   };
-  for (const int swizzle : {0, 32, 64, 128})
-    for (const At at : {At{0, 0}, At{8, 32}, At{-3, -5}, At{kRows - 7, kColumns - 3}, At{200, 3}, At{0, -100}}) {
-      const int width = swizzle == 0 ? 8 : swizzle / 2, height = 16;
-      const TensorBox map = box(width, height, swizzle);
-      expect_clean(32, 1, [&](Shared& s) {
-        init(s, 1);
-        if (gpu::thread_index() == 0) {
-          gpu::mbarrier_arrive_expect(s.barriers[0], width * height * 2);
-          gpu::tma_load(s.tile[0], map, s.barriers[0], at.x, at.y, 0);
-        }
-        gpu::mbarrier_wait(s.barriers[0], 0);
-        for (int i = gpu::thread_index(); i < width * height; i += 32) {
-          const int row = i / width, column = i % width, x = at.x + column, y = at.y + row;
-          const bool inside = x >= 0 && x < kRows && y >= 0 && y < kColumns;
-          const auto* const from = s.tile[0] + place(row, column * 2, width * 2, swizzle) / 2;
-          expect(gpu::read<Space::shared>(from) == (inside ? matrix[static_cast<std::size_t>(y * kPitch + x)] : 0));
-        }
-      });
-    }
+  // Pairs of elements may be elements as well.
+  for (const int pair : {1, 2})
+    for (const int swizzle : {0, 32, 64, 128})
+      for (const At at : {At{0, 0}, At{8, 32}, At{-3, -5}, At{kRows - 7, kColumns - 3}, At{200, 3}, At{0, -100}}) {
+        const int width = swizzle == 0 ? 8 : swizzle / 2, height = 16;
+        const int rows = kRows / pair * pair, first = at.x / pair * pair;
+        TensorBox map = box(width / pair, height, swizzle);
+        map.extent_x = kRows / pair;
+        map.stride_y = kPitch / pair;
+        map.element_bytes = 2 * pair;
+        expect_clean(32, 1, [&](Shared& s) {
+          init(s, 1);
+          if (gpu::thread_index() == 0) {
+            gpu::mbarrier_arrive_expect(s.barriers[0], width * height * 2);
+            gpu::tma_load(s.tile[0], map, s.barriers[0], first / pair, at.y, 0);
+          }
+          gpu::mbarrier_wait(s.barriers[0], 0);
+          for (int i = gpu::thread_index(); i < width * height; i += 32) {
+            const int row = i / width, column = i % width, x = first + column, y = at.y + row;
+            const bool inside = x >= 0 && x < rows && y >= 0 && y < kColumns;
+            const auto* const from = s.tile[0] + place(row, column * 2, width * 2, swizzle) / 2;
+            expect(gpu::read<Space::shared>(from) == (inside ? matrix[static_cast<std::size_t>(y * kPitch + x)] : 0));
+          }
+        });
+      }
 }
 
 TEST_F(Sm90, MulticastReachesAllItsCtas) {
