@@ -8,6 +8,7 @@
 
 #include "call.h"
 #include "support/matrix.h"
+#include "xgemm_blas.h"
 
 namespace xgemm::gpu_test {
 namespace {
@@ -357,6 +358,23 @@ TEST(SimpleCallsSmall, XsgemmXhgemmAndXbgemm) {
   ASSERT_EQ(xbgemm('T', 'N', d.m, d.n, d.k, 0.5f, bits(w.a), d.lda, bits(w.b), d.ldb, 1, bits(w.c), d.ldc), 0);
   XGEMM_CHECK_CUDA(cudaStreamSynchronize(nullptr));
   EXPECT_TRUE(w.check());
+}
+
+// The names of products with C in fp32, whose operands may be on the device as well.
+TEST(SimpleCallsSmall, SbgemmAndGemmF16f16f32) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  const Call<WideC<Bfloat16>> w({.transa = 'T', .m = 40, .n = 50, .k = 60, .alpha = 0.5f, .beta = 1, .pad_c = 3});
+  const auto bits = [](const Operand<Bfloat16>& x) { return reinterpret_cast<xgemm_bfloat16*>(x.data()); };
+  const int m = 40, n = 50, k = 60, ld = 60, ldc = 43;
+  const float alpha = 0.5f, beta = 1;
+  sbgemm_("T", "N", &m, &n, &k, &alpha, bits(w.a), &ld, bits(w.b), &ld, &beta, w.c.data(), &ldc);
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(nullptr));
+  EXPECT_TRUE(w.check());
+  const Call<WideC<Half>> h({.transa = 'T', .m = 40, .n = 50, .k = 60, .alpha = 0.5f, .beta = 1, .pad_c = 3});
+  cblas_gemm_f16f16f32(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, alpha, h.a.data(), ld, h.b.data(), ld, beta,
+                       h.c.data(), ldc);
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(nullptr));
+  EXPECT_TRUE(h.check());
 }
 
 // Elements beyond 2^32, and offsets beyond 2^31 and 2^32 in each operand.
