@@ -100,8 +100,9 @@ struct Problem {
   double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(batch_count); }
 };
 
-// "type=s layout=col transa=N transb=T m=... ": keys and values that the benchmark's --replay reads back. What has its
-// usual value is left out: type_b and type_c where they equal type, the kind of batch, the compute mode, the epilogue.
+// "type=s transa=N transb=T ... m=128 n=64 ... layout=col": keys and values that the benchmark's --replay reads back.
+// What has its usual value is left out: type_b and type_c where they equal type, kind of batch, compute mode and
+// epilogue.
 std::string to_string(const Problem& problem);
 
 // "f16", or "f16 with C in f32".
