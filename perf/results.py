@@ -16,8 +16,9 @@ import xml.etree.ElementTree as xml
 import numpy as np
 import pandas as pd
 
-TYPE_NAMES = {"s": "fp32", "h": "fp16", "b": "bf16"}
-TYPE_BYTES = {"s": 4, "h": 2, "b": 2}
+TYPE_NAMES = {"s": "fp32", "h": "fp16", "b": "bf16", "H": "fp16-fp32", "B": "bf16-fp32"}
+# Of an element of A or B, and of one of C.
+TYPE_BYTES = {"s": (4, 4), "h": (2, 2), "b": (2, 2), "H": (2, 4), "B": (2, 4)}
 STATUSES = ("ok", "failed", "skipped")
 
 # The columns of Results.frame, and where the file has them: in a row, in its shape, in one of its candidates.
@@ -134,9 +135,10 @@ def _frame(root):
         raise ValueError(f"'{frame.id[frame.duplicated(['id', 'candidate'])].iloc[0]}' is there twice")
     elements = frame.m * frame.k * np.where(frame.stride_a == 0, 1, frame.batch)
     elements += frame.k * frame.n * np.where(frame.stride_b == 0, 1, frame.batch)
-    elements += frame.m * frame.n * frame.batch * np.where(frame.beta == 0, 1, 2)
     frame["flops"] = 2 * frame.m * frame.n * frame.k * frame.batch
-    frame["bytes"] = elements * frame.type.map(TYPE_BYTES)
+    outputs = frame.m * frame.n * frame.batch * np.where(frame.beta == 0, 1, 2)
+    frame["bytes"] = (elements * frame.type.map(lambda letter: TYPE_BYTES[letter][0])
+                      + outputs * frame.type.map(lambda letter: TYPE_BYTES[letter][1]))
     return frame
 
 

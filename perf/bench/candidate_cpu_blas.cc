@@ -24,7 +24,7 @@ class CpuBlasCandidate final : public Candidate {
   std::string prepare(const Case& one, const OperandSet&) override {
     if (one.location != "hhh") return "serves host memory only";
     if (one.type != 's') {
-      convert_ = &host::conversion(one.type == 'h' ? DType::f16 : DType::bf16);
+      convert_ = &host::conversion(one.input().letter == 'h' ? DType::f16 : DType::bf16);
       a_.resize(static_cast<std::size_t>(one.a_span()));
       b_.resize(static_cast<std::size_t>(one.b_span()));
       c_.resize(static_cast<std::size_t>(one.c_span()));
@@ -39,6 +39,10 @@ class CpuBlasCandidate final : public Candidate {
     }
     widen(operands.a, a_);
     widen(operands.b, b_);
+    if (one.output().letter == 's') {
+      multiply(one, {a_.data(), b_.data(), operands.c});
+      return "";
+    }
     if (one.beta != 0) widen(operands.c, c_);
     multiply(one, {a_.data(), b_.data(), c_.data()});
     narrow_result(one, static_cast<std::uint16_t*>(operands.c));

@@ -14,11 +14,11 @@ namespace xgemm::perf {
 namespace {
 
 using Handle = struct cublasContext*;
-constexpr int kNone = 0, kTranspose = 1;   // cublasOperation_t
-constexpr int kReal16 = 2, kBrain16 = 14;  // cudaDataType: CUDA_R_16F, CUDA_R_16BF
-constexpr int kComputeFloat = 68;          // cublasComputeType_t: CUBLAS_COMPUTE_32F
-constexpr int kDefaultAlgorithm = -1;      // cublasGemmAlgo_t: CUBLAS_GEMM_DEFAULT
-constexpr int kDefaultMath = 0;            // cublasMath_t: no TF32
+constexpr int kNone = 0, kTranspose = 1;                // cublasOperation_t
+constexpr int kReal32 = 0, kReal16 = 2, kBrain16 = 14;  // cudaDataType: CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF
+constexpr int kComputeFloat = 68;                       // cublasComputeType_t: CUBLAS_COMPUTE_32F
+constexpr int kDefaultAlgorithm = -1;                   // cublasGemmAlgo_t: CUBLAS_GEMM_DEFAULT
+constexpr int kDefaultMath = 0;                         // cublasMath_t: no TF32
 
 struct Cublas {
   int (*create)(Handle*) = nullptr;
@@ -88,10 +88,10 @@ class CublasCandidate final : public Candidate {
   std::string prepare(const Case& one, const OperandSet&) override {
     for (const std::int64_t value : {one.m, one.n, one.k, one.lda, one.ldb, one.ldc, one.batch})
       if (!fits_int(value)) return "an extent is beyond cuBLAS's int";
-    const std::array<std::int64_t, 3> spans{one.a_span(), one.b_span(), one.c_span()};
+    const std::array<std::size_t, 3> sizes{bytes(one.input(), one.a_span()), bytes(one.input(), one.b_span()),
+                                           bytes(one.output(), one.c_span())};
     for (std::size_t i = 0; i < 3; ++i)
-      if (one.location[i] == 'h' && !reserve(i, static_cast<std::size_t>(spans[i] * one.element_size())))
-        return "no device memory for its copies of host operands";
+      if (one.location[i] == 'h' && !reserve(i, sizes[i])) return "no device memory for its copies of host operands";
     return "";
   }
 
@@ -99,7 +99,7 @@ class CublasCandidate final : public Candidate {
     const OperandSet on_device = stage(one, operands);
     const int status = one.type == 's' ? run_float(one, on_device) : run_16bit(one, on_device);
     if (status != 0) return status_text(cublas_, status);
-    if (one.location[2] == 'h') device_.copy(operands.c, on_device.c, bytes(one, one.c_span()));
+    if (one.location[2] == 'h') device_.copy(operands.c, on_device.c, bytes(one.output(), one.c_span()));
     // Like libxgemm, hand back finished results as soon as one operand is host memory.
     else if (one.location.find('h') != std::string::npos)
       return device_.synchronize();
@@ -116,8 +116,8 @@ class CublasCandidate final : public Candidate {
     std::size_t bytes = 0;
   };
 
-  static std::size_t bytes(const Case& one, std::int64_t span) {
-    return static_cast<std::size_t>(span * one.element_size());
+  static std::size_t bytes(const Element& element, std::int64_t span) {
+    return static_cast<std::size_t>(span * element.size);
   }
 
   bool reserve(std::size_t operand, std::size_t wanted) {
@@ -131,16 +131,17 @@ class CublasCandidate final : public Candidate {
 
   /// Host operands in device memory, as a program that calls cuBLAS has to do it.
   OperandSet stage(const Case& one, OperandSet operands) {
-    const auto copy_in = [&](std::size_t operand, const void* from, std::int64_t span) {
-      device_.copy(staged_[operand].memory, from, bytes(one, span));
+    const auto copy_in = [&](std::size_t operand, const void* from, std::size_t size) {
+      device_.copy(staged_[operand].memory, from, size);
       return staged_[operand].memory;
     };
-    if (one.location[0] == 'h') operands.a = copy_in(0, operands.a, one.a_span());
-    if (one.location[1] == 'h') operands.b = copy_in(1, operands.b, one.b_span());
+    if (one.location[0] == 'h') operands.a = copy_in(0, operands.a, bytes(one.input(), one.a_span()));
+    if (one.location[1] == 'h') operands.b = copy_in(1, operands.b, bytes(one.input(), one.b_span()));
     // Gaps between columns have to come back as they were.
     const bool dense = one.ldc == one.c_extent().contiguous;
     if (one.location[2] == 'h')
-      operands.c = one.beta != 0 || !dense ? copy_in(2, operands.c, one.c_span()) : staged_[2].memory;
+      operands.c =
+          one.beta != 0 || !dense ? copy_in(2, operands.c, bytes(one.output(), one.c_span())) : staged_[2].memory;
     return operands;
   }
 
@@ -159,15 +160,16 @@ class CublasCandidate final : public Candidate {
   }
 
   int run_16bit(const Case& one, const OperandSet& operands) const {
-    const int type = one.type == 'h' ? kReal16 : kBrain16;
+    const int type = one.input().letter == 'h' ? kReal16 : kBrain16;
+    const int type_c = one.output().letter == 's' ? kReal32 : type;
     const ColumnMajorCall call = column_major(one, operands);
     if (one.batch == 1)
       return cublas_.gemm_ex(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
                              as_int(call.k), &one.alpha, call.a, type, as_int(call.lda), call.b, type, as_int(call.ldb),
-                             &one.beta, call.c, type, as_int(call.ldc), kComputeFloat, kDefaultAlgorithm);
+                             &one.beta, call.c, type_c, as_int(call.ldc), kComputeFloat, kDefaultAlgorithm);
     return cublas_.gemm_batched_ex(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
                                    as_int(call.k), &one.alpha, call.a, type, as_int(call.lda), call.stride_a, call.b,
-                                   type, as_int(call.ldb), call.stride_b, &one.beta, call.c, type, as_int(call.ldc),
+                                   type, as_int(call.ldb), call.stride_b, &one.beta, call.c, type_c, as_int(call.ldc),
                                    call.stride_c, as_int(one.batch), kComputeFloat, kDefaultAlgorithm);
   }
 

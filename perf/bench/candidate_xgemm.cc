@@ -56,7 +56,9 @@ std::string load(const DynamicLibrary& library, Interface& functions) {
 
 xgemm_args arguments(const Case& one, const OperandSet& operands) {
   xgemm_args args = XGEMM_ARGS_INIT;
-  args.type = one.type == 'h' ? XGEMM_F16 : one.type == 'b' ? XGEMM_BF16 : XGEMM_F32;
+  const char input = one.input().letter;
+  args.type = input == 'h' ? XGEMM_F16 : input == 'b' ? XGEMM_BF16 : XGEMM_F32;
+  if (one.output().letter != input) args.type_c = XGEMM_C_F32;
   args.layout = one.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
   args.transa = one.transa;
   args.transb = one.transb;

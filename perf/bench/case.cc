@@ -69,7 +69,7 @@ double Case::bytes() const {
   const double a = area(m, k) * (stride_a == 0 ? 1 : batches);
   const double b = area(k, n) * (stride_b == 0 ? 1 : batches);
   const double c = area(m, n) * batches * (beta == 0 ? 1 : 2);
-  return (a + b + c) * static_cast<double>(element_size());
+  return (a + b) * static_cast<double>(input().size) + c * static_cast<double>(output().size);
 }
 
 std::string Case::id() const {

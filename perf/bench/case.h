@@ -12,7 +12,7 @@ namespace xgemm::perf {
 struct Case {
   std::string set;    // the list it comes from ("squares"); geometric means are taken per set
   std::string label;  // what it is in its application ("gate_up"); may be empty
-  char type = 's';    // s: fp32; h: fp16, b: bf16, both with fp32 sums
+  char type = 's';    // s: fp32; h: fp16, b: bf16, both with fp32 sums; H, B: the same with C in fp32
   bool row_major = false;
   char transa = 'N';  // N or T
   char transb = 'N';
@@ -32,7 +32,9 @@ struct Case {
   double flops() const;
   /// Bytes that the product has to move at least: A and B once, C once, or twice when it is read.
   double bytes() const;
-  std::int64_t element_size() const { return element_of(type).size; }
+  /// The elements of A and B, and of C.
+  const Element& input() const { return element_of(type_of(type).input); }
+  const Element& output() const { return element_of(type_of(type).output); }
 
   /// Rows and columns of A, B and C as they lie in memory, the contiguous axis first.
   struct Extent {

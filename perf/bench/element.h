@@ -1,4 +1,4 @@
-// The element types of products in one table. SPDX-License-Identifier: BSD-3-Clause
+// The element types of matrices, and of products, in two tables. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
@@ -11,8 +11,7 @@
 namespace xgemm::perf {
 
 struct Element {
-  char letter;       // in shapes, results and the lines of XGEMM_VERBOSE
-  const char* name;  // for people
+  char letter;
   std::int64_t size;
   double unit;                  // half an ulp of 1
   double tiny;                  // half of the distance of two subnormals
@@ -23,27 +22,49 @@ struct Element {
 };
 
 inline constexpr std::array<Element, 3> kElements{{
-    {'s', "fp32", 4, 0x1p-24, 0x1p-150, std::numeric_limits<double>::infinity(), 0x7f800000u, nullptr, nullptr},
-    {'h', "fp16", 2, 0x1p-11, 0x1p-25, 65520, 0x7c00u, half_to_float, float_to_half},
-    {'b', "bf16", 2, 0x1p-8, 0x1p-134, 0x1.ffp127, 0x7f80u, bfloat16_to_float, float_to_bfloat16},
+    {'s', 4, 0x1p-24, 0x1p-150, std::numeric_limits<double>::infinity(), 0x7f800000u, nullptr, nullptr},
+    {'h', 2, 0x1p-11, 0x1p-25, 65520, 0x7c00u, half_to_float, float_to_half},
+    {'b', 2, 0x1p-8, 0x1p-134, 0x1.ffp127, 0x7f80u, bfloat16_to_float, float_to_bfloat16},
+}};
+
+/// letter: one of the table.
+constexpr const Element& element_of(char letter) {
+  for (const Element& element : kElements)
+    if (element.letter == letter) return element;
+  return kElements[0];
+}
+
+struct ProductType {
+  char letter;       // in shapes and results
+  const char* name;  // for people
+  char input;        // the element of A and B
+  char output;       // that of C
+};
+
+inline constexpr std::array<ProductType, 5> kTypes{{
+    {'s', "fp32", 's', 's'},
+    {'h', "fp16", 'h', 'h'},
+    {'b', "bf16", 'b', 'b'},
+    {'H', "fp16-fp32", 'h', 's'},
+    {'B', "bf16-fp32", 'b', 's'},
 }};
 
 /// Null for a letter that names no type.
-constexpr const Element* find_element(char letter) {
-  for (const Element& element : kElements)
-    if (element.letter == letter) return &element;
+constexpr const ProductType* find_type(char letter) {
+  for (const ProductType& type : kTypes)
+    if (type.letter == letter) return &type;
   return nullptr;
 }
 
 /// letter: one of the table.
-constexpr const Element& element_of(char letter) {
-  return *find_element(letter);
+constexpr const ProductType& type_of(char letter) {
+  return *find_type(letter);
 }
 
-/// "shb"
-inline std::string element_letters() {
+/// "shbHB"
+inline std::string type_letters() {
   std::string letters;
-  for (const Element& element : kElements) letters += element.letter;
+  for (const ProductType& type : kTypes) letters += type.letter;
   return letters;
 }
 

@@ -146,18 +146,16 @@ Operands::~Operands() {
 }
 
 Operands::Layout Operands::layout_of(const Case& one) const {
-  const std::int64_t size = one.element_size();
-  const std::int64_t shift = one.offset * size;
   Layout layout{one.location[0], one.location[1], one.location[2], 0, 0, 0, {}, {}, {}};
-  const auto place = [&](std::map<char, std::int64_t>& pitch, char kind, std::int64_t span) {
-    const std::int64_t start = pitch[kind] + shift;
+  const auto place = [&](std::map<char, std::int64_t>& pitch, char kind, std::int64_t span, std::int64_t size) {
+    const std::int64_t start = pitch[kind] + one.offset * size;
     pitch[kind] = round_up(start + span * size, kAlignment);
     layout.touched[kind] += span * size;
     return start;
   };
-  layout.a = place(layout.input_pitch, layout.kind_a, one.a_span());
-  layout.b = place(layout.input_pitch, layout.kind_b, one.b_span());
-  layout.c = place(layout.output_pitch, layout.kind_c, one.c_span());
+  layout.a = place(layout.input_pitch, layout.kind_a, one.a_span(), one.input().size);
+  layout.b = place(layout.input_pitch, layout.kind_b, one.b_span(), one.input().size);
+  layout.c = place(layout.output_pitch, layout.kind_c, one.c_span(), one.output().size);
   return layout;
 }
 
@@ -211,7 +209,8 @@ void Operands::tile(Arena& arena, const std::vector<std::uint8_t>& block, std::s
 std::string Operands::prepare(const Case& one) {
   case_ = one;
   sets_.clear();
-  make_values_of(element_of(one.type));
+  make_values_of(one.input());
+  make_values_of(one.output());
   const Layout layout = layout_of(one);
   const std::int64_t wanted = wanted_sets(layout);
   const std::int64_t sets = std::min(wanted, affordable_sets(layout));
@@ -224,8 +223,8 @@ std::string Operands::prepare(const Case& one) {
     Arena& arena = inputs_[kind];
     const auto bytes = static_cast<std::size_t>(pitch * sets);
     if (!reserve(arena, kind, bytes)) return fmt::format("no {:.1f} GB of memory in one piece", bytes * 1e-9);
-    if (arena.type != one.type || arena.filled < bytes) tile(arena, values().inputs.stored, bytes);
-    arena.type = one.type;
+    if (arena.element != one.input().letter || arena.filled < bytes) tile(arena, inputs().stored, bytes);
+    arena.element = one.input().letter;
   }
   for (const auto& [kind, pitch] : layout.output_pitch) {
     output_bytes_used_ = static_cast<std::size_t>(pitch * sets);
@@ -236,9 +235,9 @@ std::string Operands::prepare(const Case& one) {
     sets_.push_back({inputs_[layout.kind_a].memory + layout.a + i * layout.input_pitch.at(layout.kind_a),
                      inputs_[layout.kind_b].memory + layout.b + i * layout.input_pitch.at(layout.kind_b),
                      outputs_[layout.kind_c].memory + layout.c + i * layout.output_pitch.at(layout.kind_c)});
-  a_first_ = static_cast<std::size_t>(layout.a / one.element_size());
-  b_first_ = static_cast<std::size_t>(layout.b / one.element_size());
-  c_first_ = static_cast<std::size_t>(layout.c / one.element_size());
+  a_first_ = static_cast<std::size_t>(layout.a / one.input().size);
+  b_first_ = static_cast<std::size_t>(layout.b / one.input().size);
+  c_first_ = static_cast<std::size_t>(layout.c / one.output().size);
   cold_ = sets >= wanted;
   footprint_ = 0;
   for (const auto& [kind, bytes] : layout.touched) footprint_ += bytes * sets;
@@ -247,22 +246,22 @@ std::string Operands::prepare(const Case& one) {
 }
 
 void Operands::reset_outputs() {
-  tile(outputs_[case_.location[2]], values().outputs.stored, output_bytes_used_);
+  tile(outputs_[case_.location[2]], outputs().stored, output_bytes_used_);
 }
 
 void Operands::prepare_check() {
   Arena& arena = outputs_[case_.location[2]];
-  const std::size_t end = c_first_ * static_cast<std::size_t>(case_.element_size()) +
-                          static_cast<std::size_t>(case_.c_span() * case_.element_size());
+  const std::size_t end =
+      (c_first_ + static_cast<std::size_t>(case_.c_span())) * static_cast<std::size_t>(case_.output().size);
   // All bits set are a NaN in every type.
   if (case_.beta == 0)
     device_.fill(arena.memory, 0xff, end);
   else
-    tile(arena, values().outputs.stored, std::max(end, output_bytes_used_));
+    tile(arena, outputs().stored, std::max(end, output_bytes_used_));
 }
 
 std::vector<std::uint8_t> Operands::fetch_output() const {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(case_.c_span() * case_.element_size()));
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(case_.c_span() * case_.output().size));
   device_.copy(bytes.data(), sets_[0].c, bytes.size());
   return bytes;
 }

@@ -73,18 +73,18 @@ class Operands {
   /// Bytes of C of set 0, gaps between columns included.
   std::vector<std::uint8_t> fetch_output() const;
   /// What C of set 0 held before the checked call; only with beta != 0.
-  OperandValues a() const { return {values().inputs.rounded, a_first_}; }
-  OperandValues b() const { return {values().inputs.rounded, b_first_}; }
-  OperandValues c() const { return {values().outputs.rounded, c_first_}; }
+  OperandValues a() const { return {inputs().rounded, a_first_}; }
+  OperandValues b() const { return {inputs().rounded, b_first_}; }
+  OperandValues c() const { return {outputs().rounded, c_first_}; }
 
  private:
   struct Arena {
     char* memory = nullptr;
     std::size_t capacity = 0;
-    std::size_t filled = 0;  // bytes that hold values of `type`
-    char type = 0;
+    std::size_t filled = 0;  // bytes that hold values of `element`
+    char element = 0;
   };
-  /// A block of values in one type.
+  /// A block of values of one element.
   struct Block {
     std::vector<float> rounded;
     std::vector<std::uint8_t> stored;
@@ -98,12 +98,14 @@ class Operands {
   std::int64_t wanted_sets(const Layout& layout) const;
   std::int64_t affordable_sets(const Layout& layout) const;
   void make_values_of(const Element& element);
-  const Values& values() const { return values_.at(case_.type); }
+  const Block& inputs() const { return values_.at(case_.input().letter).inputs; }
+  const Block& outputs() const { return values_.at(case_.output().letter).outputs; }
   bool reserve(Arena& arena, char kind, std::size_t bytes);
   void tile(Arena& arena, const std::vector<std::uint8_t>& block, std::size_t bytes);
 
   Device& device_;
-  std::map<char, Values> values_;  // by type: fp32 from the start, the others rounded from it when they are asked for
+  std::map<char, Values>
+      values_;  // by element: fp32 from the start, the others rounded from it when they are asked for
   std::map<char, Arena> inputs_;
   std::map<char, Arena> outputs_;
   Case case_;

@@ -105,7 +105,7 @@ std::int64_t c_index(const Case& one, std::int64_t batch, std::int64_t row, std:
 }
 
 double element(const Case& one, const std::vector<std::uint8_t>& output, std::int64_t index) {
-  if (const auto widen = element_of(one.type).widen; widen != nullptr) {
+  if (const auto widen = one.output().widen; widen != nullptr) {
     std::uint16_t bits = 0;
     std::memcpy(&bits, output.data() + 2 * index, sizeof(bits));
     return widen(bits);
@@ -130,7 +130,7 @@ bool unchanged(const Case& one, const OperandValues& initial_c, const std::vecto
 /// anything.
 bool product_shows(const Case& one, const Reference& reference, const OperandValues& initial_c) {
   if (one.beta == 0) return true;
-  const double unit = element_of(one.type).unit;
+  const double unit = one.output().unit;
   std::size_t at = 0;
   std::size_t hidden = 0;
   for (const std::int64_t batch : reference.batches)
@@ -145,8 +145,8 @@ bool product_shows(const Case& one, const Reference& reference, const OperandVal
 /// Whether one of `count` elements from `index` on is NaN; on bits, which compilers turn into vector code.
 bool any_nan(const Case& one, const std::vector<std::uint8_t>& output, std::int64_t index, std::int64_t count) {
   unsigned found = 0;
-  const std::uint32_t infinity = element_of(one.type).infinity_bits;
-  if (one.element_size() == 2) {
+  const std::uint32_t infinity = one.output().infinity_bits;
+  if (one.output().size == 2) {
     const auto* const values = reinterpret_cast<const std::uint16_t*>(output.data()) + index;
     for (std::int64_t i = 0; i < count; ++i) found |= (values[i] & 0x7fffu) > infinity;
   } else {
@@ -191,7 +191,7 @@ struct ElementError {
 
 ElementError element_error(const Case& one, double got, double expected, double magnitude) {
   const double bound = 2 * kFloatUnit * (static_cast<double>(one.k) + 2) * magnitude;
-  const Element& type = element_of(one.type);
+  const Element& type = one.output();
   if (std::abs(expected) + bound >= type.overflow) {
     // Infinity is a right answer here; so is the largest number if the sum could have stayed below the threshold.
     const bool right = std::isinf(got) ? (got > 0) == (expected > 0) : std::abs(expected) - bound < type.overflow;
@@ -199,7 +199,7 @@ ElementError element_error(const Case& one, double got, double expected, double 
   }
   const double difference = std::abs(got - expected);
   // The bound covers what fp32 sums round.
-  const double rounding = one.type == 's' ? 0 : type.unit * (std::abs(expected) + bound) + type.tiny;
+  const double rounding = type.letter == 's' ? 0 : type.unit * (std::abs(expected) + bound) + type.tiny;
   if (difference <= rounding) return {0, difference};
   const double beyond = difference - rounding;
   return {beyond == 0 ? 0 : beyond / bound, difference};

@@ -92,13 +92,21 @@ std::int64_t leading_dimension(const Fields& fields, const char* key, std::int64
   return given;
 }
 
+/// Of the type of A and B, and of that of C, which is left out where it is the same.
+char type_in(const Fields& fields) {
+  constexpr std::string_view kElementLetters = "shb";
+  const char input = letter(fields, "type", kElementLetters);
+  if (!fields.contains("type_c")) return input;
+  const char output = letter(fields, "type_c", kElementLetters);
+  for (const ProductType& type : kTypes)
+    if (type.input == input && type.output == output) return type.letter;
+  throw InputError(fmt::format("field 'type_c': no products of type {} have a C of type {}", input, output));
+}
+
 Case case_of(const Fields& fields) {
   Case one;
   one.set = "replay";
-  one.type = letter(fields, "type", element_letters());
-  for (const char* key : {"type_b", "type_c"})
-    if (fields.contains(key))
-      throw InputError(fmt::format("field '{}': operands of several types are not measured", key));
+  one.type = type_in(fields);
   if (const auto found = fields.find("layout"); found != fields.end()) {
     if (found->second != "col" && found->second != "row")
       throw InputError(fmt::format("field 'layout': '{}' is neither col nor row", found->second));

@@ -303,7 +303,7 @@ std::vector<char> parse_types(std::string_view text) {
   std::vector<char> types;
   for (const char letter : text) {
     if (letter == ',') continue;
-    if (find_element(letter) == nullptr) throw InputError(fmt::format("'{}' is not one of s, h, b", text));
+    if (find_type(letter) == nullptr) throw InputError(fmt::format("'{}' is not one of s, h, b, H, B", text));
     if (std::find(types.begin(), types.end(), letter) == types.end()) types.push_back(letter);
   }
   if (types.empty()) throw InputError("names no type");

@@ -203,7 +203,7 @@ std::string table_summary(const Results& results, const TableStyle& style) {
                         style.reference);
     for (const Group& group : groups) {
       const Interval mean = geometric_mean(group.ratios);
-      text += paint(fmt::format("  {:16} {} {:7.3f}  [{:.3f}, {:.3f}]", group.set, element_of(group.type).name,
+      text += paint(fmt::format("  {:16} {} {:7.3f}  [{:.3f}, {:.3f}]", group.set, type_of(group.type).name,
                                 mean.median, mean.low, mean.high),
                     colour_of(mean), style);
       text +=
@@ -242,7 +242,7 @@ std::string host_time_table(const Results& results, const TableStyle& style) {
   text = paint(text, kBold, style) + "\n";
   for (const HostTime& one : results.host_times) {
     const CandidateResult* const primary = one.find(style.primary);
-    text += fmt::format("{:{}}  {:>{}}", fmt::format("{}, {}", one.name, element_of(one.type).name), width, us(primary),
+    text += fmt::format("{:{}}  {:>{}}", fmt::format("{}, {}", one.name, type_of(one.type).name), width, us(primary),
                         column_width(style.primary));
     if (!style.reference.empty())
       text += fmt::format("  {:>{}}  {}", us(one.find(style.reference)), column_width(style.reference),

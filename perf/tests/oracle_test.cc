@@ -26,10 +26,10 @@ Case make_case(const std::string& line) {
 }
 
 TEST(Elements, TheTableHoldsTogether) {
-  EXPECT_EQ(element_letters(), "shb");
-  EXPECT_EQ(find_element('d'), nullptr);
+  EXPECT_EQ(type_letters(), "shbHB");
+  EXPECT_EQ(find_type('d'), nullptr);
   for (const Element& element : kElements) {
-    EXPECT_EQ(element_of(element.letter).name, std::string(element.name));
+    EXPECT_EQ(&element_of(element.letter), &element);
     if (element.widen == nullptr) continue;
     EXPECT_EQ(element.size, 2);
     const auto one = element.narrow(1.0f);
@@ -44,9 +44,8 @@ TEST(Elements, TheTableHoldsTogether) {
   }
 }
 
-float stored(const Case& one, const void* memory, std::int64_t index) {
-  if (const auto widen = element_of(one.type).widen; widen != nullptr)
-    return widen(static_cast<const std::uint16_t*>(memory)[index]);
+float stored(const Element& element, const void* memory, std::int64_t index) {
+  if (element.widen != nullptr) return element.widen(static_cast<const std::uint16_t*>(memory)[index]);
   return static_cast<const float*>(memory)[index];
 }
 
@@ -54,13 +53,13 @@ TEST(Operands, MemoryHoldsWhatTheOracleThinks) {
   ScriptedDevice device(false);
   Operands operands(device, DataKind::kNormal, 3, kBlock);
   for (const char* line : {"33 17 50", "33 17 50 type=h offset=3 pad=2 trans=TT", "900 800 1100 batch=2",
-                           "5 6 7 type=h", "5 6 7 type=b offset=1"}) {
+                           "5 6 7 type=h", "5 6 7 type=b offset=1", "5 6 7 type=H offset=3"}) {
     const Case one = make_case(line);
     ASSERT_EQ(operands.prepare(one), "");
     for (const std::int64_t index : {std::int64_t{0}, std::int64_t{11}, one.a_span() - 1})
-      EXPECT_EQ(stored(one, operands.set(0).a, index), operands.a()[index]) << line;
-    EXPECT_EQ(stored(one, operands.set(0).b, one.b_span() - 1), operands.b()[one.b_span() - 1]);
-    EXPECT_EQ(stored(one, operands.set(0).c, one.c_span() - 1), operands.c()[one.c_span() - 1]);
+      EXPECT_EQ(stored(one.input(), operands.set(0).a, index), operands.a()[index]) << line;
+    EXPECT_EQ(stored(one.input(), operands.set(0).b, one.b_span() - 1), operands.b()[one.b_span() - 1]);
+    EXPECT_EQ(stored(one.output(), operands.set(0).c, one.c_span() - 1), operands.c()[one.c_span() - 1]);
   }
 }
 
@@ -110,7 +109,7 @@ TEST(Operands, DataKinds) {
 }
 
 void store(const Case& one, float value, std::uint8_t* memory) {
-  if (const auto narrow = element_of(one.type).narrow; narrow != nullptr) {
+  if (const auto narrow = one.output().narrow; narrow != nullptr) {
     const std::uint16_t bits = narrow(value);
     std::memcpy(memory, &bits, 2);
   } else {
@@ -134,7 +133,7 @@ std::vector<std::uint8_t> multiply(const Case& one, const Operands& operands) {
         const std::int64_t at = batch * one.stride_c + index(i, j, one.ldc, false);
         const double initial = one.beta == 0 ? 0 : one.beta * operands.c()[at];
         const auto value = static_cast<float>(one.alpha * sum + initial);
-        store(one, value, bytes.data() + one.element_size() * at);
+        store(one, value, bytes.data() + one.output().size * at);
       }
   return bytes;
 }
@@ -148,7 +147,7 @@ struct Judged {
     output = multiply(one, operands);
   }
   Accuracy judge() const { return xgemm::perf::judge(one, reference, operands.c(), output); }
-  void set(std::int64_t index, float value) { store(one, value, output.data() + one.element_size() * index); }
+  void set(std::int64_t index, float value) { store(one, value, output.data() + one.output().size * index); }
 
   ScriptedDevice device{false};
   Operands operands;
@@ -162,13 +161,14 @@ TEST(Oracle, RightResultsPassInEveryForm) {
                            "33 17 50 layout=row pad=1", "33 17 50 type=h", "33 17 50 type=h trans=TT beta=1",
                            "40 9 30 alpha=-0.7 beta=0.3 batch=4 layout=row trans=NT", "300 310 190",
                            "300 310 190 type=h beta=-0.5 pad=5", "33 17 50 type=b", "33 17 50 type=b trans=TT beta=1",
-                           "300 310 190 type=b beta=-0.5 pad=5", "1 1 1", "1 1 20000", "500 1 700 trans=TN beta=1"}) {
+                           "300 310 190 type=b beta=-0.5 pad=5", "33 17 50 type=H trans=TT beta=1",
+                           "300 310 190 type=B beta=-0.5 pad=5", "1 1 1", "1 1 20000", "500 1 700 trans=TN beta=1"}) {
     const Judged judged(line);
     const Accuracy accuracy = judged.judge();
     EXPECT_TRUE(accuracy.pass) << line << ": " << accuracy.problem;
     EXPECT_TRUE(accuracy.complete) << line;
     EXPECT_LE(accuracy.bound_share, 1) << line;
-    EXPECT_LT(accuracy.normwise, judged.one.type == 's' ? 1e-7 : element_of(judged.one.type).unit) << line;
+    EXPECT_LT(accuracy.normwise, judged.one.output().letter == 's' ? 1e-7 : judged.one.output().unit) << line;
     EXPECT_GT(accuracy.samples, 0);
   }
 }
@@ -176,7 +176,7 @@ TEST(Oracle, RightResultsPassInEveryForm) {
 TEST(Oracle, DegenerateDataPasses) {
   for (const DataKind kind : {DataKind::kZeros, DataKind::kOnes, DataKind::kIntegers, DataKind::kPositive})
     for (const char* line : {"64 64 64", "64 64 64 beta=1", "64 64 64 type=h beta=1", "64 64 64 type=b beta=1",
-                             "64 64 64 beta=1 alpha=1e-30"}) {
+                             "64 64 64 type=B beta=1", "64 64 64 beta=1 alpha=1e-30"}) {
       const Accuracy accuracy = Judged(line, kind).judge();
       EXPECT_TRUE(accuracy.pass) << line << " data " << describe(kind) << ": " << accuracy.problem;
     }
@@ -231,7 +231,7 @@ TEST(Oracle, ErrorsBeyondTheBoundFail) {
 TEST(Oracle, SixteenBitsAreAllowedOneRoundingOnly) {
   for (const char* line : {"64 64 64 type=h", "64 64 64 type=b"}) {
     Judged judged(line);
-    const Element& type = element_of(judged.one.type);
+    const Element& type = judged.one.output();
     const std::uint16_t rounded = type.narrow(static_cast<float>(judged.reference.value[0]));
     judged.set(0, type.widen(static_cast<std::uint16_t>(rounded + 2)));
     EXPECT_FALSE(judged.judge().pass) << line;

@@ -170,6 +170,9 @@ TEST(Cases, OperationsAndBytes) {
   one.beta = 1;
   one.type = 'h';
   EXPECT_EQ(one.bytes(), 2 * (300 + 600 + 400));
+  one.type = 'H';
+  EXPECT_EQ(one.bytes(), 2 * (300 + 600) + 4 * 400);
+  one.type = 'h';
   one.batch = 3;
   one.stride_b = 0;  // one B for all
   EXPECT_EQ(one.bytes(), 2 * (900 + 600 + 1200));
@@ -199,10 +202,13 @@ TEST(Replay, CountsCallsAndSkipsTheRest) {
                                            "log:9: field 'k': '' is not a usable number"));
 }
 
-TEST(Replay, OperandsOfSeveralTypesAreRefused) {
-  const Replay replay = parse_replay("xgemm: call=gemm type=b type_c=s transa=N transb=N m=4 n=4 k=4\n", "log");
-  EXPECT_TRUE(replay.cases.empty());
-  EXPECT_THAT(replay.problems, ElementsAre("log:1: field 'type_c': operands of several types are not measured"));
+TEST(Replay, ReadsTheTypeOfC) {
+  const Replay replay = parse_replay(
+      "xgemm: call=gemm type=b type_c=s transa=N transb=N m=4 n=4 k=4\n"
+      "xgemm: call=gemm type=s type_c=h transa=N transb=N m=4 n=4 k=4\n",
+      "log");
+  EXPECT_THAT(ids(replay.cases), ElementsAre("B NN 4x4x4"));
+  EXPECT_THAT(replay.problems, ElementsAre("log:2: field 'type_c': no products of type s have a C of type h"));
 }
 
 TEST(Replay, BatchesKeepTheirStrides) {

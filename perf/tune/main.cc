@@ -63,7 +63,7 @@ class Tuner {
   }
 
   void run(const Case& one) {
-    fill(one.type);
+    fill(one.input().letter);
     const std::vector<OperandSet> sets = lay_out(one);
     if (sets.empty()) return;
     const device::DeviceInfo& info = runtime::completed(*device::device_info(0));
@@ -116,7 +116,10 @@ class Tuner {
   static Problem problem(const Case& one, const OperandSet& s) {
     const ColumnMajorCall call = column_major(one, s);
     Problem p;
-    const DType type = one.type == 's' ? DType::f32 : one.type == 'h' ? DType::f16 : DType::bf16;
+    const auto type_of = [](const Element& element) {
+      return element.letter == 's' ? DType::f32 : element.letter == 'h' ? DType::f16 : DType::bf16;
+    };
+    const DType type = type_of(one.input());
     p.m = call.m;
     p.n = call.n;
     p.k = call.k;
@@ -125,7 +128,7 @@ class Tuner {
     p.beta.value = one.beta;
     p.a = {type, call.a, call.transa == 'N' ? Op::none : Op::transpose, call.lda, call.stride_a};
     p.b = {type, call.b, call.transb == 'N' ? Op::none : Op::transpose, call.ldb, call.stride_b};
-    p.c = {type, call.c, call.ldc, call.stride_c};
+    p.c = {type_of(one.output()), call.c, call.ldc, call.stride_c};
     return p;
   }
 
@@ -165,20 +168,20 @@ class Tuner {
   }
 
   std::vector<OperandSet> lay_out(const Case& one) {
-    const auto bytes = [&](std::int64_t span) {
-      return (static_cast<std::size_t>((span + one.offset) * one.element_size()) + 1023) / 1024 * 1024;
+    const std::int64_t input = one.input().size, output = one.output().size;
+    const auto bytes = [&](std::int64_t span, std::int64_t size) {
+      return (static_cast<std::size_t>((span + one.offset) * size) + 1023) / 1024 * 1024;
     };
-    const std::size_t a = bytes(one.a_span()), b = bytes(one.b_span()), c = bytes(one.c_span());
+    const std::size_t a = bytes(one.a_span(), input), b = bytes(one.b_span(), input), c = bytes(one.c_span(), output);
     const std::size_t all = a + b + c;
     const std::size_t count = std::clamp<std::size_t>((kRotatedBytes + all - 1) / all, 1, 256);
     std::vector<OperandSet> sets;
     unsigned char* at = arena_;
     for (std::size_t i = 0; i < count && at + all <= arena_ + kArenaBytes; ++i, at += all) {
       OperandSet s;
-      const std::int64_t shift = one.offset * one.element_size();
-      s.a = at + shift;
-      s.b = at + a + shift;
-      s.c = at + a + b + shift;
+      s.a = at + one.offset * input;
+      s.b = at + a + one.offset * input;
+      s.c = at + a + b + one.offset * output;
       sets.push_back(s);
     }
     return sets;
