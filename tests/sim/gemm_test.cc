@@ -1,6 +1,6 @@
 // Every kernel instance of the library against fp64, in the simulator: sizes around all tile edges, all flags it
 // serves, odd leading dimensions and pointers, scalars, NaN and Inf, batches, loops over tiles; under two schedules
-// each.
+// each. Instances on tensor cores, which are many and alike, run a share of these cases each.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
@@ -19,27 +19,19 @@ namespace xgemm::sim {
 namespace {
 
 // Tiles of tensor cores are large, and there are many of them of the same make: each instance runs a fifth of its
-// cases, of all sorts, and its neighbours in the list run others. Under a sanitizer all of this is ten times slower.
+// cases, of all sorts, and its neighbours in the list run others.
 bool tensor_cores(const SimKernel& kernel) {
   return kernel.config.warp_m > 0;
 }
 std::size_t step_of(const SimKernel& kernel) {
-#if defined(__SANITIZE_ADDRESS__)
-  return tensor_cores(kernel) ? 25 : 5;
-#else
   return tensor_cores(kernel) ? 5 : 1;
-#endif
 }
 
-// Hundreds of instances: each runs as many cases as a budget of time allows, and the list as a whole all of them.
+// Hundreds of instances: each runs as many cases as a budget of time allows, drawn anew for each, so that the list as a
+// whole meets all sorts of them.
 bool persistent(const SimKernel& kernel) {
   return kernel.config.copy == kernels::Copy::bulk;
 }
-#if defined(__SANITIZE_ADDRESS__)
-constexpr double kShare = 0.1;
-#else
-constexpr double kShare = 1;
-#endif
 
 class Gemm : public testing::TestWithParam<std::string> {
  protected:
@@ -49,7 +41,7 @@ class Gemm : public testing::TestWithParam<std::string> {
   // milliseconds: of kernels whose instances are many and take long, what these cases may take of each.
   void run(std::vector<GemmCase> cases, double milliseconds) {
     int failures = 0;
-    if (persistent(kernel())) cases = share_of(std::move(cases), kernel(), place(), kShare * milliseconds);
+    if (persistent(kernel())) cases = share_of(std::move(cases), kernel(), place(), milliseconds);
     const std::size_t step = persistent(kernel()) ? 1 : step_of(kernel());
     for (std::size_t i = place() % step; i < cases.size(); i += step) {
       const GemmCase& c = cases[i];

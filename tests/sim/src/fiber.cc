@@ -48,7 +48,9 @@ class StackPool {
   }
   void give(const boost::context::stack_context& stack) {
 #if defined(XGEMM_SIM_ASAN)
-    __asan_unpoison_memory_region(static_cast<char*>(stack.sp) - stack.size, stack.size);
+    // Frames that return clear their red zones. The outermost ones of a fiber never return: they are at the top.
+    constexpr std::size_t kNeverReturns = kStaggerBytes * kStaggerSteps + 8 * 1024;
+    __asan_unpoison_memory_region(static_cast<char*>(stack.sp) - kNeverReturns, kNeverReturns);
 #endif
     free_.push_back(stack);
   }
