@@ -9,7 +9,8 @@ endif()
 
 if(XGEMM_SANITIZE)
   string(REPLACE ";" "," sanitizers "${XGEMM_SANITIZE}")
-  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${sanitizers};-fno-omit-frame-pointer;-g>")
+  # -g1: lines for the stacks in reports; full debug information takes as long as the code.
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${sanitizers};-fno-omit-frame-pointer;-g1>")
   if(sanitizers MATCHES "undefined")
     # A finding has to fail the test that made it, not just print a line.
     add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=undefined>")

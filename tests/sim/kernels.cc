@@ -8,10 +8,10 @@ namespace {
 
 std::vector<SimKernel> collect() {
   std::vector<SimKernel> kernels;
-  for (const auto family :
-       {naive_kernels, smem_tiled_kernels, thread_tiled_kernels, double_buffered_kernels, wmma_padded_kernels,
-        mma_swizzled_kernels, wgmma_tma_ping_pong_kernels, wgmma_tma_large_kernels, wgmma_tma_medium_kernels,
-        wgmma_tma_small_kernels, wgmma_tma_f32c_kernels}) {
+  std::vector<SimKernel> (*const families[])() = {
+#include "families.inc"
+  };
+  for (const auto family : families) {
     const std::vector<SimKernel> members = family();
     kernels.insert(kernels.end(), members.begin(), members.end());
   }

@@ -261,11 +261,11 @@ void load(const Operand& operand, bool bfloat16, const unsigned char* base, floa
   });
 }
 
-// sums += x' y, of 64 x 16 by 16 x n. Most of the simulator's time goes here: left out by the sanitizers, whose checks of
-// every element would cost a factor of fifty, and in turn without an index that depends on data.
-[[gnu::noinline, gnu::no_sanitize("address", "undefined")]] void multiply(const float (&x)[kDepth * kRows],
-                                                                         const float (&y)[kDepth * kMaxN], int n,
-                                                                         float* sums) {
+// sums += x' y, of 64 x 16 by 16 x n. The simulator spends most of its time here, and the sanitizers' checks of each
+// element would make that fifty times as much: left out, for loops whose bounds depend on n alone.
+__attribute__((noinline, no_sanitize("address", "undefined"))) void multiply(const float (&x)[kDepth * kRows],
+                                                                             const float (&y)[kDepth * kMaxN], int n,
+                                                                             float* sums) {
   for (int i = 0; i < kRows; ++i)
     for (int first = 0; first < n; first += 8) {
       float* const to = sums + i * n + first;
