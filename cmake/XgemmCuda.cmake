@@ -62,6 +62,14 @@ if(NOT XGEMM_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_COMPILER "${nvcc}" CACHE FILEPATH "CUDA compiler")
     set(CMAKE_CUDA_ARCHITECTURES "${XGEMM_CUDA_ARCHITECTURES}")
     enable_language(CUDA)
+    if(XGEMM_CUDA_ARCHITECTURES STREQUAL "native" AND CMAKE_CUDA_ARCHITECTURES_NATIVE)
+      # What CMake found when it tested the compiler.
+      set(XGEMM_CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES_NATIVE}")
+    endif()
+    # Device code packed for size: a fifth, and unpacked once, when a kernel's module is loaded.
+    if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+      add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>")
+    endif()
     # FindCUDAToolkit of CMake 3.25 stops at toolkits without libnvToolsExt (12.9 and later) if the project requires 3.25.
     set(minimum "${CMAKE_MINIMUM_REQUIRED_VERSION}")
     set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
