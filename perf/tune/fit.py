@@ -1,67 +1,48 @@
 #!/usr/bin/env python3
-"""Fits the planner to measurements of xgemm-tune.
+"""Fits the planner's estimates of wgmma_tma to measurements of xgemm-tune.
 
-    fit.py measured.tsv... [--lasting result.json...] --table src/tuning/wgmma_tma_measured.inc
+    fit.py [--check] [measured.tsv.xz...]          default: perf/tune/measured/
+    fit.py --calibrate measured.tsv [--output FILE]
 
-Two steps. First the constants of the cost model (src/kernels/wgmma_tma/cost.h) are fitted to all measurements;
-they are printed, to be put there. Then, for every measured problem, the ratios of measured to modelled time of each
-tile, without what all tiles of a problem have in common, go into the table: the planner corrects its estimates by those
-of the nearest measured problems (src/tuning/wgmma_tma_measured.h). Printed as well: how much slower the choices are
-than the best measured instance, with every problem judged without its own row of the table.
+Three steps. The constants of the cost model (src/kernels/wgmma_tma/cost.h) and the rates of the measured GPUs are fitted
+to all times. Then the network of cost_correction.h is trained on what the model misses: it lowers the time of the plan
+that would be chosen, relative to the best one measured. Both go to src/kernels/wgmma_tma/cost_fit.inc and
+src/device/gpu_rows.inc, with how good the choices are on shapes that were left out: shapes are dealt into four parts,
+and each part is judged by a network that saw the others. --check prints this alone.
 
-xgemm-tune measures a problem in a fraction of a second; the power limit may take longer to slow a GPU down, and does
-not slow all tiles equally. Results of xgemm-bench (--lasting) correct for that: of large products, each tile's times are
-multiplied by how much slower, relative to cuBLAS, it was there; and what was measured there is preferred to what was
-not, unless that is clearly faster. Needs NumPy and SciPy.
+--calibrate fits the rates of one more GPU, with everything else as it is, and writes its row to FILE, by default where
+the library looks for it (src/device/rates.h). `./run calibrate` measures and calls it.
+
+The model itself is the library's code, in build/.../libxgemm_cost_model.so; shapes of perf/shapes/holdout.txt are
+refused. Needs NumPy and SciPy.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 import argparse
 import collections
-import json
+import ctypes
+import hashlib
+import lzma
 import math
+import os
 import pathlib
 import re
 
 import numpy as np
 from scipy.optimize import least_squares
 
-SMS = 132
-CYCLES_PER_US = 1755
-# Of wgmma_tma_measured.cc.
-NEIGHBOURS, REACH, NEAR, MEAN_WEIGHT = 16, 2.0, 0.003, 1.0
-FLAGS_DISTANCE, ALIGNMENT_DISTANCE, BETA_DISTANCE = 0.15, 1.0, 0.1
-LARGE_FLOPS = 1e10  # a product that the power limit slows down
-SHRINKAGE = 10  # of a tile's mean, in measurements
-DOUBT = .05  # by how much what was not tried in lasting work must look better than what was
-UNMEASURED = -128  # a ratio is 100 times its logarithm, in 8 bits
-
-INSTANCE = re.compile(
-    r"wgmma_tma_b?f16_(\d+)x(\d+)x64(_pp)?(_t)?(?:_c(\d)(\d))?(?:_k(\d))?_s(\d+)_(nn|nt|tn|tt)$")
-
-
-def instance_names():
-    """Those of the source: tables and results may be older."""
-    source = pathlib.Path(__file__).resolve().parents[2] / "src/kernels/instances.def"
-    return set(re.findall(r"wgmma_tma_f16_\w+?_s\d+", source.read_text()))
-
-
-INSTANCES = instance_names()
-
-
-def parse_instance(name):
-    """The parameters of an instance, as its name has them; None for other families and for what is no more."""
-    match = INSTANCE.match(name)
-    if not match or name[:-3].replace("bf16", "f16") not in INSTANCES:
-        return None
-    m, n, pp, t, cm, cn, ck, stages, _ = match.groups()
-    m, n, pp, t = int(m), int(n), pp is not None, t is not None
-    rows, columns = (n, m) if t else (m, n)
-    consumers = 2 if pp else rows // 64
-    ck = int(ck or 1)
-    return dict(tile=name[name.index("f16_") + 4:-3], cta_m=m, cta_n=n, pp=pp, rows=rows, columns=columns,
-                consumers=consumers, cm=int(cm or 1), cn=int(cn or 1), ck=ck, stages=int(stages))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INSTANCE = re.compile(r"wgmma_tma_f16_((\d+)x(\d+)x64(_pp)?(_t)?(?:_c(\d)(\d))?(?:_k(\d))?_s(\d+))_(nn|nt|tn|tt)$")
+RATES = dict(sm_ghz=1.85, l2_tbs=10., memory_tbs=3., tensor_tflops=900.)  # where the search begins
+CONSTANTS = dict(tensor=.95, read=.9, write=.03, ingest=.65, unaligned=1.9, unaligned_shared=.8, slice=205, epilogue=100,
+                 element=.13, old_c=.8, exchange=1150, exchange_element=.5, ping_pong=1.3, l2_reach=1., latency=.55,
+                 launch=1.85, cluster=.11, sum=2.6, sum_bytes=2.2)
+HIDDEN, STEPS, RATE, DECAY = 24, 300, .01, 3e-3
+SOFTNESS = .03   # of the choice that is trained: plans whose estimates differ by less share it
+REGRESSION = 8.  # weight of predicting relative times beside choosing well,
+ABSOLUTE = 1.    # and of predicting the times themselves
+PARTS = 4        # of the shapes, for judging
 
 
 def parse_case(text):
@@ -69,279 +50,310 @@ def parse_case(text):
     fields = text.split()
     m, n, k = map(int, fields[2].split("x"))
     extra = dict(x.split("=") for x in fields[3:])
-    trans = fields[1]
-    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [m if trans[0] == "N" else k,
-                                                                      k if trans[1] == "N" else n]
-    return dict(trans=trans, m=m, n=n, k=k, batch=int(extra.get("batch", 1)), beta=float(extra.get("beta", 0)) != 0,
-                lines_a=ld[0] * 2 % 128 == 0, lines_b=ld[1] * 2 % 128 == 0)
+    ta, tb = (x == "T" for x in fields[1])
+    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k]
+    return (m, n, k, int(extra.get("batch", 1)), ta, tb, float(extra.get("beta", 0)) != 0, ld[0] * 2 % 128 == 0,
+            ld[1] * 2 % 128 == 0)
 
 
-def geometric_mean(values):
-    return math.exp(np.mean(np.log(values)))
+def parse_instance(name):
+    """The tile's name and its parameters, in the order of cost_model.cc; None for other families."""
+    match = INSTANCE.match(name)
+    if not match:
+        return None
+    tile, m, n, pp, t, cm, cn, ck, stages, _ = match.groups()
+    rows = int(n) if t else int(m)
+    return tile, (int(m), int(n), int(stages), t is not None, 1 if pp else rows // 64, pp is not None, int(cm or 1),
+                  int(cn or 1), int(ck or 1))
 
 
-def load(files):
-    """The rows of xgemm-tune's tables, and cuBLAS's times by case. Sessions differ in clocks: where a case is in several
-    tables, their times are made comparable by cuBLAS's, and repeated rows become one."""
-    cublas = collections.defaultdict(dict)  # by case, by file
-    measured = collections.defaultdict(list)
-    for file in files:
-        for line in open(file):
-            case, kernel, whole, parts, us, _ = line.rstrip("\n").split("\t")
-            if kernel == "cublas":
-                cublas[case][file] = float(us)
-            elif parse_instance(kernel):
-                measured[case, kernel, int(whole), int(parts)].append((file, float(us)))
-    means = {case: geometric_mean(list(times.values())) for case, times in cublas.items()}
-    rows = []
-    for (case, kernel, whole, parts), times in measured.items():
-        if case in means:
-            us = geometric_mean([us * means[case] / cublas[case].get(file, means[case]) for file, us in times])
-            rows.append(dict(case=case, whole=whole, parts=parts, us=us, **parse_instance(kernel), **parse_case(case)))
-    return rows, means
+class CostModel:
+    """The library's model: times and features of rows."""
+
+    def __init__(self):
+        found = sorted(ROOT.glob("build/*/perf/libxgemm_cost_model.so"), key=lambda x: x.stat().st_mtime)
+        if not found:
+            raise SystemExit("fit.py: build the target xgemm_cost_model first")
+        self.library = ctypes.CDLL(str(found[-1]))
+        counts = (ctypes.c_int * 3)()
+        size = ctypes.sizeof(ctypes.c_int)
+        constants = self.library.xgemm_cost_features(*(ctypes.byref(counts, i * size) for i in range(3)))
+        assert constants == len(CONSTANTS), "CONSTANTS and struct CostConstants differ"
+        self.features = list(counts)
+        self.library.xgemm_cost_tiles.restype = ctypes.c_char_p
+        self.tiles = self.library.xgemm_cost_tiles().decode().split()
+
+    def __call__(self, constants, device, rates, rows, with_features=False):
+        pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+        constants, device, rates = (np.ascontiguousarray(x, float) for x in (constants, device, rates))
+        us = np.empty(len(rows))
+        features = np.empty((len(rows), sum(self.features)), np.float32) if with_features else None
+        self.library.xgemm_cost(pointer(constants), pointer(device), pointer(rates), ctypes.c_ssize_t(len(rows)),
+                                pointer(rows), pointer(us), pointer(features) if with_features else None)
+        return (us, features) if with_features else us
 
 
-def load_lasting(files):
-    """What libxgemm chose in runs of xgemm-bench: (case, kernel, whole tiles, parts, ratio to cuBLAS)."""
-    results = []
-    for file in files:
-        for row in json.load(open(file))["rows"]:
-            for candidate in row["candidates"]:
-                instance = parse_instance(candidate.get("kernel", ""))
-                if (row["shape"]["type"] == "h" and row["reference"] == "cublas-ws32" and candidate["name"] == "xgemm" and
-                        instance and "ratio" in candidate):
-                    plan = next(x for x in candidate["plan"].splitlines() if x.startswith("plan:"))
-                    split = re.search(r" whole_tiles=(\d+) parts=(\d+)", plan)
-                    whole, parts = map(int, split.groups()) if split else (0, 1)
-                    results.append((row["id"], candidate["kernel"], whole, parts, candidate["ratio"]["median"]))
-    return results
+class Measurements:
+    """The rows of all files, by GPU and case. A case is one problem in one file: times of different sessions are not
+    comparable, those of one case are."""
+
+    def __init__(self, files, tiles):
+        hold_out = set()
+        for line in (ROOT / "perf/shapes/holdout.txt").read_text().splitlines():
+            fields = line.split("#")[0].split()
+            if len(fields) >= 3:
+                hold_out.add(tuple(map(int, fields[:3])))
+        self.gpus, self.devices, rows = [], [], []
+        cublas = {}
+        tile_index = {x: i for i, x in enumerate(tiles)}
+        for file in files:
+            text = (lzma.open(file, "rt") if file.suffix == ".xz" else open(file)).read().splitlines()
+            # The GPU's name, SMs, clusters of 1, 2, 4 and 8 that fit, bytes of L2.
+            gpu, *numbers = text[0].removeprefix("# ").split("\t")
+            if gpu not in self.gpus:
+                self.gpus.append(gpu)
+                self.devices.append([float(x) for x in ",".join(numbers).split(",")])
+            for line in text[1:]:
+                case, kernel, whole, parts, us, _ = line.split("\t")
+                key = self.gpus.index(gpu), file.name, case
+                if kernel == "cublas":
+                    cublas[key] = float(us)
+                    continue
+                instance = parse_instance(kernel)
+                if instance and instance[0] in tile_index:
+                    problem = parse_case(case)
+                    if problem[:3] in hold_out:
+                        raise SystemExit(f"fit.py: {case} of {file.name} is in perf/shapes/holdout.txt")
+                    rows.append((key, tile_index[instance[0]], instance[1] + problem + (float(whole), int(parts)), float(us)))
+        best = collections.defaultdict(lambda: math.inf)
+        for key, _, _, us in rows:
+            best[key] = min(best[key], us)
+        rows = sorted((r for r in rows if r[3] < 2 * best[r[0]]), key=lambda r: r[0])
+        self.keys = list(dict.fromkeys(r[0] for r in rows))
+        number = {x: i for i, x in enumerate(self.keys)}
+        self.case = np.array([number[r[0]] for r in rows])
+        self.first = np.searchsorted(self.case, np.arange(len(self.keys)))
+        self.gpu = np.array([r[0][0] for r in rows])
+        self.tile = np.array([r[1] for r in rows])
+        self.numbers = np.array([r[2] for r in rows], float)
+        self.us = np.array([r[3] for r in rows])
+        self.lost = np.log(self.us / np.minimum.reduceat(self.us, self.first)[self.case])
+        self.best = np.log(self.us) - self.lost
+        self.cublas = np.array([cublas.get(x, math.nan) for x in self.keys])
+        self.gpu_of_case = self.gpu[self.first]
+        # By the shape alone: the same shape on another GPU is not unseen.
+        self.part = np.array([hashlib.md5(x[2].encode()).digest()[0] % PARTS for x in self.keys])
+
+    def choice(self, score):
+        """The row with the least score of each case."""
+        order = np.lexsort((score, self.case))
+        return order[np.searchsorted(self.case[order], np.arange(len(self.keys)))]
 
 
-def as_in_lasting_work(rows, cublas, lasting):
-    """The rows as they would be in lasting work, relative to cuBLAS's times here."""
-    large = lambda r: 2 * r["m"] * r["n"] * r["k"] * r["batch"] > LARGE_FLOPS
-    proved = collections.defaultdict(list)
-    for case, kernel, _, parts, ratio in lasting:
-        proved[case, parse_instance(kernel)["tile"], parts > 1].append(ratio)
-    proved = {what: geometric_mean(ratios) for what, ratios in proved.items()}
-    best = collections.defaultdict(float)  # ratio, by case
-    for (case, _, _), ratio in proved.items():
-        best[case] = max(best[case], ratio)
-    slower = collections.defaultdict(list)  # logarithms, by tile
-    for r in rows:
-        ratio = proved.get((r["case"], r["tile"], r["parts"] > 1))
-        if ratio and large(r) and r["lines_a"] and r["lines_b"]:
-            slower[r["tile"]].append(math.log(cublas[r["case"]] / ratio / r["us"]))
-    factor = {tile: math.exp(sum(x) / (len(x) + SHRINKAGE)) for tile, x in slower.items()}
-
-    def us(r):
-        if not large(r):
-            return r["us"]
-        ratio = proved.get((r["case"], r["tile"], r["parts"] > 1))
-        if ratio:
-            return cublas[r["case"]] / ratio
-        corrected = r["us"] * factor.get(r["tile"], 1)
-        known = cublas[r["case"]] / best[r["case"]] if best[r["case"]] else 0
-        return corrected if corrected < (1 - DOUBT) * known else max(corrected, known * 1.02)
-
-    corrected = [{**r, "us": us(r)} for r in rows]
-    seen = {(r["case"], r["tile"], r["parts"] > 1) for r in rows}
-    for case, kernel, whole, parts, _ in lasting:  # what xgemm-tune has left out
-        instance = parse_instance(kernel)
-        what = case, instance["tile"], parts > 1
-        if case in cublas and what not in seen:
-            seen.add(what)
-            corrected.append(dict(case=case, whole=whole, parts=parts, us=cublas[case] / proved[what], **instance,
-                                  **parse_case(case)))
-    return corrected
-
-
-START = dict(write=.4, tensor=1.02, slice=175, unaligned=3.3, unaligned_shared=.3, one_consumer=1.1, ingest=1.9,
-             epilogue=830, element=.1, old_c=1.7, exchange=1600, exchange_element=.09, l2=11.3, memory=3.7,
-             latency=.75, power=7.9, ping_pong=1.02, launch=1.6, cluster=.1, sum=2.6, sum_bytes=2.2)
-
-
-class Model:
-    """wgmma_tma_cost.h, over arrays."""
-
-    def __init__(self, rows):
-        c = {x: np.array([r[x] for r in rows]) for x in rows[0] if x not in ("case", "tile", "trans")}
-        self.c = c
-        size = c["cm"] * c["cn"] * c["ck"]
-        self.size = size
-        usable = SMS * np.where(size <= 2, 1, .91)
-        clusters = np.maximum(1, np.floor(usable / size))
-        tiles = np.ceil(c["m"] / (c["cta_m"] * c["cm"])) * np.ceil(c["n"] / (c["cta_n"] * c["cn"])) * c["batch"]
-        parts = c["parts"].astype(float)
-        whole = np.where(parts == 1, tiles, c["whole"])
-        split = tiles - whole
-        units = tiles + split * (parts - 1)
-        slices = np.ceil(np.ceil(c["k"] / 64) / c["ck"])
-        whole_rounds, part_rounds = np.ceil(whole / clusters), np.ceil(split * parts / clusters)
-        self.rounds = whole_rounds + part_rounds
-        self.slices = whole_rounds * slices + part_rounds * np.ceil(slices / parts)
-        self.area = (c["rows"] * c["columns"]).astype(float)
-        self.reads = (c["rows"] / 64) * (64 + c["columns"])
-        self.own_a, self.own_b = c["cta_m"] / c["cn"], c["cta_n"] / c["cm"]
-        self.sum_bytes = np.where(parts > 1, split * parts * size * 4 * self.area, 0)
-        self.flops = 2. * c["m"] * c["n"] * c["k"] * c["batch"]
-        self.bytes = 2. * c["batch"] * (c["m"] * c["k"] + c["k"] * c["n"] + c["m"] * c["n"] * (1 + c["beta"]))
-        ctas = units * size
-        self.in_flight = np.minimum(ctas, clusters * size) * c["stages"] * (c["rows"] + c["columns"]) * 128.
-        self.l2_bytes = 2. * c["k"] * c["batch"] * (c["m"] * np.ceil(c["n"] / (c["cta_n"] * c["cn"])) +
-                                                    c["n"] * np.ceil(c["m"] / (c["cta_m"] * c["cm"])))
-
-    def __call__(self, p):
-        c = self.c
-        own, all_rows = self.own_a + self.own_b, c["rows"] + c["columns"]
-        terms = [self.area / 32 * p["tensor"], all_rows * p["write"] + self.reads, own * p["ingest"],
-                 p["unaligned"] * (self.own_a * ~c["lines_a"] + self.own_b * ~c["lines_b"]) + p["unaligned_shared"] *
-                 (c["cta_m"] * ~c["lines_a"] + c["cta_n"] * ~c["lines_b"]), p["slice"]]
-        slice_cycles = sum(t**4 for t in terms)**.25 * np.where(c["consumers"] == 1, p["one_consumer"], 1)
-        main = self.slices * slice_cycles
-        epilogue = p["epilogue"] + self.area * p["element"] * np.where(c["beta"], p["old_c"], 1) + np.where(
-            c["ck"] > 1, p["exchange"] + self.area * p["exchange_element"] * (c["ck"] - 1) / c["ck"], 0)
-        all_epilogues = epilogue * self.rounds
-        compute = np.where(c["pp"], np.maximum(main, (main + all_epilogues) / 2) + epilogue,
-                           main + all_epilogues) / CYCLES_PER_US
-        power = self.flops / (p["power"] * 1e8 * np.where(c["pp"], p["ping_pong"], 1))
-        work = np.maximum(np.maximum(compute, self.l2_bytes / (p["l2"] * 1e6)), power)
-        memory = self.bytes / np.minimum(p["memory"] * 1e6, self.in_flight / p["latency"])
-        fixed = p["launch"] + np.where(self.size > 1, p["cluster"], 0) + np.where(
-            c["parts"] > 1, p["sum"] + self.sum_bytes / (p["sum_bytes"] * 1e6), 0)
-        return fixed + (work**4 + memory**4)**.25
-
-
-def fit(rows):
-    model = Model(rows)
-    us = np.array([r["us"] for r in rows])
-    best = collections.defaultdict(lambda: math.inf)
-    for r in rows:
-        best[r["case"]] = min(best[r["case"]], r["us"])
-    slower = us / np.array([best[r["case"]] for r in rows])
-    weight = np.sqrt(np.where(slower < 1.6, np.exp(-(slower - 1) / .25), .08))  # what is chosen has to be right
-    names = list(START)
+def fit_model(model, data, constants=None):
+    """Constants, unless they are given, and rates. What would be chosen has to be right; what is far from it matters
+    little."""
+    weight = np.sqrt(np.where(data.lost < math.log(1.6), np.exp(-np.expm1(data.lost) / .2), .03))
+    free = [] if constants is not None else list(CONSTANTS.values())
+    start = np.log(free + list(RATES.values()) * len(data.gpus))
 
     def unpack(v):
-        return {x: START[x] * math.exp(v[i]) for i, x in enumerate(names)}
+        v = np.exp(start + v)
+        return constants if constants is not None else v[:len(free)], v[len(free):].reshape(-1, len(RATES))
+
+    def times(v, with_features=False):
+        x, rates = unpack(v)
+        us = np.empty(len(data.us))
+        features = np.empty((len(data.us), sum(model.features)), np.float32) if with_features else None
+        for i, device in enumerate(data.devices):
+            mine = data.gpu == i
+            result = model(x, device, rates[i], np.ascontiguousarray(data.numbers[mine]), with_features)
+            us[mine] = result[0] if with_features else result
+            if with_features:
+                features[mine] = result[1]
+        return (us, features) if with_features else us
 
     def residuals(v):
-        return np.concatenate([np.log(model(unpack(v)) / us) * weight, .3 * v])
+        return np.concatenate([(np.log(times(v)) - np.log(data.us)) * weight, .3 * v])
 
-    solution = least_squares(residuals, np.zeros(len(names)), loss="soft_l1", f_scale=.1, x_scale=.1, max_nfev=60)
-    return unpack(solution.x), model(unpack(solution.x))
-
-
-def relative_to_problem(ratios):
-    """The ratios (problems in rows, tiles in columns, NaN where not measured) without what all tiles of a problem have
-    in common: that says nothing about which is best, and would set those apart that were not tried on it."""
-    known = ~np.isnan(ratios)
-    problems = np.zeros((len(ratios), 1))
-    for _ in range(30):  # a term for the problem and one for the tile; few measurements do not make a term
-        tiles = np.where(known, ratios - problems, 0).sum(0) / (known.sum(0) + 5)
-        problems = (np.where(known, ratios - tiles, 0).sum(1) / (known.sum(1) + 1))[:, None]
-    return ratios - problems
+    found = least_squares(residuals, np.zeros(len(start)), loss="soft_l1", f_scale=.08, x_scale=.1, max_nfev=25).x
+    return *unpack(found), *times(found, True)
 
 
-class Measured:
-    """wgmma_tma_measured.h."""
-
-    def __init__(self, rows, modelled, proved=()):
-        """proved: problems of xgemm-bench, where the choices are known; what was not tried there gets its mean and DOUBT."""
-        self.tiles = sorted({r["tile"] for r in rows})
-        self.cases = list(dict.fromkeys(r["case"] for r in rows))
-        case_index = {x: i for i, x in enumerate(self.cases)}
-        tile_index = {x: i for i, x in enumerate(self.tiles)}
-        self.info = {r["case"]: r for r in rows}
-        logarithm = np.full((len(self.cases), 2 * len(self.tiles)), math.nan)
-        fastest = {}
-        for r, estimate in zip(rows, modelled):
-            at = case_index[r["case"]], 2 * tile_index[r["tile"]] + (r["parts"] > 1)
-            if r["us"] < fastest.get(at, math.inf):  # of several numbers of parts
-                fastest[at] = r["us"]
-                logarithm[at] = 100 * math.log(r["us"] / estimate)
-        logarithm = relative_to_problem(logarithm)
-        known = ~np.isnan(logarithm)
-        mean = np.where(known, logarithm, 0).sum(0) / np.maximum(known.sum(0), 1)
-        in_doubt = ~known & np.isin(self.cases, list(proved))[:, None] & known.any(0)
-        logarithm = np.where(in_doubt, mean + 100 * DOUBT, logarithm)
-        self.ratio = np.where(np.isnan(logarithm), UNMEASURED, np.clip(np.round(logarithm), -127, 127)).astype(int)
-        self.mean = np.round(mean).astype(int)
-        self.tile_index = tile_index
-        log2 = np.log2
-        self.place = np.array([[log2(self.info[x][y]) for y in ("m", "n", "k", "batch")] for x in self.cases])
-
-    def distances(self, r):
-        place = np.array([math.log2(r[y]) for y in ("m", "n", "k", "batch")])
-        d = np.abs(self.place - place).sum(1)
-        for i, other in enumerate(self.cases):
-            o = self.info[other]
-            d[i] += FLAGS_DISTANCE * (o["trans"] != r["trans"]) + BETA_DISTANCE * (o["beta"] != r["beta"])
-            d[i] += ALIGNMENT_DISTANCE * ((o["lines_a"] and o["lines_b"]) != (r["lines_a"] and r["lines_b"]))
-        return d
-
-    def corrections(self, r, leave_out=None):
-        d = self.distances(r)
-        if leave_out is not None:
-            d[leave_out] = math.inf
-        near = np.argsort(d, kind="stable")[:NEIGHBOURS]
-        weights = (np.exp(-d[near] / REACH) / (d[near] + NEAR))[:, None] * (self.ratio[near] != UNMEASURED)
-        return np.exp((MEAN_WEIGHT * self.mean + (weights * self.ratio[near]).sum(0)) /
-                      (MEAN_WEIGHT + weights.sum(0)) / 100)
+def fitted_constants():
+    """Those in the source."""
+    text = (ROOT / "src/kernels/wgmma_tma/cost_fit.inc").read_text()
+    return np.array([float(re.search(rf"\.{x} = ([^,}}]+)", text).group(1)) for x in CONSTANTS])
 
 
-def regret(rows, modelled, measured, leave_out):
-    """How much slower than the best the choices are: the geometric mean and the worst ones."""
-    by_case = collections.defaultdict(list)
-    for i, r in enumerate(rows):
-        by_case[r["case"]].append(i)
-    losses = []
-    for index, case in enumerate(measured.cases):
-        factors = measured.corrections(measured.info[case], index if leave_out else None)
-        candidates = by_case[case]
-        value = lambda i: modelled[i] * factors[2 * measured.tile_index[rows[i]["tile"]] + (rows[i]["parts"] > 1)]
-        chosen, best = min(candidates, key=value), min(candidates, key=lambda i: rows[i]["us"])
-        losses.append((rows[chosen]["us"] / rows[best]["us"], case, rows[chosen]["tile"], rows[chosen]["parts"],
-                       rows[best]["tile"], rows[best]["parts"]))
-    losses.sort(reverse=True)
-    return math.exp(np.mean([math.log(x[0]) for x in losses])), losses[:12]
+def calibrate(model, file, output):
+    data = Measurements([file], model.tiles)
+    _, rates, _, _ = fit_model(model, data, fitted_constants())
+    row = "{:.3f} {:.2f} {:.2f} {:.0f} {}".format(*rates[0], data.gpus[0])
+    output = output or pathlib.Path(os.environ.get("XGEMM_GPU_RATES") or pathlib.Path(
+        os.environ.get("XDG_CONFIG_HOME") or pathlib.Path.home() / ".config", "xgemm", "gpu_rates"))
+    others = [x for x in output.read_text().splitlines() if not x.endswith(" " + data.gpus[0])] if output.exists() else [
+        "# sm_ghz l2_tbs memory_tbs tensor_tflops name: written by ./run calibrate"]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text("\n".join(others + [row]) + "\n")
+    print(f"{output}: {row}")
 
 
-def write_table(path, measured):
-    with open(path, "w") as out:
-        out.write("// Written by perf/tune/fit.py from measurements of xgemm-tune on an H200. Tiles in columns, whole and\n"
-                  "// split; 100 times the logarithm of measured to modelled time, relative to the problem's other tiles.\n"
-                  "// SPDX-License-Identifier: BSD-3-Clause\n// clang-format off\n")
-        for tile in measured.tiles:
-            out.write(f'XGEMM_MEASURED_TILE("{tile}")\n')
-        out.write("XGEMM_MEASURED_MEAN(" + ", ".join(map(str, measured.mean)) + ")\n")
-        for case, ratios in zip(measured.cases, measured.ratio):
-            r = measured.info[case]
-            out.write(f'XGEMM_MEASURED_PROBLEM({r["m"]}, {r["n"]}, {r["k"]}, {r["batch"]}, {int(r["trans"][0] == "T")}, '
-                      f'{int(r["trans"][1] == "T")}, {int(r["lines_a"] and r["lines_b"])}, {int(r["beta"])}, '
-                      + ", ".join(map(str, ratios)) + ")\n")
+class Network:
+    """Weights of cost_correction.h, on standardised features, and their training by Adam."""
+
+    def __init__(self, features, tiles, seed=0):
+        random = np.random.default_rng(seed)
+        self.hidden = random.normal(0, 1 / math.sqrt(features), (features, HIDDEN))
+        self.bias = random.normal(0, .3, HIDDEN)
+        self.tile_hidden = np.zeros((tiles, HIDDEN))
+        self.tile_direct = np.zeros(tiles)
+        self.direct = np.zeros(features)
+        self.output = random.normal(0, .1 / math.sqrt(HIDDEN), HIDDEN)
+
+    def weights(self):
+        return [self.hidden, self.bias, self.tile_hidden, self.tile_direct, self.direct, self.output]
+
+    def forward(self, x, tile):
+        hidden = x @ self.hidden + self.tile_hidden[tile] + self.bias
+        return hidden, np.maximum(hidden, 0) @ self.output + self.tile_direct[tile] + x @ self.direct
+
+    def train(self, x, tile, model, lost, best, first):
+        """Logarithms of times: the model's, measured over the best of the case, the best. first: row of each case."""
+        counts = np.diff(np.append(first, len(lost)))
+        case = np.repeat(np.arange(len(first)), counts)
+        near = np.exp(-lost / .12) + .01
+        near /= np.add.reduceat(near, first)[case]
+        cost = np.minimum(lost, .5)
+        moments = [np.zeros_like(w) for w in self.weights()], [np.zeros_like(w) for w in self.weights()]
+        for step in range(STEPS):
+            hidden, output = self.forward(x, tile)
+            score = model + output
+            # Each plan is chosen with a probability by its score; the gradient is of the expected loss.
+            power = (np.minimum.reduceat(score, first)[case] - score) / SOFTNESS
+            chosen = np.exp(power)
+            chosen /= np.add.reduceat(chosen, first)[case]
+            gradient = -chosen * (cost - np.add.reduceat(chosen * cost, first)[case]) / SOFTNESS
+            # And the scores of good plans are to differ as their times do.
+            difference = score - lost
+            common = np.add.reduceat(near * difference, first)[case]
+            gradient += near * (REGRESSION * (difference - common) + ABSOLUTE * (difference - best))
+            gradient /= len(first)
+            back = gradient[:, None] * self.output * (hidden > 0)
+            sums = np.stack([np.bincount(tile, column, len(self.tile_direct)) for column in back.T], 1)
+            gradients = [
+                x.T @ back + DECAY * self.hidden, back.sum(0), sums + 10 * DECAY * self.tile_hidden,
+                np.bincount(tile, gradient, len(self.tile_direct)) + DECAY * self.tile_direct,
+                x.T @ gradient + DECAY * self.direct,
+                np.maximum(hidden, 0).T @ gradient + DECAY * self.output
+            ]
+            rate = RATE * min(1, step / 30) * .5 * (1 + math.cos(math.pi * step / STEPS))
+            for weight, g, mean, square in zip(self.weights(), gradients, *moments):
+                mean += .1 * (g - mean)
+                square += .01 * (g * g - square)
+                weight -= rate * (mean / (1 - .9**(step + 1))) / (np.sqrt(square / (1 - .99**(step + 1))) + 1e-9)
+        return self
+
+
+def rows_of(data, cases):
+    """The rows of some cases, and where each case begins among them."""
+    rows = np.flatnonzero(cases[data.case])
+    return rows, np.searchsorted(data.case[rows], np.flatnonzero(cases))
+
+
+def judge(data, score):
+    """Lines of text: how much slower than the best the choices are, and how fast beside cuBLAS, by GPU."""
+    chosen = data.choice(score)
+    lines = []
+    for i, gpu in enumerate(data.gpus):
+        mine = data.gpu_of_case == i
+        lost = np.exp(data.lost[chosen[mine]].mean())
+        error = np.abs(score[chosen[mine]] - np.log(data.us[chosen[mine]])).mean()
+        ratio = data.cublas[mine] / data.us[chosen[mine]]
+        best = data.cublas[mine] / data.us[data.choice(data.us)[mine]]
+        mean = lambda x: math.exp(np.nanmean(np.log(x)))
+        lines.append(f"{gpu}: {mine.sum()} problems, {100 * (lost - 1):.1f} % slower than the best plan measured; "
+                     f"{mean(ratio):.3f} of cuBLAS's speed, the best plans {mean(best):.3f}; times off by {100 * error:.0f} %")
+    return lines
+
+
+def array(name, values, shape):
+    values = np.asarray(values, float)
+    number = lambda v: f"{v:.4g}f" if any(c in f"{v:.4g}" for c in ".e") else f"{v:.4g}.0f"
+    if values.ndim == 1:
+        return f"constexpr {shape} {name} = {{" + ", ".join(map(number, values)) + "};\n"
+    rows = ",\n    ".join("{" + ", ".join(map(number, row)) + "}" for row in values)
+    return f"constexpr {shape} {name} = {{\n    {rows}}};\n"
+
+
+def write(model, data, constants, rates, network, mean, deviation, report):
+    of_problem, of_tile, of_plan = model.features
+    hidden = network.hidden / deviation[:, None]
+    direct = network.direct / deviation
+    bias = network.bias - mean @ hidden
+    tile_features = np.zeros((len(model.tiles), of_tile))
+    for tile, row in zip(data.tile, data.features[:, of_problem:of_problem + of_tile]):
+        tile_features[tile] = row
+    split = of_problem, of_problem + of_tile
+    # What is the same for all uses of a tile, and what changes no choice (a sum for all plans of a problem).
+    tile_hidden = network.tile_hidden + tile_features @ hidden[split[0]:split[1]]
+    tile_direct = network.tile_direct + (tile_features - mean[split[0]:split[1]]) @ direct[split[0]:split[1]]
+    comment = "".join(f"//   {line}\n" for line in report)
+    with open(ROOT / "src/kernels/wgmma_tma/cost_fit.inc", "w") as out:
+        out.write("// Written by perf/tune/fit.py. Choices for shapes that were left out of the fit:\n" + comment +
+                  "// clang-format off\n")
+        out.write("constexpr CostConstants kFittedConstants = {" +
+                  ", ".join(f".{x} = {v:.4g}" for x, v in zip(CONSTANTS, constants)) + "};\n")
+        out.write("constexpr std::string_view kFittedTiles[] = {" + ", ".join(f'"{x}"' for x in model.tiles) + "};\n")
+        out.write(array("kHiddenBias", bias, f"std::array<float, {HIDDEN}>"))
+        out.write(array("kProblemWeights", hidden[:split[0]], "float").replace(
+            "kProblemWeights", f"kProblemWeights[{of_problem}][{HIDDEN}]"))
+        out.write(array("kTileWeights", hidden[split[0]:split[1]], "float").replace(
+            "kTileWeights", f"kTileWeights[{of_tile}][{HIDDEN}]"))
+        out.write(array("kPlanWeights", hidden[split[1]:], "float").replace("kPlanWeights",
+                                                                           f"kPlanWeights[{of_plan}][{HIDDEN}]"))
+        out.write(array("kPlanDirect", direct[split[1]:], "float").replace("kPlanDirect", f"kPlanDirect[{of_plan}]"))
+        out.write(array("kTileHidden", tile_hidden, "float").replace("kTileHidden",
+                                                                    f"kTileHidden[{len(model.tiles)}][{HIDDEN}]"))
+        out.write(array("kTileDirect", tile_direct, "float").replace("kTileDirect", f"kTileDirect[{len(model.tiles)}]"))
+        out.write(array("kOutputWeights", network.output, "float").replace("kOutputWeights", f"kOutputWeights[{HIDDEN}]"))
+        out.write("// clang-format on\n")
+    with open(ROOT / "src/device/gpu_rows.inc", "w") as out:
+        out.write("// Written by perf/tune/fit.py: the rates of the GPUs that were measured.\n")
+        for gpu, x in zip(data.gpus, rates):
+            out.write(f'{{"{gpu}", {{{x[0]:.3f}, {x[1]:.2f}, {x[2]:.2f}, {x[3]:.0f}}}}},\n')
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("measured", nargs="+", help="tables of xgemm-tune")
-    parser.add_argument("--lasting", nargs="+", default=[], help="results of xgemm-bench with cublas-ws32 as reference")
-    parser.add_argument("--table", help="where to write the table of ratios")
+    parser.add_argument("measured", nargs="*", type=pathlib.Path, help="tables of xgemm-tune, compressed by xz")
+    parser.add_argument("--check", action="store_true", help="only say how good the choices are")
+    parser.add_argument("--calibrate", type=pathlib.Path, metavar="FILE", help="fit the rates of one GPU to a table")
+    parser.add_argument("--output", type=pathlib.Path, help="where --calibrate writes the row")
     arguments = parser.parse_args()
-    rows, cublas = load(arguments.measured)
-    lasting = load_lasting(arguments.lasting)
-    rows = as_in_lasting_work(rows, cublas, lasting)
-    constants, modelled = fit(rows)
-    for name, value in constants.items():
-        print(f"{name:20} {value:.4g}")
-    measured = Measured(rows, modelled, {case for case, *_ in lasting})
-    for leave_out in (False, True):
-        mean, worst = regret(rows, modelled, measured, leave_out)
-        print(f"chosen by {'the other rows' if leave_out else 'all rows'}: {mean:.4f} of the best")
-        for loss in worst:
-            print("   %.3f %-32s %s x%d, best %s x%d" % loss)
-    if arguments.table:
-        write_table(arguments.table, measured)
+    model = CostModel()
+    if arguments.calibrate:
+        return calibrate(model, arguments.calibrate, arguments.output)
+    data = Measurements(sorted(arguments.measured or (ROOT / "perf/tune/measured").glob("*.tsv.xz")), model.tiles)
+    constants, rates, us, data.features = fit_model(model, data)
+    logarithm = np.log(us)
+    report = ["the model alone: " + x for x in judge(data, logarithm)]
+
+    mean, deviation = data.features.mean(0), data.features.std(0) + 1e-6
+    x = (data.features - mean) / deviation
+    fresh = lambda: Network(x.shape[1], len(model.tiles))
+    score = np.empty(len(us))
+    for part in range(PARTS):
+        rows, first = rows_of(data, data.part != part)
+        network = fresh().train(x[rows], data.tile[rows], logarithm[rows], data.lost[rows], data.best[rows], first)
+        rows, _ = rows_of(data, data.part == part)
+        score[rows] = logarithm[rows] + network.forward(x[rows], data.tile[rows])[1]
+    report += ["corrected: " + x for x in judge(data, score)]
+    print("\n".join(report))
+    if not arguments.check:
+        network = fresh().train(x, data.tile, logarithm, data.lost, data.best, data.first)
+        print("all shapes seen: ", *judge(data, logarithm + network.forward(x, data.tile)[1]), sep="\n  ")
+        write(model, data, constants, rates, network, mean, deviation, report)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@
 //
 //   xgemm-tune [--within 1.6] [--only 104,160x] [--budget-us 1000] [--rounds 7] SET-OR-SHAPE... > measured.tsv
 //
-// A line: case, kernel, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0, 1) and rotate
-// through several times the L2; calls are replayed from graphs, all kernels and cuBLAS in turn, round after round:
-// which tile is best differs between a burst and what the power limit allows.
+// The first line names the GPU: its name, SMs, clusters of 1, 2, 4 and 8 CTAs that fit, bytes of L2. A line after it:
+// case, kernel, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0, 1) and rotate through
+// several times the L2; calls are replayed from graphs, all kernels and cuBLAS in turn, round after round: which tile
+// is best differs between a burst and what the power limit allows.
 //
 // Links the library's inside, since a plan cannot be forced through the interface.
 //
@@ -223,6 +224,9 @@ int run(int argc, char** argv) {
   for (const std::string& argument : arguments)
     for (const Case& one : parse_shape_argument(argument, defaults)) cases.push_back(one);
   Tuner tuner(within, only, budget_us, rounds);
+  const device::DeviceInfo& gpu = runtime::completed(*device::device_info(0));
+  fmt::print("# {}\t{}\t{},{},{},{}\t{}\n", gpu.name, gpu.sm_count, gpu.clusters_of(1), gpu.clusters_of(2),
+             gpu.clusters_of(4), gpu.clusters_of(8), gpu.l2_bytes);
   for (const Case& one : without_duplicates(cases)) tuner.run(one);
   return 0;
 }

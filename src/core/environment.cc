@@ -31,12 +31,20 @@ int read_math_mode() {
   return XGEMM_MATH_STRICT;
 }
 
+std::string gpu_rates_file() {
+  if (const char* value = value_of("XGEMM_GPU_RATES")) return value;
+  if (const char* value = value_of("XDG_CONFIG_HOME")) return std::string(value) + "/xgemm/gpu_rates";
+  if (const char* value = value_of("HOME")) return std::string(value) + "/.config/xgemm/gpu_rates";
+  return "";
+}
+
 Environment read_environment() {
   Environment result;
   result.verbose = read_verbose();
   result.math_mode = read_math_mode();
   if (const char* value = value_of("XGEMM_FORCE_KERNEL")) result.force_kernel = value;
   if (const char* value = value_of("XGEMM_CPU_BLAS")) result.cpu_blas = value;
+  result.gpu_rates = gpu_rates_file();
   return result;
 }
 

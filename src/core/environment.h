@@ -10,8 +10,9 @@ struct Environment {
   // Names that the layer which knows them checks: plan/forced_kernel.h and host/cpu_blas.h.
   std::string force_kernel;  // XGEMM_FORCE_KERNEL: a kernel or a family of kernels; "" leaves the choice to the planner
   std::string
-      cpu_blas;       // XGEMM_CPU_BLAS: openblas, blis, mkl, blas, builtin or the path of a library; "" tries in turn
-  int math_mode = 0;  // XGEMM_MATH: the initial enum xgemm_math_mode of every context
+      cpu_blas;  // XGEMM_CPU_BLAS: openblas, blis, mkl, blas, builtin or the path of a library; "" tries in turn
+  std::string gpu_rates;  // XGEMM_GPU_RATES: a file of rates of GPUs (device/rates.h); "" where there is no such place
+  int math_mode = 0;      // XGEMM_MATH: the initial enum xgemm_math_mode of every context
 };
 
 // Values that are not allowed are reported on stderr, one line each, and replaced by the default.

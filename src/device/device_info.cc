@@ -39,6 +39,11 @@ DeviceInfo read_info(int ordinal) {
   d.max_registers_per_sm = attribute(cudaDevAttrMaxRegistersPerMultiprocessor, ordinal);
   d.max_threads_per_sm = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, ordinal);
   d.l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, ordinal));
+  // Clocks in kHz; two transfers a clock, over a bus of so many bits.
+  const double sm_ghz = 1e-6 * attribute(cudaDevAttrClockRate, ordinal);
+  const double memory_tbs = 2e-12 * 1e3 * attribute(cudaDevAttrMemoryClockRate, ordinal) / 8 *
+                            attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal);
+  d.rates = rates_of({d.name, d.compute_capability, d.sm_count, sm_ghz, memory_tbs}, own_gpu_rows());
   return d;
 }
 

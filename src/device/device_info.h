@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/status.h"
+#include "device/rates.h"
 
 namespace xgemm::device {
 
@@ -22,6 +23,7 @@ struct DeviceInfo {
   std::size_t memory_bytes = 0;
   // Clusters of 1, 2, 4 and 8 CTAs that run at the same time where an SM holds one CTA; 0 where it was not asked.
   int resident_clusters[4] = {};
+  Rates rates;
 
   // The same for a size, known or as it is on the GPUs that were seen: clusters of four and eight do not fill the parts
   // of the GPU that they must fit in.

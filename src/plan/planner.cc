@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "kernels/family.h"
 
@@ -21,24 +23,43 @@ std::int64_t clamp_to_int64(double x) {
   return x < 9e18 ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::max();
 }
 
+// The instances that compute a call's types, by family: a call looks at no others.
+using Ranges = std::array<std::vector<const KernelInfo*>, static_cast<std::size_t>(Family::count)>;
+
+const Ranges& instances_for(const ProductTypes& types) {
+  static const auto all = [] {
+    std::vector<std::pair<ProductTypes, Ranges>> by_types;
+    for (int i = 0; i < kernels::count(); ++i) {
+      const KernelInfo& kernel = kernels::info(i);
+      auto found = std::find_if(by_types.begin(), by_types.end(),
+                                [&](const auto& x) { return x.first == kernel.config.types(); });
+      if (found == by_types.end()) found = by_types.insert(found, {kernel.config.types(), Ranges{}});
+      found->second[static_cast<std::size_t>(kernel.family)].push_back(&kernel);
+    }
+    return by_types;
+  }();
+  static const Ranges none;
+  for (const auto& [its_types, ranges] : all)
+    if (its_types == types) return ranges;
+  return none;
+}
+
 // Calls visit(instance, estimate) for the instances that can serve, of those that `force` names, in the order of the
 // ladder.
 template <class Visit>
 void weigh(const Request& request, std::string_view force, const Visit& visit) {
   std::array<const KernelInfo*, kernels::count()> able;
   std::array<Estimate, kernels::count()> estimates;
-  for (int f = 0; f < static_cast<int>(Family::count); ++f) {
+  const Ranges& ranges = instances_for(request.problem.types());
+  for (std::size_t f = 0; f < ranges.size(); ++f) {
     const FamilyInfo& family = kernels::describe(static_cast<Family>(f));
-    const kernels::InstanceRange range = kernels::instances_of(static_cast<Family>(f));
     int number = 0;
-    for (int i = range.begin; i < range.end; ++i) {
-      const KernelInfo& kernel = kernels::info(i);
-      if ((force.empty() || kernels::matches(kernel, force)) && family.serves(kernel, request))
-        able[number++] = &kernel;
-    }
+    for (const KernelInfo* kernel : ranges[f])
+      if ((force.empty() || kernels::matches(*kernel, force)) && family.serves(*kernel, request))
+        able[static_cast<std::size_t>(number++)] = kernel;
     if (number == 0) continue;
     family.estimate(request, able.data(), number, estimates.data());
-    for (int i = 0; i < number; ++i) visit(*able[i], estimates[i]);
+    for (int i = 0; i < number; ++i) visit(*able[static_cast<std::size_t>(i)], estimates[static_cast<std::size_t>(i)]);
   }
 }
 

@@ -1,14 +1,13 @@
 // wgmma_tma, as the planner sees it: what TMA can address, and a model of its tiles that measurements correct.
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include "core/status.h"
 #include "kernels/common/legality.h"
 #include "kernels/family.h"
-#include "kernels/wgmma_tma/cost.h"
+#include "kernels/wgmma_tma/cost_correction.h"
 #include "kernels/wgmma_tma/schedule.h"
-#include "tuning/wgmma_tma_measured.h"
 
 namespace xgemm::kernels {
 namespace {
@@ -59,7 +58,7 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
   return format("it needs the leading dimension and batch stride of %s to be below 2^40 bytes", operand);
 }
 
-WgmmaTmaProblem extents_of(const Request& request) {
+CostProblem cost_problem(const Request& request) {
   constexpr int kL2LineBytes = 128;
   const Problem& p = request.problem;
   const auto lines = [&](const StridedOperand& x, Op op) {
@@ -69,39 +68,53 @@ WgmmaTmaProblem extents_of(const Request& request) {
           .n = p.n,
           .k = p.reads_inputs() ? p.k : 0,
           .batch_count = p.batch_count,
+          .a_transposed = p.a.op == Op::transpose,
+          .b_transposed = p.b.op == Op::transpose,
           .reads_c = p.reads_c(),
           .lines_a = lines(request.facts.a, p.a.op),
           .lines_b = lines(request.facts.b, p.b.op),
-          .sms = request.device.sm_count};
+          .bytes_c = size_of(p.c.type)};
 }
 
-// Persistent CTAs: waves are the tiles that an SM computes one after the other.
+CostDevice cost_device(const device::DeviceInfo& device) {
+  CostDevice d;
+  d.rates = device.rates;
+  d.sms = device.sm_count;
+  for (int i = 0; i < 4; ++i) d.clusters[i] = device.clusters_of(1 << i);
+  d.l2_bytes = static_cast<double>(device.l2_bytes);
+  return d;
+}
+
+// The network is asked about instances that may turn out to be the best: those that the model puts near its own best.
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
   constexpr double kMaxWorkspaceBytes = 32 << 20;  // what cuBLAS is given on such a GPU
   // Names are compared once in a process, not once in a call.
-  static const auto measured_tiles = [] {
+  static const auto fitted_tiles = [] {
     std::array<int, count()> all{};
-    for (int i = 0; i < count(); ++i) all[i] = tuning::WgmmaTmaCorrections::tile_index(info(i).name);
+    for (int i = 0; i < count(); ++i)
+      all[static_cast<std::size_t>(i)] = info(i).family == Family::wgmma_tma ? fitted_tile(info(i).wgmma_tma) : -1;
     return all;
   }();
-  const WgmmaTmaProblem p = extents_of(request);
-  const tuning::WgmmaTmaCorrections corrections({.m = p.m,
-                                                 .n = p.n,
-                                                 .k = p.k,
-                                                 .batch_count = p.batch_count,
-                                                 .a_transposed = request.problem.a.op == Op::transpose,
-                                                 .b_transposed = request.problem.b.op == Op::transpose,
-                                                 .lines = p.lines_a && p.lines_b,
-                                                 .reads_c = p.reads_c});
+  const CostProblem p = cost_problem(request);
+  const CostDevice device = cost_device(request.device);
+  std::array<CostEstimate, count()> model;
+  int first = 0;  // by the model
   for (int i = 0; i < number; ++i) {
-    const WgmmaTmaConfig& c = kernels[i]->wgmma_tma;
-    const int tile = measured_tiles[static_cast<int>(kernels[i]->id)];
-    const WgmmaTmaEstimate best =
-        best_estimate(c, p, kMaxWorkspaceBytes, corrections.whole(tile), corrections.split(tile));
-    const auto tiles = [](std::int64_t extent, int size) { return double((extent + size - 1) / size); };
-    const double ctas = tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count) * c.cluster_k;
-    estimates[i] = {best.us, std::ceil(ctas / p.sms), static_cast<std::int64_t>(best.split.whole_tiles),
-                    best.split.parts};
+    model[static_cast<std::size_t>(i)] = best_split(kernels[i]->wgmma_tma, p, device, kMaxWorkspaceBytes);
+    if (model[static_cast<std::size_t>(i)].us < model[static_cast<std::size_t>(first)].us) first = i;
+  }
+  const CostCorrection correction(p, device);
+  const auto corrected = [&](int i) {
+    const CostEstimate& e = model[static_cast<std::size_t>(i)];
+    const int tile = fitted_tiles[static_cast<std::size_t>(kernels[i]->id)];
+    return e.us * correction(kernels[i]->wgmma_tma, tile, e.split, e.terms);
+  };
+  const double to_beat = corrected(first);
+  for (int i = 0; i < number; ++i) {
+    const CostEstimate& e = model[static_cast<std::size_t>(i)];
+    const bool in_question = e.us * CostCorrection::kLeast <= to_beat;
+    estimates[i] = {in_question ? corrected(i) : e.us, e.terms.rounds, static_cast<std::int64_t>(e.split.whole_tiles),
+                    e.split.parts};
   }
 }
 

@@ -18,11 +18,12 @@ namespace xgemm::test {
 namespace {
 
 using device::DeviceInfo;
+using kernels::CostDevice;
+using kernels::CostEstimate;
+using kernels::CostProblem;
 using kernels::Family;
 using kernels::KernelInfo;
 using kernels::WgmmaTmaConfig;
-using kernels::WgmmaTmaEstimate;
-using kernels::WgmmaTmaProblem;
 using plan::Plan;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -41,60 +42,62 @@ std::vector<const KernelInfo*> wgmma_tma_instances() {
 
 // ---- The cost model -------------------------------------------------------------------------------------------------
 
-std::string describe(const WgmmaTmaProblem& p) {
-  return format("m=%lld n=%lld k=%lld batch=%lld reads_c=%d lines_a=%d lines_b=%d sms=%d", static_cast<long long>(p.m),
+std::string describe(const CostProblem& p) {
+  return format("m=%lld n=%lld k=%lld batch=%lld reads_c=%d lines_a=%d lines_b=%d", static_cast<long long>(p.m),
                 static_cast<long long>(p.n), static_cast<long long>(p.k), static_cast<long long>(p.batch_count),
-                p.reads_c, p.lines_a, p.lines_b, p.sms);
+                p.reads_c, p.lines_a, p.lines_b);
 }
 
-std::string describe(const WgmmaTmaEstimate& e) {
+std::string describe(const CostEstimate& e) {
   return format("%g us, %g whole tiles, %d parts", e.us, e.split.whole_tiles, e.split.parts);
 }
 
-WgmmaTmaProblem random_extents(Random& random) {
+CostProblem random_extents(Random& random) {
   constexpr std::int64_t kExtents[] = {1,   8,   16,   63,   64,   65,   128,   129,  256,
                                        500, 512, 1000, 1024, 2000, 4096, 11008, 30000};
   constexpr std::int64_t kDepths[] = {0,   1,   8,    63,   64,   65,   128,  192,   256,   320,     448,      512,
                                       513, 777, 1000, 1024, 2048, 4096, 8192, 14336, 65536, 1 << 20, 100000007};
-  WgmmaTmaProblem p{};
+  CostProblem p{};
   p.m = pick(random, kExtents), p.n = pick(random, kExtents), p.k = pick(random, kDepths);
   p.batch_count = random.integer(0, 3) != 0 ? 1 : pick(random, {2, 5, 64, 1000});
   p.reads_c = random.integer(0, 1) != 0;
   p.lines_a = random.integer(0, 2) != 0;
   p.lines_b = random.integer(0, 2) != 0;
-  p.sms = pick(random, {132, 132, 114, 78, 1});
   return p;
+}
+
+CostDevice random_device(Random& random) {
+  CostDevice d;
+  d.sms = pick(random, {132, 132, 114, 78, 1});
+  for (int i = 0; i < 4; ++i) d.clusters[i] = std::max(1, d.sms / (1 << i));
+  d.rates.memory_tbs = pick(random, {1.7, 2.8, 4.0});
+  return d;
 }
 
 template <class F>
 void walk(std::uint64_t seed, int count, F&& f) {
   Random random(seed);
   for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
-    const WgmmaTmaProblem p = random_extents(random);
-    SCOPED_TRACE(describe(p));
+    const CostProblem p = random_extents(random);
+    const CostDevice device = random_device(random);
+    SCOPED_TRACE(describe(p) + format(", %d SMs", device.sms));
     for (const KernelInfo* kernel : wgmma_tma_instances()) {
       SCOPED_TRACE(kernel->name);
-      f(kernel->wgmma_tma, p, random);
+      f(kernel->wgmma_tma, p, device, random);
       if (testing::Test::HasFailure()) return;
     }
   }
-}
-
-double tiles_of(const WgmmaTmaConfig& c, const WgmmaTmaProblem& p) {
-  const auto ceil_div = [](std::int64_t a, int b) { return static_cast<double>((a + b - 1) / b); };
-  return ceil_div(p.m, c.cta_m * c.cluster_m) * ceil_div(p.n, c.cta_n * c.cluster_n) *
-         static_cast<double>(p.batch_count);
 }
 
 constexpr double kLimits[] = {0, 1 << 16, 1 << 20, 32 << 20, kInfinity};  // of the workspace, in bytes
 
 TEST(SplitEstimate, SplitsAreWhatTheKernelCanDo) {
   int split = 0;
-  walk(51, 400, [&](const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, Random& random) {
+  walk(51, 400, [&](const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device, Random& random) {
     const double limit = pick(random, kLimits);
-    const WgmmaTmaEstimate best = kernels::best_estimate(c, p, limit);
+    const CostEstimate best = kernels::best_split(c, p, device, limit);
     SCOPED_TRACE(describe(best));
-    const double tiles = tiles_of(c, p);
+    const double tiles = kernels::cluster_tiles(c, p);
     if (best.split.parts == 1) {
       EXPECT_EQ(best.split.whole_tiles, tiles);
       EXPECT_EQ(kernels::split_bytes(c, p, best.split), 0);
@@ -105,7 +108,7 @@ TEST(SplitEstimate, SplitsAreWhatTheKernelCanDo) {
     EXPECT_EQ(c.cluster_k, 1) << "the CTAs of a cluster share K already";
     EXPECT_LE(best.split.parts, (p.k + 63) / 64) << "each part has a slice of K";
     EXPECT_TRUE(best.split.whole_tiles >= 0 && best.split.whole_tiles < tiles);
-    EXPECT_EQ(std::fmod(best.split.whole_tiles, kernels::wgmma_tma_detail::clusters(c, p.sms)), 0)
+    EXPECT_EQ(std::fmod(best.split.whole_tiles, device.clusters_of(c.cluster_size())), 0)
         << "whole tiles fill their rounds";
     const double bytes = kernels::split_bytes(c, p, best.split);
     EXPECT_EQ(bytes, (tiles - best.split.whole_tiles) * best.split.parts * c.cluster_size() * c.cta_m * c.cta_n * 4);
@@ -120,40 +123,29 @@ TEST(SplitEstimate, SplitsAreWhatTheKernelCanDo) {
 }
 
 TEST(SplitEstimate, IsFiniteAndTheLeastOfWhatWasWeighed) {
-  walk(52, 400, [](const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, Random&) {
-    const double whole = kernels::estimate_us(c, p, {tiles_of(c, p), 1});
+  walk(52, 400, [](const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device, Random&) {
+    const double whole = kernels::TileCost(c, p, device)({kernels::cluster_tiles(c, p), 1}).us;
     EXPECT_TRUE(std::isfinite(whole) && whole > 0) << whole;
     double last = whole;
-    EXPECT_EQ(kernels::best_estimate(c, p, 0).us, whole) << "without memory nothing is split";
+    EXPECT_EQ(kernels::best_split(c, p, device, 0).us, whole) << "without memory nothing is split";
     for (const double limit : kLimits) {
-      const WgmmaTmaEstimate best = kernels::best_estimate(c, p, limit);
+      const CostEstimate best = kernels::best_split(c, p, device, limit);
       EXPECT_TRUE(std::isfinite(best.us) && best.us > 0) << describe(best);
       EXPECT_LE(best.us, last) << "more memory never hurts";
-      EXPECT_EQ(best.us, kernels::estimate_us(c, p, best.split)) << "the estimate is of the split that is returned";
+      EXPECT_EQ(best.us, kernels::TileCost(c, p, device)(best.split).us)
+          << "the estimate is of the split that is returned";
       last = best.us;
     }
   });
 }
 
-// Measured factors multiply the estimates of their kind, and decide between the two.
-TEST(SplitEstimate, FactorsWeighWholeAgainstSplit) {
-  walk(53, 200, [](const WgmmaTmaConfig& c, const WgmmaTmaProblem& p, Random& random) {
-    constexpr double kWorkspace = 32 << 20;
-    const double whole = 1 + 0.5 * random.uniform(), split = 1 + 0.5 * random.uniform();
-    const WgmmaTmaEstimate best = kernels::best_estimate(c, p, kWorkspace, whole, split);
-    EXPECT_EQ(best.us, kernels::estimate_us(c, p, best.split) * (best.split.parts == 1 ? whole : split));
-    EXPECT_LE(best.us, kernels::estimate_us(c, p, {tiles_of(c, p), 1}) * whole);
-    EXPECT_EQ(kernels::best_estimate(c, p, kWorkspace, 1, kInfinity).split.parts, 1);
-  });
-}
-
 // Twice the K of the same tiles takes no less, also where it is only then worth a split. Rounding aside.
 TEST(SplitEstimate, MoreKIsNotFaster) {
-  walk(54, 400, [](const WgmmaTmaConfig& c, WgmmaTmaProblem p, Random&) {
+  walk(54, 400, [](const WgmmaTmaConfig& c, CostProblem p, const CostDevice& device, Random&) {
     p.k = std::max<std::int64_t>(p.k, 1);
-    const WgmmaTmaEstimate now = kernels::best_estimate(c, p, 32 << 20);
+    const CostEstimate now = kernels::best_split(c, p, device, 32 << 20);
     p.k *= 2;
-    const WgmmaTmaEstimate twice = kernels::best_estimate(c, p, 32 << 20);
+    const CostEstimate twice = kernels::best_split(c, p, device, 32 << 20);
     EXPECT_GE(twice.us, now.us * (1 - 1e-9)) << describe(now) << ", then " << describe(twice);
   });
 }

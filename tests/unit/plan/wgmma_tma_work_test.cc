@@ -370,7 +370,7 @@ TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
                 }
               }
     EXPECT_EQ(index, layout.vectors() * kParts) << "the workspace is what the parts fill";
-    kernels::WgmmaTmaProblem problem{};
+    kernels::CostProblem problem{};
     problem.m = c.cta_m * c.cluster_m, problem.n = c.cta_n * c.cluster_n, problem.k = 4096, problem.batch_count = 10;
     EXPECT_EQ(16.0 * static_cast<double>(index), kernels::split_bytes(c, problem, {10 - kTiles, kParts}));
   });

@@ -43,7 +43,7 @@ cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box) {
   static const EncodeTiled encode = find_encode_tiled();
   if (encode == nullptr) return cudaErrorNotSupported;
   // Along an axis of one element the stride is never used, but has to look like one.
-  const auto stride_bytes = [](std::int64_t extent, std::int64_t stride) {
+  const auto stride_bytes = [&](std::int64_t extent, std::int64_t stride) {
     return static_cast<cuuint64_t>(extent > 1 ? stride * box.element_bytes : 16);
   };
   const cuuint64_t extents[3] = {static_cast<cuuint64_t>(box.extent_x), static_cast<cuuint64_t>(box.extent_y),

@@ -1,0 +1,115 @@
+// Rows of GPUs, and what is derived for the others.
+#include "device/rates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "core/environment.h"
+#include "core/status.h"
+
+namespace xgemm::device {
+namespace {
+
+struct MeasuredRow {
+  std::string_view name;
+  Rates rates;
+};
+
+constexpr MeasuredRow kMeasured[] = {
+#include "device/gpu_rows.inc"
+};
+
+// By data sheet: GPUs whose rate of 16-bit products is not what their SMs and clocks say, because of the power limit or
+// by design. The other rates follow from what CUDA says of them.
+struct DataSheetRow {
+  std::string_view name;
+  double tensor_tflops;
+};
+
+constexpr DataSheetRow kDataSheets[] = {
+    {"NVIDIA H20", 135},        // 148 on paper
+    {"NVIDIA H100 PCIe", 480},  // 350 W
+    {"NVIDIA H100 NVL", 560},   // 400 W
+    {"NVIDIA A100", 270},       // 312 on paper
+    {"NVIDIA L40", 300},        // 362 on paper
+};
+
+// 16-bit multiply-adds with fp32 sums of an SM in a clock.
+double tensor_rate_of(int compute_capability) {
+  if (compute_capability >= 90 && compute_capability < 120) return 2048;
+  if (compute_capability == 80) return 1024;
+  return compute_capability >= 75 ? 512 : 128;  // before: without tensor cores
+}
+
+// What the measured GPUs sustain of what they have on paper.
+constexpr double kClockShare = 0.9, kMemoryShare = 0.85, kTensorShare = 0.93;
+constexpr double kL2BytesPerClock = 40;  // of an SM
+
+Rates derived(const Nameplate& gpu) {
+  Rates r;
+  if (gpu.sm_ghz > 0) r.sm_ghz = kClockShare * gpu.sm_ghz;
+  if (gpu.memory_tbs > 0) r.memory_tbs = kMemoryShare * gpu.memory_tbs;
+  r.l2_tbs = 1e-3 * kL2BytesPerClock * gpu.sm_count * r.sm_ghz;
+  r.tensor_tflops = 2e-3 * tensor_rate_of(gpu.compute_capability) * gpu.sm_count * r.sm_ghz * kTensorShare;
+  for (const DataSheetRow& row : kDataSheets)
+    if (gpu.name.substr(0, row.name.size()) == row.name) r.tensor_tflops = row.tensor_tflops;
+  return r;
+}
+
+bool is_rate(double x) {
+  return std::isfinite(x) && x > 0;
+}
+
+}  // namespace
+
+Rates rates_of(const Nameplate& gpu, const std::vector<GpuRow>& own) {
+  for (const GpuRow& row : own)
+    if (row.name == gpu.name) return row.rates;
+  for (const MeasuredRow& row : kMeasured)
+    if (row.name == gpu.name) return row.rates;
+  return derived(gpu);
+}
+
+std::vector<GpuRow> parse_gpu_rows(std::string_view text, std::string* complaints) {
+  std::vector<GpuRow> rows;
+  int number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, std::min(end, text.substr(0, end).find('#'))));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t')) line.pop_back();
+    if (line.empty()) continue;
+    GpuRow row;
+    Rates& r = row.rates;
+    int name_at = 0;
+    if (std::sscanf(line.c_str(), "%lf %lf %lf %lf %n", &r.sm_ghz, &r.l2_tbs, &r.memory_tbs, &r.tensor_tflops,
+                    &name_at) == 4 &&
+        name_at > 0 && line[static_cast<std::size_t>(name_at)] != '\0' && is_rate(r.sm_ghz) && is_rate(r.l2_tbs) &&
+        is_rate(r.memory_tbs) && is_rate(r.tensor_tflops)) {
+      row.name = line.substr(static_cast<std::size_t>(name_at));
+      rows.push_back(row);
+    } else if (complaints != nullptr) {
+      *complaints += format("line %d is not sm_ghz l2_tbs memory_tbs tensor_tflops NAME: %s\n", number, line.c_str());
+    }
+  }
+  return rows;
+}
+
+const std::vector<GpuRow>& own_gpu_rows() {
+  static const std::vector<GpuRow> rows = [] {
+    const std::string& path = environment().gpu_rates;
+    std::ifstream file(path);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    std::string complaints;
+    std::vector<GpuRow> found = parse_gpu_rows(text, &complaints);
+    if (!complaints.empty()) print_line(path + ": " + complaints.substr(0, complaints.find('\n')) + "; it is ignored");
+    return found;
+  }();
+  return rows;
+}
+
+}  // namespace xgemm::device

@@ -1,0 +1,141 @@
+// Features, and the network.
+#include "kernels/wgmma_tma/cost_correction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+
+namespace xgemm::kernels {
+namespace {
+
+// The fit: constants of the model, names of tiles, and the weights of the network.
+#include "kernels/wgmma_tma/cost_fit.inc"
+
+constexpr int kTiles = sizeof(kFittedTiles) / sizeof(kFittedTiles[0]);
+
+float ln(double x) {
+  return std::log(static_cast<float>(x));
+}
+
+// How much of the tiles' extent lies inside of the matrix.
+float inside(std::int64_t extent, int tile) {
+  return ln(double(extent) / double((extent + tile - 1) / tile * tile));
+}
+
+// The same of the CTAs of a cluster.
+float inside(std::int64_t extent, int tile, int cluster) {
+  const std::int64_t tiles = (extent + tile - 1) / tile;
+  return cluster == 1 ? 0.0f : inside(tiles, cluster);
+}
+
+template <std::size_t kCount, std::size_t kHidden>
+void add_weighted(const std::array<float, kCount>& features, const float (&weights)[kCount][kHidden],
+                  std::array<float, kHidden>* sums) {
+  for (std::size_t i = 0; i < kCount; ++i)
+    for (std::size_t j = 0; j < kHidden; ++j) (*sums)[j] += features[i] * weights[i][j];
+}
+
+}  // namespace
+
+const CostConstants kCostConstants = kFittedConstants;
+
+std::array<float, kProblemFeatures> problem_features(const CostProblem& p, const CostDevice& device) {
+  const double operands = 2.0 * double(p.batch_count) * (double(p.m) * double(p.k) + double(p.k) * double(p.n));
+  // Between the GPUs that were measured, with some room: what lies beyond is not known to matter.
+  const double balance = std::clamp(1e3 * device.rates.memory_tbs / device.rates.tensor_tflops, 2.0, 6.0);
+  return {ln(1 + operands / device.l2_bytes),
+          ln(double((std::max<std::int64_t>(p.k, 1) + 63) / 64)),
+          p.a_transposed ? 1.0f : 0.0f,
+          p.b_transposed ? 1.0f : 0.0f,
+          p.reads_c ? 1.0f : 0.0f,
+          p.lines_a ? 1.0f : 0.0f,
+          p.lines_b ? 1.0f : 0.0f,
+          ln(double(p.batch_count)),
+          ln(balance)};
+}
+
+std::array<float, kTileFeatures> tile_features(const WgmmaTmaConfig& c) {
+  return {ln(c.cta_m * c.cta_n / 16384.0),
+          ln(double(c.cta_m) / c.cta_n),
+          c.ping_pong ? 1.0f : 0.0f,
+          c.transposed ? 1.0f : 0.0f,
+          c.cluster_k > 1 ? 1.0f : 0.0f,
+          ln(c.cluster_m),
+          ln(c.cluster_n),
+          c.cluster_size() > 2 ? 1.0f : 0.0f,
+          ln(c.stages / 6.0),
+          c.consumers() == 1 ? 1.0f : 0.0f,
+          c.consumers() == 3 ? 1.0f : 0.0f};
+}
+
+std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device,
+                                               const CostSplit& split, const CostTerms& t) {
+  const auto share = [&](double us, double most) { return static_cast<float>(std::min(most, us / t.us)); };
+  return {ln(t.us),
+          ln(t.mainloop / t.us + 1e-3),
+          share(t.epilogue, 2),
+          share(t.l2, 2),
+          share(t.power, 2),
+          share(t.memory, 2),
+          share(t.memory_c, 2),
+          share(t.in_flight, 3),
+          share(t.waves, 4),
+          ln(1 + t.wave_panel / device.l2_bytes),
+          ln(t.rounds),
+          static_cast<float>(1 / t.rounds),
+          static_cast<float>(t.fill),
+          static_cast<float>(t.busy),
+          ln(std::max(t.slices, 1.0)),
+          ln(split.parts),
+          split.parts > 1 ? 1.0f : 0.0f,
+          share(t.sums, 2),
+          inside(p.m, c.cta_m),
+          inside(p.n, c.cta_n),
+          inside(p.m, c.cta_m, c.cluster_m),
+          inside(p.n, c.cta_n, c.cluster_n),
+          c.transposed && p.a_transposed ? 1.0f : 0.0f,
+          c.transposed && p.b_transposed ? 1.0f : 0.0f,
+          c.transposed && !p.lines_a ? 1.0f : 0.0f,
+          c.transposed && !p.lines_b ? 1.0f : 0.0f,
+          c.ping_pong ? static_cast<float>(1 / t.rounds) : 0.0f};
+}
+
+std::string tile_name(const WgmmaTmaConfig& c) {
+  std::string name = std::to_string(c.cta_m) + "x" + std::to_string(c.cta_n) + "x64";
+  if (c.ping_pong) name += "_pp";
+  if (c.transposed) name += "_t";
+  if (c.cluster_m * c.cluster_n > 1) name += "_c" + std::to_string(c.cluster_m) + std::to_string(c.cluster_n);
+  if (c.cluster_k > 1) name += "_k" + std::to_string(c.cluster_k);
+  return name + "_s" + std::to_string(c.stages);
+}
+
+int fitted_tile(const WgmmaTmaConfig& c) {
+  const std::string name = tile_name(c);
+  const auto* found = std::find(std::begin(kFittedTiles), std::end(kFittedTiles), name);
+  return found == std::end(kFittedTiles) ? -1 : static_cast<int>(found - std::begin(kFittedTiles));
+}
+
+CostCorrection::CostCorrection(const CostProblem& p, const CostDevice& device)
+    : problem_(p), device_(device), hidden_(kHiddenBias) {
+  add_weighted(problem_features(p, device), kProblemWeights, &hidden_);
+}
+
+double CostCorrection::operator()(const WgmmaTmaConfig& c, int tile, const CostSplit& split,
+                                  const CostTerms& terms) const {
+  Layer hidden = hidden_;
+  const std::array<float, kPlanFeatures> features = plan_features(c, problem_, device_, split, terms);
+  add_weighted(features, kPlanWeights, &hidden);
+  float sum = 0;
+  for (int i = 0; i < kPlanFeatures; ++i) sum += features[static_cast<std::size_t>(i)] * kPlanDirect[i];
+  if (tile >= 0 && tile < kTiles) {
+    for (std::size_t j = 0; j < kHidden; ++j) hidden[j] += kTileHidden[tile][j];
+    sum += kTileDirect[tile];
+  } else {
+    add_weighted(tile_features(c), kTileWeights, &hidden);
+  }
+  for (std::size_t j = 0; j < kHidden; ++j) sum += std::max(hidden[j], 0.0f) * kOutputWeights[j];
+  return std::clamp(double(std::exp(sum)), kLeast, kMost);
+}
+
+}  // namespace xgemm::kernels
