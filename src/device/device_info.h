@@ -21,6 +21,7 @@ struct DeviceInfo {
   int max_threads_per_sm = 0;
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
+  bool has_memory_pools = true;  // without them no product is split along K: there would be no memory for its sums
   // Clusters of 1, 2, 4 and 8 CTAs that run at the same time where an SM holds one CTA; 0 where it was not asked.
   int resident_clusters[4] = {};
   Rates rates;

@@ -20,6 +20,11 @@ struct Request {
   const device::DeviceInfo& device;
 };
 
+// Bytes that the sums of a split product may take: what cuBLAS is given on such a GPU.
+inline double workspace_limit(const device::DeviceInfo& device) {
+  return device.has_memory_pools ? double{32 << 20} : 0.0;
+}
+
 // Of an instance on a problem.
 struct Estimate {
   double us = 0;
@@ -37,6 +42,9 @@ struct FamilyInfo {
 
   // Estimates of instances that can serve. All at once: what they have in common is worked out once.
   void (*estimate)(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates);
+
+  // Whether an instance can compute tiles in parts along K.
+  bool (*splits)(const KernelInfo& kernel);
 
   // How an instance shares out a problem whose tiles from whole_tiles on are computed in `parts` parts along K; with
   // one part, all tiles are whole.

@@ -5,8 +5,8 @@
 #include <mutex>
 #include "device/cuda_status.h"
 
+#include "kernels/common/schedule_pieces.h"
 #include "kernels/launchers.h"
-#include "plan/planner.h"
 #include "runtime/workspace.h"
 
 namespace xgemm::runtime {
@@ -68,10 +68,16 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
                                plan::name_of(plan));
   };
   if (plan.schedule.split_tiles == 0) return enqueue(plan.schedule, nullptr);
-  const Workspace workspace(device.ordinal, settings, plan.schedule.workspace_bytes);
-  if (workspace.data() != nullptr) return enqueue(plan.schedule, workspace.data());
-  // Slower, but right.
-  return enqueue(plan::with_split(plan, problem, device, 0, 1).schedule, nullptr);
+  // With less memory than all sums need the same sums are made in several launches: the bits of a product do not depend
+  // on what is free.
+  const std::size_t least = kernels::least_workspace(plan.schedule);
+  const Workspace workspace(device.ordinal, settings, plan.schedule.workspace_bytes, least);
+  if (workspace.data() == nullptr)
+    return fail(XGEMM_OUT_OF_DEVICE_MEMORY,
+                format("no %zu bytes of device memory for the sums of a split tile", least));
+  kernels::SchedulePieces pieces(plan.schedule, workspace.bytes());
+  for (kernels::Schedule piece; pieces.next(&piece);) XGEMM_RETURN_IF_FAILED(enqueue(piece, workspace.data()));
+  return kOk;
 }
 
 }  // namespace xgemm::runtime

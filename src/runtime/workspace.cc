@@ -36,23 +36,23 @@ cudaMemPool_t pool_of(int device) {
 
 }  // namespace
 
-Workspace::Workspace(int device, const LaunchSettings& settings, std::size_t bytes)
+Workspace::Workspace(int device, const LaunchSettings& settings, std::size_t bytes, std::size_t least)
     : stream_(static_cast<cudaStream_t>(settings.stream)) {
-  if (bytes <= settings.workspace_bytes) {
-    data_ = settings.workspace;
-    return;
-  }
   const cudaMemPool_t pool = pool_of(device);
-  if (pool == nullptr) return;
-  owned_ = cudaMallocFromPoolAsync(&data_, bytes, pool, stream_) == cudaSuccess;
-  if (!owned_) {
-    data_ = nullptr;
-    cudaGetLastError();  // the caller does without
-  }
+  const auto allocate = [&](std::size_t size) -> void* {
+    void* data = nullptr;
+    if (pool != nullptr && cudaMallocFromPoolAsync(&data, size, pool, stream_) == cudaSuccess) return data;
+    cudaGetLastError();  // the caller's own CUDA code must not find this error
+    return nullptr;
+  };
+  const auto trim = [&] {
+    if (pool != nullptr) cudaMemPoolTrimTo(pool, 0);
+  };
+  scratch_ = find_scratch(bytes, least, settings.workspace, settings.workspace_bytes, allocate, trim);
 }
 
 Workspace::~Workspace() {
-  if (owned_) cudaFreeAsync(data_, stream_);
+  if (scratch_.allocated) cudaFreeAsync(scratch_.data, stream_);
 }
 
 }  // namespace xgemm::runtime

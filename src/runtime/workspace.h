@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "runtime/device_gemm.h"
+#include "runtime/scratch.h"
 
 namespace xgemm::runtime {
 
@@ -13,17 +14,20 @@ namespace xgemm::runtime {
 // that is large enough, otherwise from a pool of the library, in stream order, so that nothing waits and capture works.
 class Workspace {
  public:
-  Workspace(int device, const LaunchSettings& settings, std::size_t bytes);
+  // least: of use where `bytes` cannot be had.
+  Workspace(int device, const LaunchSettings& settings, std::size_t bytes, std::size_t least);
+  Workspace(int device, const LaunchSettings& settings, std::size_t bytes)
+      : Workspace(device, settings, bytes, bytes) {}
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  void* data() const { return data_; }  // null where there is no memory
+  void* data() const { return scratch_.data; }  // null where there is no memory
+  std::size_t bytes() const { return scratch_.bytes; }
 
  private:
-  void* data_ = nullptr;
+  Scratch scratch_;
   cudaStream_t stream_ = nullptr;
-  bool owned_ = false;
 };
 
 }  // namespace xgemm::runtime

@@ -11,6 +11,7 @@
 #include "call.h"
 #include "core/canonicalize.h"
 #include "device/device_info.h"
+#include "kernels/family.h"
 #include "kernels/instances.h"
 #include "plan/planner.h"
 #include "runtime/device_gemm.h"
@@ -170,7 +171,7 @@ TEST_P(Kernels, SmallBatches) {
 // not.
 TEST_P(Kernels, SmallSplits) {
   const kernels::WgmmaTmaConfig& w = kernel().wgmma_tma;
-  if (kernel().family != kernels::Family::wgmma_tma || w.cluster_k > 1) GTEST_SKIP() << kernel().name << " splits none";
+  if (!kernels::describe(kernel().family).splits(kernel())) GTEST_SKIP() << kernel().name << " splits none";
   const kernels::TileConfig& c = kernel().config;
   std::uint64_t seed = 1;
   for (char transa : kFlags)

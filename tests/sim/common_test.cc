@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -19,58 +20,29 @@ namespace {
 using gpu::Space;
 using namespace kernels;
 
-// ---- rasterize.cuh ----
+// ---- units.cuh ----
 
-template <int kGroup>
-void expect_all_tiles_once(std::int64_t tiles_m, std::int64_t tiles_n) {
-  std::set<std::pair<std::int64_t, std::int64_t>> seen;
-  for (std::int64_t tile = 0; tile < tiles_m * tiles_n; ++tile) {
-    const TileCoord at = tile_coord<kGroup>(tile, tiles_m, tiles_n);
-    ASSERT_TRUE(at.m >= 0 && at.m < tiles_m && at.n >= 0 && at.n < tiles_n);
-    ASSERT_TRUE(seen.emplace(at.m, at.n).second);
-  }
-}
-
-TEST(Rasterize, EveryTileOnce) {
-  for (const std::int64_t m : {1, 2, 7, 8, 9, 17})
-    for (const std::int64_t n : {1, 3, 8, 13}) {
-      expect_all_tiles_once<1>(m, n);
-      expect_all_tiles_once<4>(m, n);
-      expect_all_tiles_once<8>(m, n);
+TEST(Units, PartsOfATileAreAllOfKInOrder) {
+  for (const std::int64_t k : {1, 7, 8, 9, 64, 100, 1000})
+    for (const int parts : {1, 2, 3, 7}) {
+      if (parts > (k + 7) / 8) continue;
+      TileParams p{};
+      p.m = 40, p.n = 20, p.k = k, p.batch_count = 2;
+      p.schedule = tile_schedule({.cta_m = 16, .cta_n = 8, .cta_k = 8}, p.m, p.n, p.batch_count, 5, parts, 132);
+      std::map<std::array<std::int64_t, 3>, std::int64_t> summed;  // of each tile
+      for (std::int64_t index = 0; index < p.schedule.units; ++index) {
+        const Unit unit = unit_at<16, 8, 8>(p, index);
+        ASSERT_TRUE(unit.row % 16 == 0 && unit.row < p.m && unit.col % 8 == 0 && unit.col < p.n && unit.batch < 2);
+        ASSERT_EQ(unit.is_partial(p), parts > 1 && index >= 5);
+        std::int64_t& done = summed[{unit.batch, unit.row, unit.col}];
+        ASSERT_EQ(unit.k, done);
+        ASSERT_GT(unit.depth, 0);
+        ASSERT_EQ(unit.k % 8, 0);
+        done += unit.depth;
+      }
+      EXPECT_EQ(summed.size(), 3u * 3u * 2u);
+      for (const auto& [tile, done] : summed) EXPECT_EQ(done, k);
     }
-}
-
-TEST(Rasterize, GroupsShareColumns) {
-  const auto at = [](std::int64_t tile) { return tile_coord<2>(tile, 3, 4); };
-  EXPECT_EQ(at(0).m, 0);
-  EXPECT_EQ(at(1).m, 1);
-  EXPECT_EQ(at(1).n, 0);
-  EXPECT_EQ(at(2).n, 1);
-  EXPECT_EQ(at(8).m, 2);  // the last group is one tile high
-  EXPECT_EQ(at(9).n, 1);
-}
-
-TEST(Rasterize, MoreTilesThan32Bits) {
-  const std::int64_t m = (std::int64_t{1} << 33) + 5, n = 3;
-  const std::int64_t last = m * n - 1;
-  const TileCoord end = tile_coord<8>(last, m, n);
-  EXPECT_EQ(end.m, m - 1);
-  EXPECT_EQ(end.n, n - 1);
-  const std::int64_t tile = 24 * (std::int64_t{1} << 29) + 9;  // 24 tiles a group
-  EXPECT_EQ((tile_coord<8>(tile, m, n).m), 8 * (std::int64_t{1} << 29) + 1);
-  EXPECT_EQ((tile_coord<8>(tile, m, n).n), 1);
-}
-
-TEST(Rasterize, GridsStayInsideTheLimits) {
-  GemmParams p{};
-  p.m = 33, p.n = 64, p.batch_count = 3;
-  EXPECT_EQ((tile_grid<32, 32>(p).x), 4);
-  EXPECT_EQ((tile_grid<32, 32>(p).z), 3);
-  p.m = std::int64_t{1} << 40, p.batch_count = 1 << 20;
-  EXPECT_EQ((tile_grid<32, 32>(p).x), 0x7fffffff);
-  EXPECT_EQ((tile_grid<32, 32>(p).z), 0xffff);
-  p.m = 0;
-  EXPECT_EQ((tile_grid<32, 32>(p).x), 0);
 }
 
 // ---- swizzle.cuh ----
@@ -220,8 +192,8 @@ TEST(Epilogue, TheLetterOfTheReference) {
   // alpha = 0: A and B are out of it, even a sum that is NaN.
   EXPECT_EQ(combine(0.0f, 2.0f, kNan, 3.0f), 6.0f);
   EXPECT_EQ(combine(0.0f, 0.0f, kNan, kNan), 0.0f);
-  EXPECT_EQ(effective_k(make(0.0f, 2.0f), p), 0);
-  EXPECT_EQ(effective_k(make(1.0f, 2.0f), p), 4);
+  EXPECT_FALSE(make(0.0f, 2.0f).has_product);
+  EXPECT_TRUE(make(1.0f, 2.0f).has_product);
   EXPECT_TRUE(std::signbit(combine(0.0f, 2.0f, 0.0f, -0.0f)));
   p.k = 0;
   EXPECT_EQ(combine(1.0f, 2.0f, 0.0f, 3.0f), 6.0f);

@@ -5,6 +5,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,10 +15,13 @@
 #include "families/family.h"
 #include "gemm_cases.h"
 #include "kernels.h"
-#include "kernels/instances.h"
+#include "kernels/family.h"
+#include "support/matrix.h"
 
 namespace xgemm::sim {
 namespace {
+
+using test::Random;
 
 // Tiles of tensor cores are large, and there are many of them of the same make: each instance runs a fifth of its
 // cases, of all sorts, and its neighbours in the list run others.
@@ -81,7 +86,6 @@ TEST_P(Gemm, LoopsOverTilesAndBatchesThatTheGridDoesNotCover) {
     Options options;
     options.order = order;
     options.max_grid_x = 2;
-    options.max_grid_z = 2;
     EXPECT_EQ(run_case(kernel(), c, options), "");
   }
 }
@@ -142,15 +146,73 @@ TEST_P(Split, AlongK) {
   run(cases, 30);
 }
 
+// With less memory for the sums of parts than all of them need, a product is computed in several launches: with the
+// same bits.
+class Pieces : public Split {};
+
+TEST_P(Pieces, GiveTheSameBits) {
+  const kernels::TileConfig& config = kernel().config;
+  const kernels::WgmmaTmaConfig& own = config_of(kernel());
+  const auto flags = flags_of(config).front();
+  const int bytes = size_of(config.type), bytes_c = size_of(config.type_c);
+  const std::int64_t m = config.cta_m * own.cluster_m + 16, n = config.cta_n * own.cluster_n + 16;
+  const std::int64_t k = std::max(4 * config.cta_k, 32) + 16;
+  Random random(7);
+  // Ones and a bit in every type, as raw words.
+  const auto filled = [&](std::int64_t elements, int size) {
+    std::vector<gpu::Vector<float, 4>> words(static_cast<std::size_t>(elements * size / 16 + 1));
+    for (auto& word : words)
+      for (float& x : word.data) {
+        const auto bits =
+            static_cast<std::uint32_t>(0x38003c00 + (random.integer(0, 0x3ff) << 16) + random.integer(0, 0x3ff));
+        std::memcpy(&x, &bits, sizeof x);
+      }
+    return words;
+  };
+  const auto a = filled(m * k, bytes), b = filled(k * n, bytes), c = filled(m * n, bytes_c);
+  kernels::GemmParams p{};
+  p.a.data = a.data(), p.b.data = b.data();
+  p.a.row_stride = flags[0] == 'N' ? 1 : k, p.a.col_stride = flags[0] == 'N' ? m : 1;
+  p.b.row_stride = flags[1] == 'N' ? 1 : n, p.b.col_stride = flags[1] == 'N' ? k : 1;
+  p.m = m, p.n = n, p.k = k, p.batch_count = 1;
+  p.alpha = 0.7f, p.beta = -0.3f;
+  Options options;
+  options.whole_tiles = 1;
+  options.parts = 3;
+  const auto result_in = [&](std::size_t room) {
+    auto out = c;
+    p.c = {out.data(), 1, m, 0};
+    options.workspace_bytes = room;
+    const Result result = kernel().run(p, options);
+    EXPECT_TRUE(result.ok()) << result.summary();
+    return out;
+  };
+  const auto same = [&](const auto& x, const auto& y) { return std::memcmp(x.data(), y.data(), x.size() * 16) == 0; };
+  const auto at_once = result_in(0);
+  EXPECT_FALSE(same(at_once, c));
+  const std::size_t tile =
+      sizeof(float) * 3 * static_cast<std::size_t>(config.cta_m * own.cluster_m * config.cta_n * own.cluster_n);
+  EXPECT_TRUE(same(at_once, result_in(tile)));
+  EXPECT_TRUE(same(at_once, result_in(2 * tile + tile / 2)));
+}
+
 std::vector<std::string> names_of_splittable() {
   std::vector<std::string> result;
   for (int i = 0; i < kernels::count(); ++i) {
     const kernels::KernelInfo& info = kernels::info(i);
-    if (info.family == kernels::Family::wgmma_tma && info.wgmma_tma.cluster_k == 1) result.push_back(info.name);
+    if (kernels::describe(info.family).splits(info)) result.push_back(info.name);
   }
   return result;
 }
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Split);
+// The instances of a persistent kernel are many and alike.
+std::vector<std::string> some_of_splittable() {
+  std::vector<std::string> result;
+  int persistent_before = 0;
+  for (const std::string& name : names_of_splittable())
+    if (!persistent(*find_kernel(name)) || persistent_before++ % 16 == 0) result.push_back(name);
+  return result;
+}
+INSTANTIATE_TEST_SUITE_P(, Pieces, testing::ValuesIn(some_of_splittable()), [](const auto& row) { return row.param; });
 INSTANTIATE_TEST_SUITE_P(, Split, testing::ValuesIn(names_of_splittable()), [](const auto& row) { return row.param; });
 
 std::vector<std::string> names(bool any_strides_only) {
@@ -172,18 +234,18 @@ struct WrongKernel {
   using ElementC = float;
   static constexpr int kThreads = 32;
   using SharedStorage = kernels::NoSharedStorage;
-  static kernels::GridDim grid(const kernels::GemmParams& p) { return kernels::tile_grid<32, 1>(p); }
-  static void run(const kernels::GemmParams& p, SharedStorage&) {
+  static constexpr kernels::TileConfig kInstance{.cta_m = 32, .cta_n = 1, .cta_k = 4, .any_strides = true};
+  static void run(const kernels::TileParams& p, SharedStorage&) {
     auto epilogue = kernels::LinearCombination::make(p);
-    const std::int64_t depth = effective_k(epilogue, p) - (kWrong == Wrong::drops_last_k ? 1 : 0);
     if (kWrong == Wrong::ignores_beta) epilogue.beta = 0.0f;
     if (kWrong == Wrong::swaps_scalars) std::swap(epilogue.alpha, epilogue.beta);
-    kernels::for_each_tile<32, 1, 1>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t j) {
+    kernels::for_each_unit<32, 1, 4>(p, epilogue.has_product, [&](const kernels::Unit& unit) {
       constexpr auto kAny = kernels::Contiguous::none;
-      const auto a = kernels::global_view<const float, kAny>(p.a, p.m, p.k, batch);
-      const auto b = kernels::global_view<const float, kAny>(p.b, p.k, p.n, batch);
-      const auto c = kernels::global_view<float, kAny>(p.c, p.m, p.n, batch);
-      const std::int64_t i = tile_m * 32 + gpu::thread_index();
+      const auto a = kernels::global_view<const float, kAny>(p.a, p.m, p.k, unit.batch);
+      const auto b = kernels::global_view<const float, kAny>(p.b, p.k, p.n, unit.batch);
+      const auto c = kernels::global_view<float, kAny>(p.c, p.m, p.n, unit.batch);
+      const std::int64_t i = unit.row + gpu::thread_index(), j = unit.col;
+      const std::int64_t depth = unit.depth - (kWrong == Wrong::drops_last_k ? 1 : 0);
       if (i >= p.m + (kWrong == Wrong::writes_below_m ? 1 : 0)) return;
       float acc = 0.0f;
       for (std::int64_t k = 0; k < depth; ++k) acc = gpu::fma(a.get(i, k), b.get(k, j), acc);

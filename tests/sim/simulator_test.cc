@@ -680,19 +680,19 @@ struct BrokenGemm {
   struct SharedStorage {
     kernels::SharedArray<float, kTile * kTile> a, b;
   };
-  static kernels::GridDim grid(const GemmParams& p) { return kernels::tile_grid<kTile, kTile>(p); }
+  static constexpr kernels::TileConfig kInstance{.cta_m = kTile, .cta_n = kTile, .cta_k = kTile};
   static inline int line = 0;
 
-  static void run(const GemmParams& p, SharedStorage& smem) {
+  static void run(const kernels::TileParams& p, SharedStorage& smem) {
     const auto epilogue = kernels::LinearCombination::make(p);
     const auto a_tile = shared_view<kTile, kTile, 1, kTile>(smem.a.data);
     const auto b_tile = shared_view<kTile, kTile, kTile, 1>(smem.b.data);
     const int i = gpu::thread_index() % kTile, j = gpu::thread_index() / kTile;
-    kernels::for_each_tile<kTile, kTile, 1>(p, [&](std::int64_t batch, std::int64_t tm, std::int64_t tn) {
-      const auto a = kernels::global_view<const float, kernels::Contiguous::row>(p.a, p.m, p.k, batch);
-      const auto b = kernels::global_view<const float, kernels::Contiguous::row>(p.b, p.k, p.n, batch);
-      const auto c = kernels::global_view<float, kernels::Contiguous::row>(p.c, p.m, p.n, batch);
-      const std::int64_t row = tm * kTile + i, col = tn * kTile + j;
+    kernels::for_each_unit<kTile, kTile, kTile>(p, true, [&](const kernels::Unit& unit) {
+      const auto a = kernels::global_view<const float, kernels::Contiguous::row>(p.a, p.m, p.k);
+      const auto b = kernels::global_view<const float, kernels::Contiguous::row>(p.b, p.k, p.n);
+      const auto c = kernels::global_view<float, kernels::Contiguous::row>(p.c, p.m, p.n);
+      const std::int64_t row = unit.row + i, col = unit.col + j;
       constexpr int kSlack = kBreak == Break::tail_reads ? 1 : 0;
       float acc = 0;
       for (std::int64_t k0 = 0; k0 < p.k; k0 += kTile) {

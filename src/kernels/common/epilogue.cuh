@@ -59,18 +59,14 @@ struct LinearCombination {
   }
 };
 
-// How far the mainloop has to run: k, or 0 when A and B must not be read.
-template <class Epilogue, class Params>
-XGEMM_DEVICE auto effective_k(const Epilogue& epilogue, const Params& p) {
-  return epilogue.has_product ? p.k : 0;
-}
-
 // A tile of C that an epilogue finishes: a view of it, and its first row and column. Elements are named by their place
 // in the tile.
-template <class Epilogue, class View>
+// kVector_: elements that its columns start at multiples of.
+template <class Epilogue, class View, int kVector_ = 1>
 class OutputTile {
  public:
   using Element = typename View::Element;
+  static constexpr int kVector = kVector_;
 
   XGEMM_DEVICE OutputTile(const Epilogue& epilogue, const EpilogueArguments& arguments, const View& view,
                           std::int64_t row, std::int64_t col)
@@ -120,11 +116,25 @@ class OutputTile {
   std::int64_t row_, col_;
 };
 
-// What there is of the kRows x kCols tile of C at (row, col), for one entry of the batch.
+// What there is of the kRows x kCols part of a unit's tile of C that begins at (row, col) of it.
 template <TileConfig kConfig, int kRows, int kCols, class Epilogue>
-XGEMM_DEVICE auto output_tile(const Epilogue& epilogue, const GemmParams& p, std::int64_t batch, std::int64_t row,
-                              std::int64_t col) {
-  return OutputTile(epilogue, p, view_c<kConfig>(p, batch).template block<kRows, kCols>(row, col), row, col);
+XGEMM_DEVICE auto output_tile(const Epilogue& epilogue, const GemmParams& p, const Unit& unit, int row, int col) {
+  const auto view = view_c<kConfig>(p, unit).template block<kRows, kCols>(unit.row + row, unit.col + col);
+  return OutputTile<Epilogue, decltype(view), kConfig.vector_c>(epilogue, p, view, unit.row + row, unit.col + col);
+}
+
+// Calls store(output tile) for that part of a unit's tile: of C, or, where the unit is a part along K, of the sums in
+// the workspace, which an epilogue finishes after they are added.
+template <TileConfig kConfig, int kRows, int kCols, class Epilogue, class Store>
+XGEMM_DEVICE void store_unit(const Epilogue& epilogue, const TileParams& p, const Unit& unit, int row, int col,
+                             const Store& store) {
+  if (unit.is_partial(p)) {
+    const LinearCombination unchanged = {1.0f, 0.0f, true};
+    const auto view = view_sums<kConfig>(p, unit).sub(row, col, Int<kRows>{}, Int<kCols>{});
+    store(OutputTile<LinearCombination, decltype(view), 4>(unchanged, p, view, 0, 0));
+  } else {
+    store(output_tile<kConfig, kRows, kCols>(epilogue, p, unit, row, col));
+  }
 }
 
 }  // namespace xgemm::kernels

@@ -10,8 +10,8 @@
 //     static constexpr int kMinBlocksPerSm = 2;            // for __launch_bounds__
 //     static constexpr int kMinArch = 750;                 // has a body from this architecture on
 //     struct SharedStorage { ... };                        // sizeof is the dynamic shared memory of a launch
-//     XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p);
-//     XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem);
+//     static constexpr TileConfig kInstance = kConfig;
+//     XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem);
 //   };
 //
 // kernel_entry<Kernel> makes a __global__ function of it (kernel_entry.cuh), sim::launch<Kernel> runs it without a GPU.
@@ -19,12 +19,13 @@
 // Rules
 //  * Touch the machine through namespace gpu and MatrixView alone: no CUDA built-ins, no inline PTX, no raw
 //    dereferencing of global or shared memory. Registers are ordinary C++ variables and arrays.
-//  * Any grid computes the whole of C: loop with for_each_tile, and leave shared memory idle at the end of a tile.
+//  * Any number of CTAs computes the whole of C: loop with for_each_unit, and leave shared memory idle at the end of a
+//    unit. A unit may be a part of a tile along K, whose sums store_unit() leaves in the workspace.
 //  * Every m, n, k >= 1 (the host returns early for empty C), k = 0, and every alignment that the TileConfig allows:
 //    `vector` elements of an operand start aligned wherever the index along the contiguous axis is a multiple of it.
 //  * Nothing outside op(A), op(B), C is read or written: block(), load_or_zero() and store_inside() see to it. Zeros
 //    stand in for elements outside; beyond k they stand in both operands, so they never meet an Inf.
-//  * Loop to effective_k(epilogue, p), not to p.k: with alpha = 0, A and B may be null.
+//  * Loop to unit.depth, not to p.k: it is 0 where alpha is, and A and B may be null.
 //  * Tile constraints are static_asserts that say why.
 //  * What is written in shared memory by one thread is read by another only after a barrier (and what cp.async writes
 //    only after copy_async_wait as well), and overwritten only after another: the simulator reports the line otherwise.
@@ -36,9 +37,9 @@
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/matrix_view.cuh"
 #include "kernels/common/params.h"
-#include "kernels/common/rasterize.cuh"
 #include "kernels/common/smem.cuh"
 #include "kernels/common/swizzle.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/common/tile_config.h"
 #include "kernels/common/tile_loader.cuh"
+#include "kernels/common/units.cuh"

@@ -1,8 +1,8 @@
 // The one __global__ function: any kernel struct becomes a CUDA kernel by instantiating it. nvcc only; the simulator's
 // counterpart is sim::launch<Kernel>.
 //
-// Launch with kernel_entry<Kernel><<<grid, Kernel::kThreads, kSharedBytes<Kernel>, stream>>>(params), after opting in
-// to more than kDefaultSharedBytes of dynamic shared memory where the kernel uses more.
+// Launch with kernel_entry<Kernel><<<schedule.clusters, Kernel::kThreads, kSharedBytes<Kernel>, stream>>>(params),
+// after opting in to more than kDefaultSharedBytes of dynamic shared memory where the kernel uses more.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -15,7 +15,7 @@ namespace xgemm::kernels {
 
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
-    kernel_entry(const __grid_constant__ GemmParams params) {
+    kernel_entry(const __grid_constant__ TileParams params) {
   extern __shared__ __align__(1024) unsigned char dynamic_shared[];
   // A binary holds code for several architectures; a kernel has a body only where its instructions exist. The planner
   // never chooses it elsewhere.

@@ -27,6 +27,7 @@
 #include "kernels/common/params.h"
 #include "kernels/common/target.cuh"
 #include "kernels/common/tile_config.h"
+#include "kernels/common/units.cuh"
 
 namespace xgemm::kernels {
 
@@ -219,9 +220,11 @@ XGEMM_HOST_DEVICE constexpr Contiguous contiguous(layout::Axis axis, bool any_st
   return axis == layout::Axis::row ? Contiguous::row : Contiguous::col;
 }
 
+// offset: of the view's first element.
 template <class T, Contiguous kContiguous, class Arg>
-XGEMM_DEVICE auto global_view(const Arg& arg, std::int64_t rows, std::int64_t cols, std::int64_t batch = 0) {
-  T* data = static_cast<T*>(arg.data) + batch * arg.batch_stride;
+XGEMM_DEVICE auto global_view(const Arg& arg, std::int64_t rows, std::int64_t cols, std::int64_t batch = 0,
+                              std::int64_t offset = 0) {
+  T* data = static_cast<T*>(arg.data) + batch * arg.batch_stride + offset;
   using Extent = std::int64_t;
   if constexpr (kContiguous == Contiguous::row) {
     return MatrixView<T, Space::global, Extent, Extent, Int<1>, Extent>(data, rows, cols, {}, arg.col_stride);
@@ -240,20 +243,27 @@ XGEMM_DEVICE auto shared_view(T* data) {
                                                                                                          {}, {});
 }
 
-// The three matrices of a problem, op(A), op(B) and C, for one entry of the batch.
+// The matrices of a unit of work: what of op(A) and op(B) it sums, C, and, of a part of a tile, the sums in the
+// workspace.
 template <TileConfig kConfig>
-XGEMM_DEVICE auto view_a(const GemmParams& p, std::int64_t batch) {
+XGEMM_DEVICE auto view_a(const GemmParams& p, const Unit& unit) {
   return global_view<const gpu::ElementOf<kConfig.type>, contiguous(kConfig.a_contiguous, kConfig.any_strides)>(
-      p.a, p.m, p.k, batch);
+      p.a, p.m, unit.depth, unit.batch, unit.k * p.a.col_stride);
 }
 template <TileConfig kConfig>
-XGEMM_DEVICE auto view_b(const GemmParams& p, std::int64_t batch) {
+XGEMM_DEVICE auto view_b(const GemmParams& p, const Unit& unit) {
   return global_view<const gpu::ElementOf<kConfig.type>, contiguous(kConfig.b_contiguous, kConfig.any_strides)>(
-      p.b, p.k, p.n, batch);
+      p.b, unit.depth, p.n, unit.batch, unit.k * p.b.row_stride);
 }
 template <TileConfig kConfig>
-XGEMM_DEVICE auto view_c(const GemmParams& p, std::int64_t batch) {
-  return global_view<gpu::ElementOf<kConfig.type_c>, Contiguous::row>(p.c, p.m, p.n, batch);
+XGEMM_DEVICE auto view_c(const GemmParams& p, const Unit& unit) {
+  return global_view<gpu::ElementOf<kConfig.type_c>, Contiguous::row>(p.c, p.m, p.n, unit.batch);
+}
+template <TileConfig kConfig>
+XGEMM_DEVICE auto view_sums(const TileParams& p, const Unit& unit) {
+  constexpr int kM = kConfig.cta_m, kN = kConfig.cta_n;
+  return MatrixView<float, Space::global, Int<kM>, Int<kN>, Int<1>, Int<kM>>(
+      p.partials + p.schedule.partial_index(unit.index) * (kM * kN), {}, {}, {}, {});
 }
 
 }  // namespace xgemm::kernels

@@ -12,6 +12,8 @@
 
 #include <cstdint>
 
+#include "kernels/common/schedule.h"
+
 namespace xgemm::kernels {
 
 // Element (i, j) of batch entry b lies at data[b * batch_stride + i * row_stride + j * col_stride].
@@ -43,11 +45,10 @@ struct GemmParams : EpilogueArguments {
   std::int64_t batch_count;
 };
 
-// CTAs of a launch, within CUDA's limits (x < 2^31, y and z < 2^16). Kernels loop over what a grid does not cover.
-struct GridDim {
-  std::int64_t x;
-  std::int64_t y;
-  std::int64_t z;
+// What kernels of a TileConfig are launched with.
+struct TileParams : GemmParams {
+  Schedule schedule;
+  float* partials;  // of split tiles: a tile of fp32, column after column, for each partial unit
 };
 
 }  // namespace xgemm::kernels

@@ -69,7 +69,7 @@ struct BasicSchedule {
   }
 
   template <class Other>
-  constexpr BasicSchedule<Other> as() const {
+  XGEMM_HOST_DEVICE constexpr BasicSchedule<Other> as() const {
     return {static_cast<Other>(tiles_m),
             static_cast<Other>(tiles_n),
             static_cast<Other>(first_tile),

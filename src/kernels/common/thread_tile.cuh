@@ -119,31 +119,29 @@ struct ThreadTile {
   // To the tile of C that is the CTA's.
   template <class Output>
   XGEMM_DEVICE void store(const Output& c, Loc loc = Loc::current()) const {
+    constexpr int kWidth = Output::kVector < kChunk ? Output::kVector : kChunk;
     // A whole tile, the usual case, needs no test per vector; nor does it read C when beta is 0.
     if (c.view().rows() == kConfig.cta_m && c.view().cols() == kConfig.cta_n && !c.reads_c()) {
-      for_each_vector([&](int i, int j, const float(&values)[kStoreWidth]) {
-        c.view().template store<kStoreWidth>(i, j, c.template finish<kStoreWidth>(i, j, values, {}), loc);
+      for_each_vector<kWidth>([&](int i, int j, const float(&values)[kWidth]) {
+        c.view().template store<kWidth>(i, j, c.template finish<kWidth>(i, j, values, {}), loc);
       });
     } else {
-      for_each_vector(
-          [&](int i, int j, const float(&values)[kStoreWidth]) { c.template store<kStoreWidth>(i, j, values, loc); });
+      for_each_vector<kWidth>(
+          [&](int i, int j, const float(&values)[kWidth]) { c.template store<kWidth>(i, j, values, loc); });
     }
   }
 
  private:
-  // C is stored in vectors no wider than its alignment allows.
-  static constexpr int kStoreWidth = kConfig.vector_c < kChunk ? kConfig.vector_c : kChunk;
-
   // Calls f(row, column, values) for each vector down a column of the thread's part of C.
-  template <class F>
+  template <int kWidth, class F>
   XGEMM_DEVICE void for_each_vector(const F& f) const {
     XGEMM_UNROLL
     for (int j = 0; j < kN; ++j) {
       XGEMM_UNROLL
-      for (int i = 0; i < kM; i += kStoreWidth) {
-        float values[kStoreWidth];
+      for (int i = 0; i < kM; i += kWidth) {
+        float values[kWidth];
         XGEMM_UNROLL
-        for (int e = 0; e < kStoreWidth; ++e) values[e] = acc[j][i + e];
+        for (int e = 0; e < kWidth; ++e) values[e] = acc[j][i + e];
         f(row + i / kChunk * kLanesM * kChunk + i % kChunk, col + j / kChunk * kLanesN * kChunk + j % kChunk, values);
       }
     }

@@ -33,7 +33,60 @@ double tiles(std::int64_t extent, int tile) {
   return double(extent / tile + (extent % tile != 0 ? 1 : 0));
 }
 
+// CTAs of equal work, in waves that fill the GPU.
+struct Waves {
+  double number = 0, us = 0;
+};
+
 // A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it; the last wave may leave SMs idle.
+Waves waves_of(double ctas, double cta_flops, const tuning::KernelRow& row, int sms) {
+  if (ctas == 0) return {};
+  const double slots = double(sms) * row.ctas_per_sm;
+  const double number = std::ceil(ctas / slots);
+  // Full waves share an SM among ctas_per_sm CTAs; in the last one fewer may share it, and leave some of it idle.
+  // Clamped because beyond 2^53 CTAs the difference is rounding.
+  const double last_sharing = std::clamp(std::ceil((ctas - (number - 1) * slots) / sms), 1.0, double(row.ctas_per_sm));
+  const double last_rate = std::min(row.gflops_per_sm, last_sharing * row.gflops_per_cta);
+  const double full_us = (number - 1) * row.ctas_per_sm * cta_flops / row.gflops_per_sm * 1e-3;
+  return {number, full_us + last_sharing * cta_flops / last_rate * 1e-3};
+}
+
+// The best way to share K out, where it pays. Split are the tiles of the last wave, which they do not fill: into as
+// many parts as fill one wave or more.
+void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning::KernelRow& row, double ctas,
+                  double fixed_us, Estimate* best) {
+  constexpr int kMinSlices = 4, kMinDepth = 64;               // of a part
+  constexpr double kSumUs = 2.616, kSumBytesPerUs = 2.141e6;  // of the reduction, as wgmma_tma measured them
+  constexpr double kMargin = 0.9;                             // by what a split has to win: rows were measured without
+  const TileConfig& c = kernel.config;
+  const Problem& p = request.problem;
+  const int sms = request.device.sm_count;
+  // More waves than these, and the last one is too little of it all to win by the margin.
+  constexpr double kMostWaves = 10;
+  // The reduction counts in 32 bits.
+  if (best->waves > kMostWaves || !p.reads_inputs() || p.m >= 0x7fffffff || p.n >= 0x7fffffff || p.k >= 0x7fffffff ||
+      ctas >= 0x1p31)
+    return;
+  const double slots = double(sms) * row.ctas_per_sm;
+  const double whole = std::floor(ctas / slots) * slots, rest = ctas - whole;
+  const double slices = tiles(p.k, c.cta_k);
+  const double most = std::floor(double(p.k) / std::max(kMinSlices * c.cta_k, kMinDepth));
+  if (rest == 0 || most < 2) return;
+  const double area = double(c.cta_m) * c.cta_n;
+  const Waves whole_waves = waves_of(whole, 2 * area * slices * c.cta_k, row, sms);
+  const double unsplit_us = best->us;
+  for (int rounds = 1; rounds <= 3; ++rounds) {
+    const double parts = std::min(most, std::floor(rounds * slots / rest));
+    if (parts < 2) continue;
+    const double bytes = 4 * area * rest * parts;
+    if (bytes > workspace_limit(request.device)) break;
+    const Waves part_waves = waves_of(rest * parts, 2 * area * std::ceil(slices / parts) * c.cta_k, row, sms);
+    const double us = fixed_us + whole_waves.us + part_waves.us + kSumUs + bytes / kSumBytesPerUs;
+    if (us < std::min(best->us, kMargin * unsplit_us))
+      *best = {us, whole_waves.number + part_waves.number, static_cast<std::int64_t>(whole), static_cast<int>(parts)};
+  }
+}
+
 Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const TileConfig& c = kernel.config;
   const Problem& p = request.problem;
@@ -42,14 +95,8 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   if (row == nullptr) return {std::numeric_limits<double>::infinity()};
   // Counted in doubles: the estimate must not overflow where the extents do not.
   const double ctas = tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count);
-  const double slots = double(sms) * row->ctas_per_sm;
-  const double waves = std::ceil(ctas / slots);
   const double cta_flops = 2.0 * c.cta_m * c.cta_n * tiles(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k;
-  // Full waves share an SM among ctas_per_sm CTAs; in the last one fewer may share it, and leave some of it idle.
-  // Clamped because beyond 2^53 CTAs the difference is rounding.
-  const double last_sharing = std::clamp(std::ceil((ctas - (waves - 1) * slots) / sms), 1.0, double(row->ctas_per_sm));
-  const double last_rate = std::min(row->gflops_per_sm, last_sharing * row->gflops_per_cta);
-  const double full_us = (waves - 1) * row->ctas_per_sm * cta_flops / row->gflops_per_sm * 1e-3;
+  const Waves waves = waves_of(ctas, cta_flops, *row, sms);
   // These kernels overlap memory with arithmetic poorly. The same for all of them, so that it matters beside
   // wgmma_tma alone.
   constexpr double kMemoryBytesPerUs = 3.5e6;
@@ -57,7 +104,10 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double bytes =
       double(p.batch_count) * (depth * (double(p.m) * size_of(p.a.type) + double(p.n) * size_of(p.b.type)) +
                                double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1));
-  return {bytes / kMemoryBytesPerUs + row->launch_us + full_us + last_sharing * cta_flops / last_rate * 1e-3, waves};
+  const double fixed_us = bytes / kMemoryBytesPerUs + row->launch_us;
+  Estimate best = {fixed_us + waves.us, waves.number};
+  weigh_splits(kernel, request, *row, ctas, fixed_us, &best);
+  return best;
 }
 
 }  // namespace
@@ -74,9 +124,9 @@ void tile_family_estimate(const Request& request, const KernelInfo* const* kerne
   for (int i = 0; i < count; ++i) estimates[i] = estimate_one(*kernels[i], request);
 }
 
-Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo&, std::int64_t,
-                              int) {
-  return tile_schedule(kernel.config, p.m, p.n, p.batch_count);
+Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
+                              std::int64_t whole_tiles, int parts) {
+  return tile_schedule(kernel.config, p.m, p.n, p.batch_count, whole_tiles, parts, device.sm_count);
 }
 
 }  // namespace xgemm::kernels

@@ -13,7 +13,12 @@ Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& problem, 
                               std::int64_t whole_tiles, int parts);
 
 constexpr FamilyInfo tile_family(const char* name) {
-  return {name, tile_family_serves, tile_family_why_not, tile_family_estimate, tile_family_schedule};
+  return {name,
+          tile_family_serves,
+          tile_family_why_not,
+          tile_family_estimate,
+          [](const KernelInfo&) { return true; },
+          tile_family_schedule};
 }
 
 }  // namespace xgemm::kernels

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kernels/common/schedule.h"
+#include "kernels/common/split_sum_params.h"
 #include "kernels/common/tile_config.h"
 
 namespace xgemm::kernels {
@@ -18,15 +19,32 @@ inline std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
 }
 
-inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count) {
+// The tiles from whole_tiles on are computed in `parts` parts each; with one part, all are whole. sms: of the GPU.
+inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
+                              std::int64_t whole_tiles, int parts, int sms) {
   const auto tiles = [](std::int64_t extent, int tile) { return extent / tile + (extent % tile != 0 ? 1 : 0); };
   Schedule s;
   s.tiles_m = tiles(m, c.cta_m);
   s.tiles_n = tiles(n, c.cta_n);
-  s.whole_tiles = s.units = saturated_product(saturated_product(s.tiles_m, s.tiles_n), batch_count);
+  const std::int64_t all = saturated_product(saturated_product(s.tiles_m, s.tiles_n), batch_count);
+  s.whole_tiles = s.units = all;
+  if (parts > 1) {
+    s.parts = static_cast<unsigned>(parts);
+    s.whole_tiles = std::min(whole_tiles, all);
+    s.split_tiles = all - s.whole_tiles;
+    s.units = s.whole_tiles + s.split_tiles * parts;
+    const std::int64_t sums = s.split_tiles * c.cta_m * c.cta_n;
+    s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);
+    s.workspace_bytes = static_cast<std::size_t>(sums) * s.parts * sizeof(float);
+  }
   s.raster_group = static_cast<unsigned>(std::min<std::int64_t>(c.raster_group, s.tiles_m));
   s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, std::numeric_limits<std::int32_t>::max()));
   return s;
+}
+
+// Where such kernels leave the sums of parts.
+inline SplitSumLayout tile_sum_layout(const TileConfig& c, const Schedule& schedule) {
+  return {.tiles = static_cast<int>(schedule.split_tiles), .rows = c.cta_m, .columns = c.cta_n};
 }
 
 }  // namespace xgemm::kernels

@@ -28,10 +28,10 @@ struct DoubleBuffered {
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
   static constexpr int kStages = kConfig.stages;
+  static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kMinBlocksPerSm = min_blocks_for_thread_tile<kConfig>();
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
-  static constexpr int kTileGroup = 8;
   static constexpr bool kAsync = kConfig.copy == Copy::async;
   static_assert(kConfig.copy != Copy::direct, "slices are fetched ahead");
   static_assert(kAsync ? kStages >= 2 && kStages <= 4 : kStages == 2,
@@ -50,25 +50,21 @@ struct DoubleBuffered {
   static constexpr bool kAsyncA = kAsync && !Slice::kTransposeA && LoaderA::kCanCopyAsync;
   static constexpr bool kAsyncB = kAsync && !Slice::kTransposeB && LoaderB::kCanCopyAsync;
 
-  XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
-
-  XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
+  XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     const Epilogue epilogue = Epilogue::make(p);
-    const std::int64_t depth = effective_k(epilogue, p);
     ThreadTile<kConfig> tile;
 
-    for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
-      const Operands operands = {view_a<kConfig>(p, batch), view_b<kConfig>(p, batch), tile_m * kTileM,
-                                 tile_n * kTileN};
+    for_each_unit<kTileM, kTileN, kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+      const Operands operands = {view_a<kConfig>(p, unit), view_b<kConfig>(p, unit), unit.row, unit.col};
       tile.clear();
-      if (depth > 0) multiply(operands, depth, smem, tile);
-      tile.store(output_tile<kConfig, kTileM, kTileN>(epilogue, p, batch, operands.row, operands.col));
+      if (unit.depth > 0) multiply(operands, unit.depth, smem, tile);
+      store_unit<kConfig, kTileM, kTileN>(epilogue, p, unit, 0, 0, [&](const auto& c) { tile.store(c); });
     });
   }
 
  private:
-  using ViewA = decltype(view_a<kConfig>(GemmParams{}, 0));
-  using ViewB = decltype(view_b<kConfig>(GemmParams{}, 0));
+  using ViewA = decltype(view_a<kConfig>(GemmParams{}, Unit{}));
+  using ViewB = decltype(view_b<kConfig>(GemmParams{}, Unit{}));
 
   struct Operands {
     ViewA a;

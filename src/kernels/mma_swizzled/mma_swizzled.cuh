@@ -114,10 +114,10 @@ struct MmaSwizzled {
   static constexpr int kWarpM = kConfig.warp_m;
   static constexpr int kWarpN = kConfig.warp_n;
   static constexpr int kStages = kConfig.stages;
+  static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kWarps = kThreads / gpu::kWarpSize;
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
-  static constexpr int kTileGroup = 8;
   // As many warps on an SM as registers allow, which sums and fragments take.
   static constexpr int kWarpsPerSm = kWarpM * kWarpN >= 64 * 64 ? 8 : (kWarpM * kWarpN >= 64 * 32 ? 12 : 16);
   static constexpr int kMinBlocksPerSm = kWarpsPerSm > kWarps ? kWarpsPerSm / kWarps : 1;
@@ -139,21 +139,25 @@ struct MmaSwizzled {
     typename TileC::Storage c[kWarps];  // once the slices are multiplied
   };
 
-  XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
-
-  XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
-    const std::int64_t depth = effective_k(Epilogue::make(p), p);
-    for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
-      const ViewA a = view_a<kConfig>(p, batch);
-      const ViewB b = view_b<kConfig>(p, batch).transposed();
-      const std::int64_t row = tile_m * kTileM, col = tile_n * kTileN;
+  XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
+    for_each_unit<kTileM, kTileN, kTileK>(p, Epilogue::make(p).has_product, [&](const Unit& begun) {
+      const ViewA a = view_a<kConfig>(p, begun);
+      const ViewB b = view_b<kConfig>(p, begun).transposed();
       Sums sums = {};
-      if (depth > 0) multiply(Slices(a, b, row, col, smem), depth, smem, sums);
+      if (begun.depth > 0) multiply(Slices(a, b, begun.row, begun.col, smem), begun.depth, smem, sums);
+      // Looked up anew: kept, it would take registers from the mainloop.
+      const Unit unit = unit_at<kTileM, kTileN, kTileK>(p, gpu::opaque(begun.index));
       const int warp = gpu::opaque(gpu::warp_index());
-      const Epilogue epilogue = Epilogue::make(p);
-      store(output_tile<kConfig, kWarpM, kWarpN>(epilogue, p, batch, row + warp_m(warp), col + warp_n(warp)), sums,
-            smem.c[warp]);
-      gpu::sync_threads();  // before the next tile's copies
+      if (unit.is_partial(p)) {
+        const auto tile = view_sums<kConfig>(p, unit).sub(warp_m(warp), warp_n(warp), Int<kWarpM>{}, Int<kWarpN>{});
+        for_each_pair(sums, gpu::opaque(gpu::lane_index()), [&](int i, int j, float low, float high) {
+          tile.template store<2>(i, j, gpu::Vector<float, 2>{{low, high}});
+        });
+      } else {
+        const Epilogue epilogue = Epilogue::make(p);
+        store(output_tile<kConfig, kWarpM, kWarpN>(epilogue, p, unit, warp_m(warp), warp_n(warp)), sums, smem.c[warp]);
+      }
+      gpu::sync_threads();  // before the next unit's copies
     });
   }
 

@@ -20,8 +20,10 @@ struct Naive {
   using ElementC = gpu::ElementOf<kConfig.type_c>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
+  static constexpr int kTileK = kConfig.cta_k;
+  static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
-  static constexpr int kMinBlocksPerSm = 1;
+  static constexpr int kMinBlocksPerSm = gpu::kArch >= 800 ? 5 : 4;  // latency is hidden by other warps alone
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static_assert(kConfig.thread_m == 1 && kConfig.thread_n == 1, "one thread computes one element");
   static_assert(kConfig.vector == 1, "operands are read element by element");
@@ -29,23 +31,20 @@ struct Naive {
 
   using SharedStorage = NoSharedStorage;
 
-  XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
-
-  XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage&) {
+  XGEMM_DEVICE static void run(const TileParams& p, SharedStorage&) {
     const Epilogue epilogue = Epilogue::make(p);
-    const std::int64_t depth = effective_k(epilogue, p);
-    for_each_tile<kTileM, kTileN, 1>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
-      const auto a = view_a<kConfig>(p, batch);
-      const auto b = view_b<kConfig>(p, batch);
-      const std::int64_t i = tile_m * kTileM + gpu::thread_index() % kTileM;
-      const std::int64_t j = tile_n * kTileN + gpu::thread_index() / kTileM;
-      const auto c = output_tile<kConfig, 1, 1>(epilogue, p, batch, i, j);
-      if (!c.view().contains(0, 0)) return;
+    for_each_unit<kTileM, kTileN, kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+      const auto a = view_a<kConfig>(p, unit);
+      const auto b = view_b<kConfig>(p, unit);
+      const int row = gpu::thread_index() % kTileM;
+      const int col = gpu::thread_index() / kTileM;
+      const std::int64_t i = unit.row + row, j = unit.col + col;
+      if (i >= p.m || j >= p.n) return;
       float acc = 0.0f;
-      for (std::int64_t k = 0; k < depth; ++k) {
+      for (std::int64_t k = 0; k < unit.depth; ++k) {
         acc = gpu::fma(gpu::to_float(a.get(i, k)), gpu::to_float(b.get(k, j)), acc);
       }
-      c.store(0, 0, acc);
+      store_unit<kConfig, 1, 1>(epilogue, p, unit, row, col, [&](const auto& c) { c.store(0, 0, acc); });
     });
   }
 };

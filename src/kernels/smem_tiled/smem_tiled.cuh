@@ -25,10 +25,10 @@ struct SmemTiled {
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
+  static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kMinBlocksPerSm = 1;
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
-  static constexpr int kTileGroup = 8;
   static_assert(kConfig.thread_m == 1 && kConfig.thread_n == 1, "one thread computes one element");
   static_assert(kConfig.stages == 1 && kConfig.copy == Copy::direct, "one slice at a time, loaded and used");
   static_assert(!kConfig.any_strides, "tiles are loaded along an axis of stride 1");
@@ -52,23 +52,20 @@ struct SmemTiled {
   using LoaderA = TileLoaderA<kConfig>;
   using LoaderB = TileLoaderB<kConfig>;
 
-  XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
-
-  XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
+  XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     const Epilogue epilogue = Epilogue::make(p);
-    const std::int64_t depth = effective_k(epilogue, p);
     const auto a_tile = shared_view<kTileM, kTileK, 1, kStrideA>(smem.a.data);
     const auto b_tile = shared_view<kTileK, kTileN, kStrideB, 1>(smem.b.data);
     const int i = gpu::thread_index() % kTileM;
     const int j = gpu::thread_index() / kTileM;
 
-    for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
-      const auto a = view_a<kConfig>(p, batch);
-      const auto b = view_b<kConfig>(p, batch);
+    for_each_unit<kTileM, kTileN, kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+      const auto a = view_a<kConfig>(p, unit);
+      const auto b = view_b<kConfig>(p, unit);
       float acc = 0.0f;
-      for (std::int64_t k0 = 0; k0 < depth; k0 += kTileK) {
-        LoaderA::copy(a.template block<kTileM, kTileK>(tile_m * kTileM, k0), a_tile);
-        LoaderB::copy(b.template block<kTileK, kTileN>(k0, tile_n * kTileN), b_tile);
+      for (std::int64_t k0 = 0; k0 < unit.depth; k0 += kTileK) {
+        LoaderA::copy(a.template block<kTileM, kTileK>(unit.row, k0), a_tile);
+        LoaderB::copy(b.template block<kTileK, kTileN>(k0, unit.col), b_tile);
         gpu::sync_threads();
         XGEMM_UNROLL
         for (int k = 0; k < kTileK; ++k) {
@@ -76,7 +73,7 @@ struct SmemTiled {
         }
         gpu::sync_threads();  // before the next slice overwrites this one
       }
-      output_tile<kConfig, kTileM, kTileN>(epilogue, p, batch, tile_m * kTileM, tile_n * kTileN).store(i, j, acc);
+      store_unit<kConfig, kTileM, kTileN>(epilogue, p, unit, 0, 0, [&](const auto& c) { c.store(i, j, acc); });
     });
   }
 };

@@ -87,7 +87,6 @@ CostDevice cost_device(const device::DeviceInfo& device) {
 
 // The network is asked about instances that may turn out to be the best: those that the model puts near its own best.
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
-  constexpr double kMaxWorkspaceBytes = 32 << 20;  // what cuBLAS is given on such a GPU
   // Names are compared once in a process, not once in a call.
   static const auto fitted_tiles = [] {
     std::array<int, count()> all{};
@@ -100,7 +99,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   std::array<CostEstimate, count()> model;
   int first = 0;  // by the model
   for (int i = 0; i < number; ++i) {
-    model[static_cast<std::size_t>(i)] = best_split(kernels[i]->wgmma_tma, p, device, kMaxWorkspaceBytes);
+    model[static_cast<std::size_t>(i)] = best_split(kernels[i]->wgmma_tma, p, device, workspace_limit(request.device));
     if (model[static_cast<std::size_t>(i)].us < model[static_cast<std::size_t>(first)].us) first = i;
   }
   const CostCorrection correction(p, device);
@@ -118,6 +117,11 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   }
 }
 
+// The CTAs of a cluster may share K already.
+bool splits(const KernelInfo& kernel) {
+  return kernel.wgmma_tma.cluster_k == 1;
+}
+
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   std::int64_t whole_tiles, int parts) {
   const WgmmaTmaConfig& c = kernel.wgmma_tma;
@@ -127,6 +131,6 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
 
 }  // namespace
 
-const FamilyInfo wgmma_tma_family = {"wgmma_tma", serves, why_not, estimate, schedule};
+const FamilyInfo wgmma_tma_family = {"wgmma_tma", serves, why_not, estimate, splits, schedule};
 
 }  // namespace xgemm::kernels

@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 
 #include "kernels/common/params.h"
+#include "kernels/common/split_sum.h"
 #include "kernels/wgmma_tma/arguments.h"
-#include "kernels/wgmma_tma/split_sum.h"
+#include "kernels/wgmma_tma/sum_layout.h"
 #include "kernels/wgmma_tma/wgmma_tma.cuh"
 
 namespace xgemm::kernels {
@@ -91,7 +91,8 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, floa
   config.numAttrs = count;
   error = cudaLaunchKernelEx(&config, wgmma_tma_entry<Kernel>, p);
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
-  return launch_split_sum(kConfig.type_c, {p, split_sum_layout<kConfig>(p.schedule.split_tiles)}, stream);
+  const SplitSumLayout layout = split_sum_layout<kConfig>(p.schedule.split_tiles);
+  return launch_split_sum(kConfig.type_c, split_sum_params(g, schedule, workspace, layout), stream);
 }
 
 #define XGEMM_DEFINE_WGMMA_TMA_LAUNCHER(name, ...)                                                           \

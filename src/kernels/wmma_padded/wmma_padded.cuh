@@ -29,11 +29,11 @@ struct WmmaPadded {
   static constexpr int kWarpM = kConfig.warp_m;
   static constexpr int kWarpN = kConfig.warp_n;
   static constexpr int kStages = kConfig.stages;
+  static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kWarps = kThreads / gpu::kWarpSize;
   static constexpr int kMinBlocksPerSm = 1;
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
-  static constexpr int kTileGroup = 8;
   static constexpr int kFragment = 16;
   static_assert(kMinArch >= 800, "cp.async and bf16 fragments exist from sm_80 on");
   static_assert(kConfig.copy == Copy::async && kStages >= 2 && kStages <= 4);
@@ -60,27 +60,22 @@ struct WmmaPadded {
     Sums c[kWarps];  // once the slices are multiplied
   };
 
-  XGEMM_HOST_DEVICE static constexpr GridDim grid(const GemmParams& p) { return tile_grid<kTileM, kTileN>(p); }
-
-  XGEMM_DEVICE static void run(const GemmParams& p, SharedStorage& smem) {
-    const std::int64_t depth = effective_k(Epilogue::make(p), p);
-
-    for_each_tile<kTileM, kTileN, kTileGroup>(p, [&](std::int64_t batch, std::int64_t tile_m, std::int64_t tile_n) {
-      const std::int64_t row = tile_m * kTileM, col = tile_n * kTileN;
+  XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
+    for_each_unit<kTileM, kTileN, kTileK>(p, Epilogue::make(p).has_product, [&](const Unit& unit) {
       Accumulator sums[kWarpM / kFragment][kWarpN / kFragment];
       XGEMM_UNROLL
       for (int i = 0; i < kWarpM / kFragment; ++i) {
         XGEMM_UNROLL
         for (int j = 0; j < kWarpN / kFragment; ++j) gpu::wmma_fill(sums[i][j], 0.0f);
       }
-      if (depth > 0) {
-        multiply(view_a<kConfig>(p, batch), view_b<kConfig>(p, batch), row, col, depth, smem, sums);
+      if (unit.depth > 0) {
+        multiply(view_a<kConfig>(p, unit), view_b<kConfig>(p, unit), unit.row, unit.col, unit.depth, smem, sums);
         gpu::sync_threads();  // the stages are free
       }
       const int warp = gpu::opaque(gpu::warp_index());
       const Epilogue epilogue = Epilogue::make(p);
-      store(output_tile<kConfig, kWarpM, kWarpN>(epilogue, p, batch, row + warp_m(warp), col + warp_n(warp)), sums,
-            smem.c[warp]);
+      store_unit<kConfig, kWarpM, kWarpN>(epilogue, p, unit, warp_m(warp), warp_n(warp),
+                                          [&](const auto& c) { store(c, sums, smem.c[warp]); });
       gpu::sync_threads();  // before the next tile's copies
     });
   }

@@ -4,16 +4,13 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
-#include <utility>
-#include <vector>
 
 #include "../kernels.h"
 #include "kernels/wgmma_tma/arguments.h"
 #include "kernels/wgmma_tma/schedule.h"
-#include "kernels/wgmma_tma/split_sum.cuh"
+#include "kernels/wgmma_tma/sum_layout.h"
 #include "kernels/wgmma_tma/wgmma_tma.cuh"
-#include "sim/launch.h"
+#include "sim/split.h"
 
 namespace xgemm::sim {
 
@@ -27,19 +24,6 @@ Result launch_wgmma_tma(const typename Kernel::Params& params, GlobalMemory& mem
   shape.cluster = Kernel::kClusterSize;
   shape.dependent = true;
   shape.agents = 2 * Kernel::kStages + 4 + 2 * (1 + Kernel::kGroups);  // barriers, warpgroups, threads that store
-  return launch_body(shape, memory, options, [&params](unsigned char* shared) {
-    Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
-  });
-}
-
-template <class Kernel>
-Result launch_split_sum(const kernels::SplitSumParams& params, GlobalMemory& memory, const Options& options) {
-  LaunchShape shape;
-  shape.grid[0] = params.ctas();
-  shape.threads = Kernel::kThreads;
-  shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
-  shape.granule = 16;
-  shape.dependent = true;
   return launch_body(shape, memory, options, [&params](unsigned char* shared) {
     Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
   });
@@ -59,32 +43,15 @@ inline kernels::Schedule schedule_of(const kernels::WgmmaTmaConfig& config, cons
 // As the launcher does it: the product, and the sums of its parts where it is split.
 template <kernels::WgmmaTmaConfig kConfig, class Epilogue = kernels::LinearCombination>
 Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
-  constexpr int kBytes = size_of(kConfig.type), kBytesC = size_of(kConfig.type_c);
   using Kernel = kernels::WgmmaTma<kConfig, Epilogue>;
-  GlobalMemory memory = memory_of(params, kBytes, kBytesC);
-  const kernels::Schedule schedule = schedule_of(kConfig, params, options);
-  typename Kernel::Params p = kernels::wgmma_tma_arguments<kConfig>(params, schedule, nullptr);
-  if (schedule.split_tiles == 0) return launch_wgmma_tma<Kernel>(p, memory, options);
-
-  const kernels::SplitSumLayout layout = kernels::split_sum_layout<kConfig>(p.schedule.split_tiles);
-  const std::int64_t floats = 4 * layout.vectors() * options.parts;
-  std::vector<gpu::Vector<float, 4>> sums(static_cast<std::size_t>(floats / 4));
-  for (auto& vector : sums)
-    std::fill(std::begin(vector.data), std::end(vector.data), std::numeric_limits<float>::quiet_NaN());
-  p.partials = sums.data()->data;
-  const Region region{"the workspace", sums.data(), 4, floats, 1, 1, 1, floats, 0, Access::write};
-  memory.add(region);
-  Result result = launch_wgmma_tma<Kernel>(p, memory, options);
-
-  GlobalMemory then = memory_of(params, kBytes, kBytesC);
-  Region read_only = region;
-  read_only.access = Access::read;
-  then.add(read_only);
-  const Result second =
-      launch_split_sum<kernels::SplitSum<gpu::ElementOf<kConfig.type_c>, Epilogue>>({p, layout}, then, options);
-  result.reports.insert(result.reports.end(), second.reports.begin(), second.reports.end());
-  result.counters.lines.insert(result.counters.lines.end(), second.counters.lines.begin(), second.counters.lines.end());
-  return result;
+  return run_scheduled<kernels::SplitSum<gpu::ElementOf<kConfig.type_c>, Epilogue>>(
+      params, schedule_of(kConfig, params, options), size_of(kConfig.type), size_of(kConfig.type_c), options,
+      [](const kernels::Schedule& s) {
+        return kernels::split_sum_layout<kConfig>(static_cast<unsigned>(s.split_tiles));
+      },
+      [&](const kernels::Schedule& s, float* partials, GlobalMemory& memory) {
+        return launch_wgmma_tma<Kernel>(kernels::wgmma_tma_arguments<kConfig>(params, s, partials), memory, options);
+      });
 }
 
 // What all families have in common, as the planner's table has it.

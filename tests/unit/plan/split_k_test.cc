@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "kernels/family.h"
 #include "kernels/wgmma_tma/cost.h"
 #include "plan/planner.h"
 #include "unit/plan/devices.h"
@@ -212,21 +213,21 @@ TEST(SplitPlan, SaysWhatTheLaunchNeeds) {
         continue;
       }
       ++split;
-      ASSERT_EQ(kernel.family, Family::wgmma_tma);
-      const WgmmaTmaConfig& c = kernel.wgmma_tma;
-      ASSERT_EQ(c.cluster_k, 1);
+      ASSERT_TRUE(kernels::describe(kernel.family).splits(kernel));
+      const kernels::TileConfig& c = kernel.config;
+      const std::int64_t cluster_m = kernel.wgmma_tma.cluster_m, cluster_n = kernel.wgmma_tma.cluster_n;
       const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
       const std::int64_t tiles =
-          ceil_div(p.m, c.cta_m * c.cluster_m) * ceil_div(p.n, c.cta_n * c.cluster_n) * p.batch_count;
+          ceil_div(p.m, c.cta_m * cluster_m) * ceil_div(p.n, c.cta_n * cluster_n) * p.batch_count;
       EXPECT_EQ(schedule.whole_tiles + schedule.split_tiles, tiles);
-      EXPECT_LE(schedule.parts, ceil_div(p.k, 64));
+      EXPECT_LE(schedule.parts, ceil_div(p.k, c.cta_k));
       EXPECT_EQ(static_cast<std::int64_t>(schedule.workspace_bytes),
-                schedule.split_tiles * schedule.parts * c.cluster_m * c.cluster_n * c.cta_m * c.cta_n * 4);
+                schedule.split_tiles * schedule.parts * cluster_m * cluster_n * c.cta_m * c.cta_n * 4);
       // The same by hand.
       const int parts = static_cast<int>(schedule.parts);
       EXPECT_EQ(to_string(plan::with_split(plan, p, device, schedule.whole_tiles, parts)), to_string(plan));
       EXPECT_EQ(plan::with_split(plan, p, device, 0, 2).schedule.workspace_bytes,
-                static_cast<std::size_t>(tiles * 2 * c.cluster_m * c.cluster_n * c.cta_m * c.cta_n * 4));
+                static_cast<std::size_t>(tiles * 2 * cluster_m * cluster_n * c.cta_m * c.cta_n * 4));
       EXPECT_EQ(plan::with_split(plan, p, device, 0, 1).schedule.workspace_bytes, 0u);
     }
   });
@@ -272,6 +273,30 @@ TEST(SplitPlan, LongSumsOfASmallCAreSplit) {
         EXPECT_LT(chosen.estimated_us, 16 * plan_for(short_sum, h200()).estimated_us);
         EXPECT_LE(chosen.estimated_us, plan_for(p, fake_devices()[7]).estimated_us) << "a single SM is not faster";
       }
+}
+
+// The same for kernels without tensor cores, and for operands that TMA cannot load.
+TEST(SplitPlan, OtherKernelsSplitToo) {
+  for (const DeviceInfo& device : fake_devices()) {
+    if (device.sm_count < 80) continue;
+    for (const char transa : {'N', 'T'})
+      for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{64, 64, 65536}, {4096, 1, 4096}, {100, 100, 100000}}) {
+        EXPECT_GT(plan_for(make_problem(DType::f32, transa, 'N', m, n, k), device).schedule.parts, 1u);
+        EXPECT_GT(plan_for(make_problem(DType::f16, transa, 'N', m, n, k, {1, 1, 1, 1, 1, 1}), device).schedule.parts,
+                  1u);
+      }
+  }
+}
+
+// Without memory for the sums of parts nothing is split.
+TEST(SplitPlan, NothingIsSplitWithoutMemoryPools) {
+  DeviceInfo device = h200();
+  device.has_memory_pools = false;
+  Random random(59);
+  for (int i = 0; i < 100 && !HasFailure(); ++i) {
+    const Problem p = likely_split(random, pick(random, {DType::f32, DType::f16}));
+    EXPECT_EQ(plan_for(p, device).schedule.split_tiles, 0) << to_string(p);
+  }
 }
 
 TEST(SplitPlan, TextsShowTheSplit) {

@@ -12,13 +12,15 @@
 
 #include "core/status.h"
 #include "kernels/common/schedule.h"
+#include "kernels/common/schedule_pieces.h"
+#include "kernels/common/split_sum_params.h"
 #include "kernels/common/tile_schedule.h"
 #include "kernels/instances.h"
 #include "kernels/wgmma_tma/arguments.h"
 #include "kernels/wgmma_tma/config.h"
 #include "kernels/wgmma_tma/cost.h"
 #include "kernels/wgmma_tma/schedule.h"
-#include "kernels/wgmma_tma/split_sum_params.h"
+#include "kernels/wgmma_tma/sum_layout.h"
 #include "unit/core/args.h"
 
 namespace xgemm::test {
@@ -201,6 +203,56 @@ TEST(Schedule, PositionsHoldUpToTheMostTiles) {
     }
 }
 
+// Kernels that count in 64 bits.
+TEST(Schedule, PositionsBeyond32Bits) {
+  Schedule s;
+  s.tiles_m = (std::int64_t{1} << 33) + 5, s.tiles_n = 3, s.raster_group = 8;
+  const auto end = s.position(2 * s.tiles_m * s.tiles_n - 1);
+  EXPECT_TRUE(end.m == s.tiles_m - 1 && end.n == s.tiles_n - 1 && end.batch == 1);
+  const auto at = s.position(24 * (std::int64_t{1} << 29) + 9);  // 24 tiles a group
+  EXPECT_TRUE(at.m == 8 * (std::int64_t{1} << 29) + 1 && at.n == 1 && at.batch == 0);
+}
+
+// Whatever memory there is: all tiles, in order, each in the same parts, whose sums are added in the same order.
+TEST(Schedule, PiecesKeepTheOrderOfSums) {
+  Random random(36);
+  for (int i = 0; i < 2000 && !HasFailure(); ++i) {
+    const auto extent = [&] { return random.integer(1, 1000); };
+    const std::int64_t m = extent(), n = extent(), batch = random.integer(1, 3);
+    const kernels::TileConfig c{.cta_m = 32, .cta_n = 16};
+    const std::int64_t tiles = kernels::tile_schedule(c, m, n, batch, 0, 1, 132).units;
+    const Schedule all =
+        kernels::tile_schedule(c, m, n, batch, random.integer(0, tiles), static_cast<int>(random.integer(1, 40)), 132);
+    const std::size_t least = kernels::least_workspace(all);
+    EXPECT_EQ(least, all.split_tiles == 0 ? 0 : 32 * 16 * 4 * all.parts);
+    const auto most = static_cast<std::int64_t>(all.workspace_bytes);
+    const auto room = static_cast<std::size_t>(random.integer(static_cast<std::int64_t>(least), most + most / 4));
+    SCOPED_TRACE(describe(all) + format(", %zu of %zu bytes", room, all.workspace_bytes));
+    std::int64_t next = 0, whole = 0;
+    int number = 0;
+    kernels::SchedulePieces pieces(all, room);
+    for (Schedule piece; pieces.next(&piece); ++number) {
+      ASSERT_EQ(piece.first_tile, next);
+      ASSERT_GT(piece.units, 0);
+      next += piece.whole_tiles + piece.split_tiles;
+      whole += piece.whole_tiles;
+      ASSERT_LE(piece.workspace_bytes, room);
+      ASSERT_EQ(piece.workspace_bytes, least * static_cast<std::size_t>(piece.split_tiles));
+      EXPECT_EQ(piece.units, piece.whole_tiles + piece.split_tiles * piece.parts);
+      EXPECT_TRUE(piece.clusters >= 1 && piece.clusters <= piece.units && piece.clusters <= all.clusters);
+      Schedule same = piece;
+      same.first_tile = all.first_tile, same.whole_tiles = all.whole_tiles, same.split_tiles = all.split_tiles;
+      same.units = all.units, same.clusters = all.clusters, same.workspace_bytes = all.workspace_bytes;
+      EXPECT_EQ(same, all) << "the rest is what it was";
+    }
+    EXPECT_EQ(next, tiles);
+    EXPECT_EQ(whole, all.whole_tiles);
+    if (room >= all.workspace_bytes) {
+      EXPECT_EQ(number, 1);
+    }
+  }
+}
+
 // ---- Arguments ----------------------------------------------------------------------------------------------------
 
 GemmParams gemm_params(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
@@ -285,12 +337,18 @@ TEST(TileSchedule, CoversC) {
     SCOPED_TRACE(kernel.name);
     const kernels::TileConfig& c = kernel.config;
     const std::int64_t m = pick(random, kExtents), n = pick(random, kExtents), batch = random.integer(1, 3);
-    const Schedule s = kernels::tile_schedule(c, m, n, batch);
+    const Schedule s = kernels::tile_schedule(c, m, n, batch, 0, 1, 132);
     EXPECT_TRUE(s.tiles_m * c.cta_m >= m && (s.tiles_m - 1) * c.cta_m < m);
     EXPECT_TRUE(s.tiles_n * c.cta_n >= n && (s.tiles_n - 1) * c.cta_n < n);
     EXPECT_EQ(s.whole_tiles, s.tiles_m * s.tiles_n * batch);
     EXPECT_EQ(s.clusters, s.units);
     expect_sound(s, batch);
+    const std::int64_t whole = random.integer(0, s.units - 1);
+    const int parts = static_cast<int>(random.integer(2, 20));
+    const Schedule split = kernels::tile_schedule(c, m, n, batch, whole, parts, 132);
+    EXPECT_TRUE(split.whole_tiles == whole && split.split_tiles == s.units - whole);
+    EXPECT_EQ(split.workspace_bytes, static_cast<std::size_t>(4 * split.split_tiles * parts * c.cta_m * c.cta_n));
+    expect_sound(split, batch);
   }
 }
 
@@ -303,8 +361,8 @@ TEST(SplitSumLayout, VectorsCoverTheTile) {
     const int columns = instance.tile_columns() * instance.cluster_columns();
     for (const unsigned tiles : {1u, 3u}) {
       const SplitSumLayout layout = instance.layout(tiles);
-      EXPECT_EQ(layout.cluster_rows, rows);
-      EXPECT_EQ(layout.cluster_columns, columns);
+      EXPECT_EQ(layout.rows, rows);
+      EXPECT_EQ(layout.columns, columns);
       EXPECT_EQ(layout.transposed, instance.config.transposed);
       ASSERT_EQ(layout.vectors() * 4, std::int64_t{tiles} * rows * columns);
       std::vector<char> seen(static_cast<std::size_t>(layout.vectors() * 4), 0);
@@ -312,7 +370,7 @@ TEST(SplitSumLayout, VectorsCoverTheTile) {
         const SplitSumLayout::Position at = layout.position(index);
         ASSERT_EQ(at.tile, index / (layout.vectors() / tiles)) << "tile after tile";
         for (int e = 0; e < 4; ++e) {
-          const int row = at.row + e / 2 * 8, column = at.column + e % 2;
+          const int row = at.row + layout.row_of(e), column = at.column + layout.column_of(e);
           ASSERT_TRUE(row >= 0 && row < rows && column >= 0 && column < columns) << index;
           char& mark = seen[static_cast<std::size_t>((std::int64_t{at.tile} * rows + row) * columns + column)];
           ASSERT_EQ(mark, 0) << "element " << row << ", " << column << " again in vector " << index;
@@ -321,6 +379,18 @@ TEST(SplitSumLayout, VectorsCoverTheTile) {
       }
     }
   });
+}
+
+TEST(SplitSumLayout, ColumnsCoverTheTile) {
+  const kernels::TileConfig c{.cta_m = 32, .cta_n = 8};
+  const Schedule s = kernels::tile_schedule(c, 64, 8, 1, 0, 2, 132);
+  const SplitSumLayout layout = kernels::tile_sum_layout(c, s);
+  ASSERT_EQ(layout.vectors() * 4, 2 * 32 * 8);
+  for (std::int64_t index = 0; index < layout.vectors(); ++index) {
+    const SplitSumLayout::Position at = layout.position(index);
+    for (int e = 0; e < 4; ++e)
+      EXPECT_EQ(at.tile * 256 + (at.column + layout.column_of(e)) * 32 + at.row + layout.row_of(e), 4 * index + e);
+  }
 }
 
 // What wgmma_tma writes: CTA after CTA of a unit, consumer after consumer, in it the accumulators of all threads, four
@@ -365,8 +435,8 @@ TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
                                   (d % 4 >= 2 ? 8 : 0);
                   const int column =
                       cta_column + group % groups_columns * group_columns + 8 * (d / 4) + 2 * (lane % 4) + d % 2;
-                  ASSERT_EQ(at.row + e / 2 * 8, row) << "vector " << index << " element " << e;
-                  ASSERT_EQ(at.column + e % 2, column) << "vector " << index << " element " << e;
+                  ASSERT_EQ(at.row + layout.row_of(e), row) << "vector " << index << " element " << e;
+                  ASSERT_EQ(at.column + layout.column_of(e), column) << "vector " << index << " element " << e;
                 }
               }
     EXPECT_EQ(index, layout.vectors() * kParts) << "the workspace is what the parts fill";

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/common/kernel.cuh"
+#include "kernels/common/tile_schedule.h"
 #include "sim/machine.h"
 
 #if !defined(XGEMM_SIM)
@@ -39,13 +40,11 @@ Result launch_body(const LaunchShape& shape, GlobalMemory& memory, const Options
   return Machine(shape, memory, options, std::forward<Body>(body)).run();
 }
 
+// A kernel of a TileConfig, by a schedule.
 template <class Kernel>
-Result launch(const kernels::GemmParams& params, GlobalMemory& memory, const Options& options = {}) {
-  const kernels::GridDim grid = Kernel::grid(params);
+Result launch(const kernels::TileParams& params, GlobalMemory& memory, const Options& options) {
   LaunchShape shape;
-  shape.grid[0] = options.max_grid_x > 0 ? std::min(grid.x, options.max_grid_x) : grid.x;
-  shape.grid[1] = grid.y;
-  shape.grid[2] = options.max_grid_z > 0 ? std::min(grid.z, options.max_grid_z) : grid.z;
+  shape.grid[0] = params.schedule.clusters;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = kernels::kSharedBytes<Kernel>;
   shape.granule = std::min<int>(sizeof(typename Kernel::Element), 4);
@@ -54,10 +53,20 @@ Result launch(const kernels::GemmParams& params, GlobalMemory& memory, const Opt
   });
 }
 
+// On as many CTAs as it has tiles, or as the options say.
+template <class Kernel>
+kernels::Schedule schedule_of(const kernels::GemmParams& params, const Options& options) {
+  kernels::Schedule schedule = kernels::tile_schedule(Kernel::kInstance, params.m, params.n, params.batch_count,
+                                                      options.whole_tiles, options.parts, 132);
+  if (options.max_grid_x > 0)
+    schedule.clusters = std::min(schedule.clusters, static_cast<unsigned>(options.max_grid_x));
+  return schedule;
+}
+
 template <class Kernel>
 Result launch(const kernels::GemmParams& params, const Options& options = {}) {
   GlobalMemory memory = memory_of(params, sizeof(typename Kernel::Element), sizeof(typename Kernel::ElementC));
-  return launch<Kernel>(params, memory, options);
+  return launch<Kernel>({params, schedule_of<Kernel>(params, options), nullptr}, memory, options);
 }
 
 }  // namespace xgemm::sim

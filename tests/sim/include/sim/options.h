@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -23,11 +24,11 @@ struct Options {
   bool check_races = true;      // races, uninitialised reads and asynchronous copies in shared memory; races in global
   bool count = false;           // fill Result::counters
   std::int64_t max_grid_x = 0;  // launch fewer CTAs than the kernel asks for, to see that it loops; 0: as many
-  std::int64_t max_grid_z = 0;
-  int concurrent_ctas = 1;  // CTAs that run at the same time, by turns
+  int concurrent_ctas = 1;      // CTAs that run at the same time, by turns
   // Of kernels that can split K: the tiles from this one on are computed in so many parts.
   std::int64_t whole_tiles = 0;
   int parts = 1;
+  std::size_t workspace_bytes = 0;  // for the sums of parts; 0: as much as they need
 };
 
 }  // namespace xgemm::sim

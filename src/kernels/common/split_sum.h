@@ -6,11 +6,11 @@
 #include <cuda_runtime_api.h>
 
 #include "core/dtype.h"
-#include "kernels/wgmma_tma/split_sum_params.h"
+#include "kernels/common/split_sum_params.h"
 
 namespace xgemm::kernels {
 
-// Enqueued right after the kernel whose sums it adds.
+// type: of C. Enqueued right after the kernel whose sums it adds.
 cudaError_t launch_split_sum(DType type_c, const SplitSumParams& params, cudaStream_t stream);
 
 }  // namespace xgemm::kernels

@@ -1,7 +1,7 @@
 // The launch of split_sum.
-#include "kernels/wgmma_tma/split_sum.h"
+#include "kernels/common/split_sum.h"
 
-#include "kernels/wgmma_tma/split_sum.cuh"
+#include "kernels/common/split_sum.cuh"
 
 namespace xgemm::kernels {
 namespace {
@@ -11,6 +11,13 @@ __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
     split_sum_entry(const __grid_constant__ typename Kernel::Params params) {
   __shared__ typename Kernel::SharedStorage shared;
   if constexpr (gpu::kArch >= Kernel::kMinArch) Kernel::run(params, shared);
+}
+
+// Programmatic dependent launch came with sm_90.
+bool starts_early() {
+  int device = 0, major = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
 }
 
 template <class Element>
@@ -24,7 +31,7 @@ cudaError_t launch(const SplitSumParams& params, cudaStream_t stream) {
   config.blockDim = dim3(Kernel::kThreads);
   config.stream = stream;
   config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.numAttrs = starts_early() ? 1 : 0;
   return cudaLaunchKernelEx(&config, split_sum_entry<Kernel>, params);
 }
 
@@ -32,12 +39,12 @@ cudaError_t launch(const SplitSumParams& params, cudaStream_t stream) {
 
 cudaError_t launch_split_sum(DType type, const SplitSumParams& params, cudaStream_t stream) {
   switch (type) {
+    case DType::f32:
+      return launch<float>(params, stream);
     case DType::f16:
       return launch<gpu::half>(params, stream);
     case DType::bf16:
       return launch<gpu::bfloat16>(params, stream);
-    case DType::f32:
-      return launch<float>(params, stream);
   }
   return cudaErrorInvalidValue;
 }

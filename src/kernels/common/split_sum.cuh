@@ -1,8 +1,5 @@
 // split_sum: the second stage of a product whose last tiles are split along K. Adds the fp32 sums that the parts left
-// in the workspace, in the order of K, and finishes C.
-//
-// Sums lie in fragment order: a vector of 4 floats is what a thread of wgmma_tma held of two columns of D in two rows,
-// 8 apart (common/sm90/wgmma.cuh); 128 threads of a warpgroup lie side by side, so loads are coalesced.
+// in the workspace, in the order of K, and finishes C. The same for all families: SplitSumLayout says where sums lie.
 //
 //   CTA: kThreads = vectors x lanes.  Lane j adds the parts [j * parts / lanes, (j + 1) * parts / lanes), lane 0 adds
 //   the lanes' sums, in order. Many parts of a small C thus become a short chain of loads; the order is fixed all the
@@ -16,8 +13,8 @@
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/sm90/cluster.cuh"
+#include "kernels/common/split_sum_params.h"
 #include "kernels/common/target.cuh"
-#include "kernels/wgmma_tma/split_sum_params.h"
 
 namespace xgemm::kernels {
 
@@ -25,7 +22,7 @@ template <class Element, class Epilogue = LinearCombination>
 struct SplitSum {
   static constexpr int kThreads = SplitSumParams::kThreads;
   static constexpr int kMinBlocksPerSm = 2;
-  static constexpr int kMinArch = 900;
+  static constexpr int kMinArch = 750;
   using Params = SplitSumParams;
   using Vector = gpu::Vector<float, 4>;
 
@@ -34,8 +31,10 @@ struct SplitSum {
   };
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
-    gpu::grid_launch_dependents();
-    gpu::grid_wait_dependencies();
+    if constexpr (gpu::kArch >= 900) {
+      gpu::grid_launch_dependents();
+      gpu::grid_wait_dependencies();
+    }
     const int lanes = p.lanes();
     const int vectors = kThreads / lanes;
     const int lane = gpu::thread_index() / vectors;
@@ -85,12 +84,12 @@ struct SplitSum {
     const auto tile =
         p.schedule.position(p.schedule.first_tile + p.schedule.whole_tiles + static_cast<unsigned>(at.tile));
     const bool transposed = p.layout.transposed;
-    const int row = static_cast<int>(transposed ? tile.n : tile.m) * p.layout.cluster_rows + at.row;
-    const int column = static_cast<int>(transposed ? tile.m : tile.n) * p.layout.cluster_columns + at.column;
+    const int row = static_cast<int>(transposed ? tile.n : tile.m) * p.layout.rows + at.row;
+    const int column = static_cast<int>(transposed ? tile.m : tile.n) * p.layout.columns + at.column;
     XGEMM_UNROLL
     for (int e = 0; e < 4; ++e) {
-      const int d_row = row + e / 2 * 8;
-      const int d_column = column + e % 2;
+      const int d_row = row + p.layout.row_of(e);
+      const int d_column = column + p.layout.column_of(e);
       const int i = transposed ? d_column : d_row;
       const int j = transposed ? d_row : d_column;
       if (i >= p.m || j >= p.n) continue;

@@ -1,0 +1,71 @@
+// The loop over a CTA's units of work: tiles of C, or parts of them along K, as the schedule (schedule.h) has them.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/params.h"
+#include "kernels/common/target.cuh"
+
+namespace xgemm::kernels {
+
+struct Unit {
+  std::int64_t index;  // in the schedule
+  std::int64_t batch;
+  std::int64_t row, col;  // the tile's first element
+  std::int64_t k, depth;  // what is summed: `depth` of K, from k on
+
+  // Whether this is a part of a tile; its sums go to the workspace.
+  XGEMM_DEVICE bool is_partial(const TileParams& p) const { return p.schedule.is_partial(index); }
+};
+
+namespace detail {
+
+// In the arithmetic of an index type.
+template <int kTileM, int kTileN, class Index>
+XGEMM_DEVICE Unit whole_unit(const BasicSchedule<Index>& schedule, Index unit, std::int64_t depth) {
+  const auto at = schedule.position(schedule.tile_of(unit));
+  return {static_cast<std::int64_t>(unit),
+          static_cast<std::int64_t>(at.batch),
+          static_cast<std::int64_t>(at.m) * kTileM,
+          static_cast<std::int64_t>(at.n) * kTileN,
+          0,
+          depth};
+}
+
+}  // namespace detail
+
+// Parts of K consist of whole slices of kTileK.
+template <int kTileM, int kTileN, int kTileK>
+XGEMM_DEVICE Unit unit_at(const TileParams& p, std::int64_t index) {
+  const Schedule& schedule = p.schedule;
+  // 64-bit division is a function call of about a hundred instructions on a GPU; nearly every product has few tiles.
+  Unit unit = schedule.units <= 0x7fffffff
+                  ? detail::whole_unit<kTileM, kTileN>(schedule.as<unsigned>(), static_cast<unsigned>(index), p.k)
+                  : detail::whole_unit<kTileM, kTileN>(schedule, index, p.k);
+  if (unit.is_partial(p)) {
+    const auto slices = (p.k + kTileK - 1) / kTileK;
+    const auto parts = static_cast<std::int64_t>(schedule.parts);
+    const std::int64_t part = schedule.part_of(index);
+    const std::int64_t end = slices * (part + 1) / parts * kTileK;
+    unit.k = slices * part / parts * kTileK;
+    unit.depth = (end < p.k ? end : p.k) - unit.k;
+  }
+  return unit;
+}
+
+// Calls body(unit) for every unit of this CTA; all threads of a CTA see the same units. Any number of CTAs computes the
+// whole product. Without a product (alpha is 0) nothing is summed: A and B may be null. A body that uses shared memory
+// must leave it unused by all threads on return (end on a barrier, or not touch it after).
+template <int kTileM, int kTileN, int kTileK, class Body>
+XGEMM_DEVICE void for_each_unit(const TileParams& p, bool has_product, const Body& body) {
+  XGEMM_NO_UNROLL
+  for (std::int64_t index = gpu::block_x(); index < p.schedule.units; index += gpu::grid_x()) {
+    Unit unit = unit_at<kTileM, kTileN, kTileK>(p, index);
+    if (!has_product) unit.depth = 0;
+    body(unit);
+  }
+}
+
+}  // namespace xgemm::kernels
