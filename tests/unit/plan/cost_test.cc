@@ -1,0 +1,159 @@
+// The cost model of wgmma_tma and what corrects it: properties on every GPU that there is a row for, and on derived
+// ones.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/instances.h"
+#include "kernels/wgmma_tma/cost_correction.h"
+#include "plan/planner.h"
+#include "unit/plan/devices.h"
+#include "unit/plan/problems.h"
+
+namespace xgemm::test {
+namespace {
+
+using device::Nameplate;
+using device::Rates;
+using kernels::CostDevice;
+using kernels::CostProblem;
+using kernels::CostTerms;
+using kernels::TileCost;
+using kernels::WgmmaTmaConfig;
+
+// Empty in builds that are not for sm_90.
+std::vector<WgmmaTmaConfig> tiles() {
+  std::vector<WgmmaTmaConfig> found;
+  for (int i = 0; i < kernels::count(); ++i) {
+    const WgmmaTmaConfig& c = kernels::info(i).wgmma_tma;
+    if (kernels::info(i).family == kernels::Family::wgmma_tma && c.type_c == DType::f16 && !c.a_along_k() &&
+        c.b_along_k())
+      found.push_back(c);
+  }
+  return found;
+}
+
+const Nameplate kGpus[] = {{"NVIDIA H100 80GB HBM3", 90, 132, 1.98, 3.35},
+                           {"NVIDIA H200", 90, 132, 1.98, 4.92},
+                           {"NVIDIA H100 PCIe", 90, 114, 1.755, 2.04},
+                           {"NVIDIA H100 NVL", 90, 132, 1.785, 3.94},
+                           {"NVIDIA H20", 90, 78, 1.98, 4.0},
+                           {"NVIDIA GH200 480GB", 90, 132, 1.98, 4.9}};
+
+CostDevice device_of(const Nameplate& gpu) {
+  CostDevice d;
+  d.rates = device::rates_of(gpu);
+  d.sms = gpu.sm_count;
+  for (int i = 0; i < 4; ++i) d.clusters[i] = static_cast<int>(gpu.sm_count * (i < 2 ? 1.0 : 0.91)) >> i;
+  return d;
+}
+
+template <class F>
+void walk(std::uint64_t seed, int count, F&& f) {
+  Random random(seed);
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    const auto extent = [&](int log2) { return 8 * random.integer(1, std::int64_t{1} << random.integer(0, log2)); };
+    CostProblem p;
+    p.m = extent(11), p.n = extent(11), p.k = extent(13);
+    p.batch_count = pick(random, {1, 1, 1, 7});
+    p.a_transposed = random.integer(0, 1) != 0, p.b_transposed = random.integer(0, 1) != 0;
+    p.reads_c = random.integer(0, 3) == 0;
+    p.lines_a = random.integer(0, 1) != 0, p.lines_b = random.integer(0, 1) != 0;
+    const Nameplate& gpu = kGpus[random.integer(0, 5)];
+    SCOPED_TRACE(format("%s: %lldx%lldx%lld", gpu.name.data(), static_cast<long long>(p.m), static_cast<long long>(p.n),
+                        static_cast<long long>(p.k)));
+    f(p, device_of(gpu), random);
+  }
+}
+
+TEST(Cost, FallsWithEveryRate) {
+  walk(71, 300, [](const CostProblem& p, const CostDevice& device, Random& random) {
+    for (const WgmmaTmaConfig& c : tiles()) {
+      const kernels::CostSplit whole = {kernels::cluster_tiles(c, p), 1};
+      const double us = TileCost(c, p, device)(whole).us;
+      ASSERT_TRUE(std::isfinite(us) && us > 0);
+      CostDevice faster = device;
+      (&faster.rates.sm_ghz)[random.integer(0, 3)] *= 1.5;
+      EXPECT_LE(TileCost(c, p, faster)(whole).us, us);
+    }
+  });
+}
+
+// Of two tiles that do the same, the one that asks for more bytes never looks faster.
+TEST(Cost, MoreBytesAreNotFaster) {
+  walk(72, 300, [](const CostProblem& p, const CostDevice& device, Random&) {
+    for (const WgmmaTmaConfig& c : tiles()) {
+      if (c.cluster_size() != 2 || c.cluster_k != 1) continue;
+      const auto us = [&](bool aligned, bool reads_c) {
+        CostProblem q = p;
+        q.lines_a = q.lines_b = aligned;
+        q.reads_c = reads_c;
+        return TileCost(c, q, device)({kernels::cluster_tiles(c, q), 1}).us;
+      };
+      EXPECT_LE(us(true, false), us(false, false)) << kernels::tile_name(c);
+      EXPECT_LE(us(true, false), us(true, true)) << kernels::tile_name(c);
+    }
+  });
+}
+
+// No part of an estimate exceeds it, whatever the rates: a tile that outruns the L2 or the memory is as slow as they
+// are.
+TEST(Cost, IsAtLeastWhatEachUnitTakes) {
+  walk(73, 300, [](const CostProblem& p, const CostDevice& device, Random&) {
+    for (const WgmmaTmaConfig& c : tiles()) {
+      const kernels::CostEstimate e = kernels::best_split(c, p, device, 32 << 20);
+      for (const double part : {e.terms.l2, e.terms.power, e.terms.memory + e.terms.memory_c, e.terms.in_flight})
+        EXPECT_LE(part, e.us) << kernels::tile_name(c);
+      EXPECT_LE(e.terms.fill, 1.0);
+      EXPECT_LE(2.0 * double(p.m) * double(p.n) * double(p.k) * double(p.batch_count) / e.us * 1e-6,
+                device.rates.tensor_tflops);
+    }
+  });
+}
+
+TEST(CostCorrection, EveryTileIsFitted) {
+  for (const WgmmaTmaConfig& c : tiles()) EXPECT_GE(kernels::fitted_tile(c), 0) << kernels::tile_name(c);
+  WgmmaTmaConfig another;
+  another.stages = 9;
+  EXPECT_EQ(kernels::fitted_tile(another), -1);
+}
+
+TEST(CostCorrection, StaysWithinItsBounds) {
+  walk(74, 300, [](const CostProblem& p, const CostDevice& device, Random&) {
+    const kernels::CostCorrection correction(p, device);
+    for (const WgmmaTmaConfig& c : tiles()) {
+      const kernels::CostEstimate e = kernels::best_split(c, p, device, 32 << 20);
+      for (const int tile : {kernels::fitted_tile(c), -1}) {
+        const double factor = correction(c, tile, e.split, e.terms);
+        EXPECT_TRUE(factor >= kernels::CostCorrection::kLeast && factor <= kernels::CostCorrection::kMost) << factor;
+      }
+    }
+  });
+}
+
+// What a table of one GPU got wrong on another: large products ran on tiles that ask the L2 for more than it gives.
+TEST(CostCorrection, LargeProductsRunOnTilesThatFeedThemselves) {
+  if (tiles().empty()) GTEST_SKIP() << "no wgmma_tma in this build";
+  for (const Nameplate& gpu : kGpus) {
+    device::DeviceInfo d = fake_devices()[6];
+    d.sm_count = gpu.sm_count;
+    d.rates = device::rates_of(gpu);
+    for (const std::int64_t n : {8192, 12288, 16384})
+      for (const char transa : {'N', 'T'}) {
+        const Problem p = make_problem(DType::f16, transa, 'N', n, n, n);
+        plan::Plan chosen;
+        ASSERT_TRUE(plan::make_plan(p, plan::gather_facts(p), d, "", &chosen).ok());
+        ASSERT_EQ(kernels::info(chosen.kernel).family, kernels::Family::wgmma_tma) << gpu.name << to_string(chosen);
+        const WgmmaTmaConfig& c = kernels::info(chosen.kernel).wgmma_tma;
+        const int loaded = c.cta_m / c.cluster_n + c.cta_n / c.cluster_m;
+        EXPECT_GE(c.cta_m * c.cta_n, 96 * loaded) << gpu.name << " " << to_string(chosen);
+      }
+  }
+}
+
+}  // namespace
+}  // namespace xgemm::test
