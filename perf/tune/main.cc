@@ -2,7 +2,8 @@
 // instances whose estimates come near the best one, with and without split K, and cuBLAS beside them. Its table is what
 // the planner's rates are fitted to.
 //
-//   xgemm-tune [--within 1.6] [--only 104,160x] [--budget-us 1000] [--rounds 7] SET-OR-SHAPE... > measured.tsv
+//   xgemm-tune [--within 1.6] [--only 104,160x] [--budget-us 1000] [--rounds 7]
+//       [--warm-ms 150] SET-OR-SHAPE... > measured.tsv
 //
 // The first line names the GPU: its name, SMs, clusters of 1, 2, 4 and 8 CTAs that fit, bytes of L2. A line after it:
 // case, kernel, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0, 1) and rotate through
@@ -52,8 +53,8 @@ std::vector<unsigned char> random_block(char type, std::size_t bytes) {
 
 class Tuner {
  public:
-  Tuner(double within, const std::vector<std::string>& only, double budget_us, int rounds)
-      : within_(within), only_(only), budget_us_(budget_us), rounds_(rounds) {
+  Tuner(double within, const std::vector<std::string>& only, double budget_us, int rounds, double warm_us)
+      : within_(within), only_(only), budget_us_(budget_us), rounds_(rounds), warm_us_(warm_us) {
     std::string why;
     device_ = make_cuda_device(0, why);
     if (!device_) throw std::runtime_error(why);
@@ -82,12 +83,17 @@ class Tuner {
       if (candidate.schedule.split_tiles > 0)
         entries.push_back(record(one, sets, plan::with_split(candidate, example, info, 0, 1)));
     }
-    // In turn, with hardly a pause: the GPU stays as busy as it is in lasting work, and all meet the same clocks.
-    for (int round = 0; round <= rounds_; ++round) {
+    // In turn, with hardly a pause, and not before the power limit has had time to slow the GPU down as it does in
+    // lasting work: all meet the same clocks.
+    double warm_us = 0;
+    for (int round = 0; round < rounds_;) {
+      const bool counts = warm_us >= warm_us_;
       for (Entry& entry : entries) {
-        const double us = device_->time(*entry.calls) / entry.count;
-        if (round > 0) entry.us.push_back(us);  // the first one warms up
+        const double us = device_->time(*entry.calls);
+        warm_us += us;
+        if (counts) entry.us.push_back(us / entry.count);
       }
+      round += counts;
     }
     for (Entry& entry : entries) {
       std::sort(entry.us.begin(), entry.us.end());
@@ -192,6 +198,7 @@ class Tuner {
   std::vector<std::string> only_;
   double budget_us_;
   int rounds_;
+  double warm_us_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Candidate> cublas_;
   unsigned char* arena_ = nullptr;
@@ -202,7 +209,7 @@ class Tuner {
 
 int run(int argc, char** argv) {
   CLI::App app("Times the kernels that the planner chooses among");
-  double within = 1.6, budget_us = 1000;
+  double within = 1.6, budget_us = 1000, warm_ms = 150;
   int rounds = 7;
   std::vector<std::string> arguments, only;
   ShapeDefaults defaults;
@@ -213,6 +220,7 @@ int run(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_option("--budget-us", budget_us, "Time to spend on one replay");
   app.add_option("--rounds", rounds, "Replays of each, of which the median counts")->check(CLI::PositiveNumber);
+  app.add_option("--warm-ms", warm_ms, "How long to compute before rounds count");
   app.add_option("--type", types, "Types of shapes that name none");
   app.add_option("--trans", transposes, "Flags of shapes that name none");
   app.add_option("shapes", arguments, "Shapes, built-in sets or files, as xgemm-bench takes them")->required();
@@ -223,7 +231,7 @@ int run(int argc, char** argv) {
   std::vector<Case> cases;
   for (const std::string& argument : arguments)
     for (const Case& one : parse_shape_argument(argument, defaults)) cases.push_back(one);
-  Tuner tuner(within, only, budget_us, rounds);
+  Tuner tuner(within, only, budget_us, rounds, 1e3 * warm_ms);
   const device::DeviceInfo& gpu = runtime::completed(*device::device_info(0));
   fmt::print("# {}\t{}\t{},{},{},{}\t{}\n", gpu.name, gpu.sm_count, gpu.clusters_of(1), gpu.clusters_of(2),
              gpu.clusters_of(4), gpu.clusters_of(8), gpu.l2_bytes);
