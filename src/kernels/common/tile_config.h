@@ -44,6 +44,7 @@ struct TileConfig {
     return compute_capability == min_compute_capability ||
            (later_architectures && compute_capability > min_compute_capability);
   }
+  constexpr bool on_tensor_cores() const { return warp_m > 0; }
   constexpr int threads() const {
     return warp_m > 0 ? 32 * (cta_m / warp_m) * (cta_n / warp_n) : (cta_m / thread_m) * (cta_n / thread_n);
   }

@@ -96,15 +96,18 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   // Counted in doubles: the estimate must not overflow where the extents do not.
   const double ctas = tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count);
   const double cta_flops = 2.0 * c.cta_m * c.cta_n * tiles(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k;
-  const Waves waves = waves_of(ctas, cta_flops, *row, sms);
+  Waves waves = waves_of(ctas, cta_flops, *row, sms);
+  // Rows are of SMs; what the power limit or the GPU's make leaves of all of them together is a rate of the device.
+  if (c.on_tensor_cores()) waves.us = std::max(waves.us, p.flops() * 1e-6 / request.device.rates.tensor_tflops);
   // These kernels overlap memory with arithmetic poorly. The same for all of them, so that it matters beside
   // wgmma_tma alone.
-  constexpr double kMemoryBytesPerUs = 3.5e6;
+  constexpr double kMemoryShare = 0.87;  // of the device's rate
+  const double memory_bytes_per_us = kMemoryShare * 1e6 * request.device.rates.memory_tbs;
   const double depth = p.reads_inputs() ? double(p.k) : 0.0;
   const double bytes =
       double(p.batch_count) * (depth * (double(p.m) * size_of(p.a.type) + double(p.n) * size_of(p.b.type)) +
                                double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1));
-  const double fixed_us = bytes / kMemoryBytesPerUs + row->launch_us;
+  const double fixed_us = bytes / memory_bytes_per_us + row->launch_us;
   Estimate best = {fixed_us + waves.us, waves.number};
   weigh_splits(kernel, request, *row, ctas, fixed_us, &best);
   return best;
