@@ -1,5 +1,5 @@
-// The checks of every entry point, once and at the top: all that arguments alone allow. Below them only the route refuses
-// calls, for where their pointers lead.
+// The checks of every entry point, once and at the top: all that arguments alone allow. Below them only the route
+// refuses calls, for where their pointers lead.
 #pragma once
 
 #include "core/status.h"

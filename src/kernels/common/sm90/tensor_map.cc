@@ -23,7 +23,6 @@ EncodeTiled find_encode_tiled() {
   return reinterpret_cast<EncodeTiled>(function);
 }
 
-
 CUtensorMapSwizzle swizzle_of(int bytes) {
   switch (bytes) {
     case 128:
@@ -60,9 +59,9 @@ cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box) {
                                                            : CU_TENSOR_MAP_L2_PROMOTION_NONE;
   const CUtensorMapDataType type =
       box.element_bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16 : CU_TENSOR_MAP_DATA_TYPE_UINT32;
-  const CUresult result = encode(&map, type, 3, const_cast<void*>(box.data), extents, strides,
-                                 boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(box.swizzle_bytes), promotion,
-                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encode(&map, type, 3, const_cast<void*>(box.data), extents, strides, boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             swizzle_of(box.swizzle_bytes), promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 

@@ -100,13 +100,15 @@ std::vector<Run> runs_of(const TensorBox& map, std::int64_t end_x, std::int64_t 
 }
 
 // Elements that a kernel may access, the accesses noted as `event`.
-bool check_runs(Thread& thread, const std::vector<Run>& runs, int element_bytes, Access access, const Event& event, Loc loc) {
+bool check_runs(Thread& thread, const std::vector<Run>& runs, int element_bytes, Access access, const Event& event,
+                Loc loc) {
   GlobalMemory& memory = thread.machine->memory();
   for (const Run& run : runs) {
     const GlobalMemory::Mapped* const region = memory.find(run.address);
     if (region != nullptr && !region->writable && thread.may_use_global_memory && may(region->region.access, access) &&
         run.address + run.bytes <= region->end && region->region.element_bytes == element_bytes) {
-      const auto first = static_cast<std::int64_t>((run.address - region->begin) / static_cast<unsigned>(element_bytes));
+      const auto first =
+          static_cast<std::int64_t>((run.address - region->begin) / static_cast<unsigned>(element_bytes));
       const auto count = static_cast<std::int64_t>(run.bytes / static_cast<unsigned>(element_bytes));
       bool valid = true;
       for (std::int64_t e = first; e < first + count; ++e) valid = valid && region->is_valid(e);
@@ -275,7 +277,8 @@ void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned c
     if (cta == nullptr) continue;
     load.barrier = find_mbarrier(*cta, thread.cta->shared.offset(barrier_address), true, loc);
     if (load.barrier == nullptr) continue;
-    if (!std::exchange(checked, true)) load.good = check_runs(thread, load.runs, map.element_bytes, Access::read, event_of(load), loc);
+    if (!std::exchange(checked, true))
+      load.good = check_runs(thread, load.runs, map.element_bytes, Access::read, event_of(load), loc);
     load.number = 0x80000000u | ++cta->state<CopyNumbers>().last;
     start(thread, load);
     thread.machine->defer(thread, [&thread, load] { land(thread, load); });
