@@ -295,9 +295,9 @@ def write(model, data, constants, rates, network, mean, deviation, report):
     for tile, row in zip(data.tile, data.features[:, of_problem:of_problem + of_tile]):
         tile_features[tile] = row
     split = of_problem, of_problem + of_tile
-    # What is the same for all uses of a tile, and what changes no choice (a sum for all plans of a problem).
+    # What is the same for all uses of a tile.
     tile_hidden = network.tile_hidden + tile_features @ hidden[split[0]:split[1]]
-    tile_direct = network.tile_direct + (tile_features - mean[split[0]:split[1]]) @ direct[split[0]:split[1]]
+    tile_direct = network.tile_direct + tile_features @ direct[split[0]:split[1]]
     comment = "".join(f"//   {line}\n" for line in report)
     with open(ROOT / "src/kernels/wgmma_tma/cost_fit.inc", "w") as out:
         out.write("// Written by perf/tune/fit.py. Choices for shapes that were left out of the fit:\n" + comment +
@@ -312,7 +312,11 @@ def write(model, data, constants, rates, network, mean, deviation, report):
             "kTileWeights", f"kTileWeights[{of_tile}][{HIDDEN}]"))
         out.write(array("kPlanWeights", hidden[split[1]:], "float").replace("kPlanWeights",
                                                                            f"kPlanWeights[{of_plan}][{HIDDEN}]"))
-        out.write(array("kPlanDirect", direct[split[1]:], "float").replace("kPlanDirect", f"kPlanDirect[{of_plan}]"))
+        out.write(f"constexpr float kDirectBias = {-mean @ direct:.4g}f;\n")
+        for name, count, part in (("kProblemDirect", of_problem, direct[:split[0]]),
+                                  ("kTileFeaturesDirect", of_tile, direct[split[0]:split[1]]),
+                                  ("kPlanDirect", of_plan, direct[split[1]:])):
+            out.write(array(name, part, "float").replace(name, f"{name}[{count}]"))
         out.write(array("kTileHidden", tile_hidden, "float").replace("kTileHidden",
                                                                     f"kTileHidden[{len(model.tiles)}][{HIDDEN}]"))
         out.write(array("kTileDirect", tile_direct, "float").replace("kTileDirect", f"kTileDirect[{len(model.tiles)}]"))

@@ -36,6 +36,13 @@ void add_weighted(const std::array<float, kCount>& features, const float (&weigh
     for (std::size_t j = 0; j < kHidden; ++j) (*sums)[j] += features[i] * weights[i][j];
 }
 
+template <std::size_t kCount>
+float weighted(const std::array<float, kCount>& features, const float (&weights)[kCount]) {
+  float sum = 0;
+  for (std::size_t i = 0; i < kCount; ++i) sum += features[i] * weights[i];
+  return sum;
+}
+
 }  // namespace
 
 const CostConstants kCostConstants = kFittedConstants;
@@ -118,7 +125,9 @@ int fitted_tile(const WgmmaTmaConfig& c) {
 
 CostCorrection::CostCorrection(const CostProblem& p, const CostDevice& device)
     : problem_(p), device_(device), hidden_(kHiddenBias) {
-  add_weighted(problem_features(p, device), kProblemWeights, &hidden_);
+  const std::array<float, kProblemFeatures> features = problem_features(p, device);
+  add_weighted(features, kProblemWeights, &hidden_);
+  direct_ = kDirectBias + weighted(features, kProblemDirect);
 }
 
 double CostCorrection::operator()(const WgmmaTmaConfig& c, int tile, const CostSplit& split,
@@ -126,13 +135,14 @@ double CostCorrection::operator()(const WgmmaTmaConfig& c, int tile, const CostS
   Layer hidden = hidden_;
   const std::array<float, kPlanFeatures> features = plan_features(c, problem_, device_, split, terms);
   add_weighted(features, kPlanWeights, &hidden);
-  float sum = 0;
-  for (int i = 0; i < kPlanFeatures; ++i) sum += features[static_cast<std::size_t>(i)] * kPlanDirect[i];
+  float sum = direct_ + weighted(features, kPlanDirect);
   if (tile >= 0 && tile < kTiles) {
     for (std::size_t j = 0; j < kHidden; ++j) hidden[j] += kTileHidden[tile][j];
     sum += kTileDirect[tile];
   } else {
-    add_weighted(tile_features(c), kTileWeights, &hidden);
+    const std::array<float, kTileFeatures> of_tile = tile_features(c);
+    add_weighted(of_tile, kTileWeights, &hidden);
+    sum += weighted(of_tile, kTileFeaturesDirect);
   }
   for (std::size_t j = 0; j < kHidden; ++j) sum += std::max(hidden[j], 0.0f) * kOutputWeights[j];
   return std::clamp(double(std::exp(sum)), kLeast, kMost);

@@ -47,6 +47,7 @@ class CostCorrection {
   const CostProblem& problem_;
   const CostDevice& device_;
   Layer hidden_;  // from the problem's features
+  float direct_;
 };
 
 }  // namespace xgemm::kernels

@@ -135,6 +135,26 @@ TEST(CostCorrection, StaysWithinItsBounds) {
   });
 }
 
+// Times of tables in perf/tune/measured, in us: estimates are times, not just an order.
+TEST(CostCorrection, EstimatesAreNearMeasuredTimes) {
+  if (tiles().empty()) GTEST_SKIP() << "no wgmma_tma in this build";
+  const struct {
+    int gpu;
+    std::int64_t n;
+    double us;
+  } measured[] = {{0, 512, 3.0}, {0, 1024, 5.8}, {0, 2048, 23.6}, {0, 4096, 170.6}, {0, 12288, 4419},
+                  {1, 512, 3.0}, {1, 1024, 5.7}, {1, 2048, 24.0}, {1, 4096, 176.0}, {1, 12288, 4688}};
+  for (const auto& x : measured) {
+    device::DeviceInfo d = fake_devices()[6];
+    d.l2_bytes = static_cast<std::size_t>(x.gpu == 0 ? 50 : 60) << 20;
+    d.rates = device::rates_of(kGpus[x.gpu]);
+    const Problem p = make_problem(DType::f16, 'N', 'N', x.n, x.n, x.n);
+    plan::Plan chosen;
+    ASSERT_TRUE(plan::make_plan(p, plan::gather_facts(p), d, "", &chosen).ok());
+    EXPECT_TRUE(std::abs(std::log(chosen.estimated_us / x.us)) <= 0.2) << kGpus[x.gpu].name << " " << to_string(chosen);
+  }
+}
+
 // What a table of one GPU got wrong on another: large products ran on tiles that ask the L2 for more than it gives.
 TEST(CostCorrection, LargeProductsRunOnTilesThatFeedThemselves) {
   if (tiles().empty()) GTEST_SKIP() << "no wgmma_tma in this build";
@@ -149,8 +169,9 @@ TEST(CostCorrection, LargeProductsRunOnTilesThatFeedThemselves) {
         ASSERT_TRUE(plan::make_plan(p, plan::gather_facts(p), d, "", &chosen).ok());
         ASSERT_EQ(kernels::info(chosen.kernel).family, kernels::Family::wgmma_tma) << gpu.name << to_string(chosen);
         const WgmmaTmaConfig& c = kernels::info(chosen.kernel).wgmma_tma;
-        const int loaded = c.cta_m / c.cluster_n + c.cta_n / c.cluster_m;
-        EXPECT_GE(c.cta_m * c.cta_n, 96 * loaded) << gpu.name << " " << to_string(chosen);
+        const CostProblem q{.m = n, .n = n, .k = n, .a_transposed = transa == 'T'};
+        const CostTerms terms = TileCost(c, q, device_of(gpu))({kernels::cluster_tiles(c, q), 1});
+        EXPECT_LE(terms.l2, 0.8 * chosen.estimated_us) << gpu.name << " " << to_string(chosen);
       }
   }
 }
