@@ -94,7 +94,7 @@ class CostModel:
 
 
 class Measurements:
-    """The rows of all files, by GPU and case. A case is one problem in one file: times of different sessions are not
+    """The rows of all files, by GPU and case. A case is one problem in one file: times of different runs are not
     comparable, those of one case are."""
 
     def __init__(self, files, tiles):
