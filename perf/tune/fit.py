@@ -141,8 +141,8 @@ class Measurements:
         self.best = np.log(self.us) - self.lost
         self.cublas = np.array([cublas.get(x, math.nan) for x in self.keys])
         self.gpu_of_case = self.gpu[self.first]
-        # By the shape alone: the same shape on another GPU is not unseen.
-        self.part = np.array([hashlib.md5(x[2].encode()).digest()[0] % PARTS for x in self.keys])
+        # By m, n and k alone: the same extents with other flags or on another GPU are not unseen.
+        self.part = np.array([hashlib.md5(x[2].split()[2].encode()).digest()[0] % PARTS for x in self.keys])
 
     def choice(self, score):
         """The row with the least score of each case."""
