@@ -1,5 +1,6 @@
 # Decides whether the GPU kernels are built, and enables the CUDA language if so. Sets
-#   XGEMM_HAVE_CUDA   ON or OFF.
+#   XGEMM_HAVE_CUDA   ON or OFF
+#   XGEMM_CUDART      the CUDA runtime to link, where it is ON.
 #
 # nvcc is looked for in CMAKE_CUDA_COMPILER, CUDACXX, PATH, CUDA_HOME, CUDA_PATH, the usual place, and the folder into which
 # ./run puts NVIDIA's Python wheels. With XGEMM_CUDA=AUTO an nvcc that is too old or cannot build a program is passed over
@@ -86,6 +87,22 @@ if(NOT XGEMM_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
     set(XGEMM_HAVE_CUDA ON)
+
+    # NVIDIA's runtime wants its thread-local variable aligned to a page, which costs every thread of a program another
+    # page of its stack, and makes threads with the smallest stack that the system allows impossible. The code needs no
+    # more than a cache line: the alignment is taken back in a copy.
+    set(XGEMM_CUDART CUDA::cudart_static)
+    get_target_property(cudart CUDA::cudart_static IMPORTED_LOCATION)
+    set(copy "${CMAKE_BINARY_DIR}/CMakeFiles/libcudart_static.a")
+    execute_process(COMMAND "${CMAKE_OBJCOPY}" --set-section-alignment .tbss=64 "${cudart}" "${copy}"
+      ERROR_VARIABLE text RESULT_VARIABLE failed)
+    if(failed)
+      message(STATUS "xgemm: the CUDA runtime keeps its page-aligned thread-local storage: ${text}")
+    else()
+      set(XGEMM_CUDART "${copy}" CUDA::cudart_static_deps)
+    endif()
+    unset(cudart)
+    unset(copy)
     message(STATUS "xgemm: CUDA ${CMAKE_CUDA_COMPILER_VERSION} (${nvcc}) for ${CMAKE_CUDA_ARCHITECTURES}")
   elseif(XGEMM_CUDA STREQUAL "ON")
     message(FATAL_ERROR "XGEMM_CUDA=ON, but ${reason}")

@@ -107,21 +107,23 @@ void fortran_gemm(const char* symbol, const char* name, const char* transa, cons
                   const typename Types::Scalar* alpha, const typename Types::Input* a, const typename Fortran::Int* lda,
                   const typename Types::Input* b, const typename Fortran::Int* ldb, const typename Types::Scalar* beta,
                   typename Types::Output* c, const typename Fortran::Int* ldc) {
-  int number = 0;
   // A, B and C may be null where they take no part, which the checks of the call know.
-  for (const auto& [argument, pointer] : std::initializer_list<std::pair<int, const void*>>{{XGEMM_ARG_TRANSA, transa},
-                                                                                            {XGEMM_ARG_TRANSB, transb},
-                                                                                            {XGEMM_ARG_M, m},
-                                                                                            {XGEMM_ARG_N, n},
-                                                                                            {XGEMM_ARG_K, k},
-                                                                                            {XGEMM_ARG_ALPHA, alpha},
-                                                                                            {XGEMM_ARG_LDA, lda},
-                                                                                            {XGEMM_ARG_LDB, ldb},
-                                                                                            {XGEMM_ARG_BETA, beta},
-                                                                                            {XGEMM_ARG_LDC, ldc}})
-    if (number == 0 && pointer == nullptr) number = illegal_blas_argument(argument, "a null pointer");
-
-  if (number == 0)
+  const auto null_argument = [&]() -> int {
+    if (transa == nullptr) return XGEMM_ARG_TRANSA;
+    if (transb == nullptr) return XGEMM_ARG_TRANSB;
+    if (m == nullptr) return XGEMM_ARG_M;
+    if (n == nullptr) return XGEMM_ARG_N;
+    if (k == nullptr) return XGEMM_ARG_K;
+    if (alpha == nullptr) return XGEMM_ARG_ALPHA;
+    if (lda == nullptr) return XGEMM_ARG_LDA;
+    if (ldb == nullptr) return XGEMM_ARG_LDB;
+    if (beta == nullptr) return XGEMM_ARG_BETA;
+    return ldc == nullptr ? XGEMM_ARG_LDC : 0;
+  };
+  int number = null_argument();
+  if (number != 0)
+    illegal_blas_argument(number, "a null pointer");
+  else
     number = run_blas_call<Types>(symbol, XGEMM_COL_MAJOR, *transa, *transb, *m, *n, *k, *alpha, a, *lda, b, *ldb,
                                   *beta, c, *ldc);
   if (number == 0) return;

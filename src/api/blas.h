@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "dispatch/short_way.h"
 #include "xgemm.h"
 #include "xgemm/float16.hpp"
 
@@ -61,6 +63,15 @@ int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char tra
                   std::int64_t k, typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
                   const typename Types::Input* b, std::int64_t ldb, typename Types::Scalar beta,
                   typename Types::Output* c, std::int64_t ldc) noexcept {
+  if constexpr (std::is_same_v<Types, SgemmTypes>) {
+    // A row-major product is the column-major product of the transposed matrices.
+    const bool taken = layout == XGEMM_COL_MAJOR
+                           ? dispatch::take_short_way(
+                                 transa, transb, {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc})
+                           : dispatch::take_short_way(
+                                 transb, transa, {Op::none, Op::none, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc});
+    if (taken) return 0;
+  }
   const float alpha_value = Types::to_float(alpha), beta_value = Types::to_float(beta);
   xgemm_args call = XGEMM_ARGS_INIT;
   call.type = Types::kType;

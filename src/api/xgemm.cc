@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "api/check.h"
 #include "api/context.h"
 #include "api/entry.h"
 #include "core/canonicalize.h"
 #include "dispatch/gemm.h"
+#include "dispatch/short_way.h"
 #include "kernels/instances.h"
 
 namespace xgemm::api {
@@ -22,6 +24,9 @@ dispatch::CallSettings settings_of(xgemm_context& ctx) {
 template <class T>
 int simple_gemm(xgemm_type type, char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
                 int64_t lda, const T* b, int64_t ldb, float beta, T* c, int64_t ldc) {
+  if constexpr (std::is_same_v<T, float>)
+    if (dispatch::take_short_way(transa, transb, {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}))
+      return 0;
   return guarded([&] {
     xgemm_args args = XGEMM_ARGS_INIT;
     args.type = type;

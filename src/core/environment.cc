@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/once.h"
 #include "core/status.h"
 #include "xgemm.h"
 
@@ -51,8 +52,8 @@ Environment read_environment() {
 }  // namespace
 
 const Environment& environment() {
-  static const Environment result = read_environment();
-  return result;
+  static Once<Environment> result;
+  return result.get(read_environment);
 }
 
 void complain(const char* variable, const std::string& value, const std::string& allowed) {

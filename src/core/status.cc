@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/thread_state.h"
+
 namespace xgemm {
 namespace {
 
@@ -13,6 +15,8 @@ thread_local std::string message_text;
 thread_local const char* message_literal = nullptr;
 
 }  // namespace
+
+constinit thread_local ThreadState thread_state;
 
 std::string format(const char* pattern, ...) {
   va_list arguments;
@@ -28,6 +32,7 @@ std::string format(const char* pattern, ...) {
 }
 
 Status fail(int code, std::string message) {
+  thread_state.has_message = true;
   message_text = std::move(message);
   message_literal = nullptr;
   return {code};
@@ -38,21 +43,26 @@ Status illegal(xgemm_argument argument, std::string message) {
 }
 
 Status fail_without_memory() noexcept {
+  thread_state.has_message = true;
   message_literal = "the host is out of memory";
   return {XGEMM_OUT_OF_HOST_MEMORY};
 }
 
 Status fail_without_reason() noexcept {
+  thread_state.has_message = true;
   message_literal = "an exception of unknown type";
   return {XGEMM_INTERNAL_ERROR};
 }
 
 void clear_last_error() noexcept {
+  if (!thread_state.has_message) return;
+  thread_state.has_message = false;
   message_text.clear();
   message_literal = nullptr;
 }
 
 const char* last_error() noexcept {
+  if (!thread_state.has_message) return "";
   return message_literal ? message_literal : message_text.c_str();
 }
 

@@ -3,9 +3,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "core/environment.h"
+#include "core/once.h"
 #include "device/cuda_status.h"
 
 namespace xgemm::device {
@@ -13,8 +16,17 @@ namespace {
 
 struct Devices {
   std::vector<DeviceInfo> infos;
-  std::string reason;  // why there is none
+  std::string reason;                // why there is none
+  std::uint32_t found_in = forks();  // the process that asked
 };
+
+// CUDA does not work in the child of a process that has used it, and asking the driver there may hang.
+Devices none_after_fork() {
+  Devices none;
+  none.reason = "no GPU: this process was forked from one that uses CUDA";
+  if (environment().verbose > 0) print_line(none.reason + "; the CPU computes");
+  return none;
+}
 
 int attribute(cudaDeviceAttr which, int ordinal) {
   int value = 0;
@@ -49,6 +61,7 @@ DeviceInfo read_info(int ordinal) {
 }
 
 Devices find_devices() {
+  if (forked_while_loading()) return none_after_fork();
   Devices devices;
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
@@ -58,6 +71,7 @@ Devices find_devices() {
                          ? std::string("no GPU: no NVIDIA driver, or one too old for this build")
                          : std::string("no GPU: ") + cudaGetErrorString(error);
     cudaGetLastError();  // the caller's own CUDA code must not find this error
+    if (error == cudaErrorInitializationError && forks() > 0) return none_after_fork();
     return devices;
   }
   for (int i = 0; i < count; ++i) devices.infos.push_back(read_info(i));
@@ -66,8 +80,9 @@ Devices find_devices() {
 }
 
 const Devices& devices() {
-  static const Devices result = find_devices();
-  return result;
+  static Once<Devices> found, after_fork;
+  const Devices& first = found.get(find_devices);
+  return first.infos.empty() || first.found_in == forks() ? first : after_fork.get(none_after_fork);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "core/once.h"
 #include "core/status.h"
 #include "device/health.h"
 #include "dispatch/host_trip.h"
@@ -17,8 +18,8 @@ namespace xgemm::dispatch {
 namespace {
 
 int cpu_cores() {
-  static const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return cores;
+  static Once<int> cores;
+  return cores.get([] { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); });
 }
 
 // Of a product of host operands.

@@ -71,14 +71,12 @@ void multiply_generic(int64_t k, const float* a, const float* b, float* tile) {
 #endif
 
 const MicroKernel& micro_kernel() noexcept {
-  static const MicroKernel chosen = [] {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-      return MicroKernel{"avx2", 16, 6, multiply_avx2};
+  static constexpr MicroKernel avx2 = {"avx2", 16, 6, multiply_avx2};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2;
 #endif
-    return MicroKernel{"generic", 8, 4, multiply_generic};
-  }();
-  return chosen;
+  static constexpr MicroKernel generic = {"generic", 8, 4, multiply_generic};
+  return generic;
 }
 
 int64_t rounded_up(int64_t x, int64_t multiple) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/conversion.h"
 
+#include "core/once.h"
 #include "xgemm/float16.hpp"
 
 #if defined(__x86_64__)
@@ -91,12 +92,13 @@ const Conversion& portable_conversion(DType type) noexcept {
   return type == DType::bf16 ? kPortableBfloat16 : kPortableHalf;
 }
 
-const Conversion& conversion(DType type) noexcept {
+const Conversion& conversion(DType type) {
 #if defined(XGEMM_HAVE_X86_PATHS)
-  static const Conversion half = has_f16c() ? Conversion{f16c_widen, f16c_narrow} : kPortableHalf;
-  static const Conversion bfloat16 =
-      __builtin_cpu_supports("avx2") ? Conversion{avx2_widen_bfloat16, avx2_narrow_bfloat16} : kPortableBfloat16;
-  return type == DType::bf16 ? bfloat16 : half;
+  static constexpr Conversion half = {f16c_widen, f16c_narrow};
+  static constexpr Conversion bfloat16 = {avx2_widen_bfloat16, avx2_narrow_bfloat16};
+  static Once<bool> f16c;
+  if (type == DType::bf16) return __builtin_cpu_supports("avx2") ? bfloat16 : kPortableBfloat16;
+  return f16c.get(has_f16c) ? half : kPortableHalf;
 #else
   return portable_conversion(type);
 #endif

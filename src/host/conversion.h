@@ -16,7 +16,7 @@ struct Conversion {
 };
 
 // type: f16 or bf16. By the processor's vector instructions where it has them: F16C, AVX2.
-const Conversion& conversion(DType type) noexcept;
+const Conversion& conversion(DType type);
 
 // The same by integer arithmetic alone, on any processor.
 const Conversion& portable_conversion(DType type) noexcept;

@@ -6,13 +6,15 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "core/environment.h"
+#include "core/once.h"
+#include "host/loaded_objects.h"
 
 namespace xgemm::host {
 namespace {
@@ -21,20 +23,17 @@ static_assert(std::endian::native == std::endian::little, "integers are passed t
 
 struct Library {
   const char* name;  // a value of XGEMM_CPU_BLAS
-  std::vector<const char*> files;
+  std::array<const char*, 5> files;
 };
 
 // In the order in which they are tried.
-const std::vector<Library>& known_libraries() {
-  static const std::vector<Library> libraries = {
-      {"openblas",
-       {"libopenblas.so.0", "libopenblas.so", "libopenblasp.so.0", "libopenblas64_.so.0", "libopenblas64_.so"}},
-      {"blis", {"libblis.so.4", "libblis.so.3", "libblis.so", "libblis-mt.so"}},
-      {"mkl", {"libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so"}},
-      {"blas", {"libblas.so.3", "libblas.so"}},
-  };
-  return libraries;
-}
+constexpr Library kKnownLibraries[] = {
+    {"openblas",
+     {"libopenblas.so.0", "libopenblas.so", "libopenblasp.so.0", "libopenblas64_.so.0", "libopenblas64_.so"}},
+    {"blis", {"libblis.so.4", "libblis.so.3", "libblis.so", "libblis-mt.so"}},
+    {"mkl", {"libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so"}},
+    {"blas", {"libblas.so.3", "libblas.so"}},
+};
 
 constexpr const char* kAllowed =
     "openblas, blis, mkl, blas, builtin, the file name of a library (lib...so, or with a /)";
@@ -73,31 +72,28 @@ bool open_file(const char* file, CpuBlas* blas, std::string* why) {
     return false;
   }
 
-  Dl_info theirs{}, ours{};
   static const char here = 0;
-  if (dladdr(symbol, &theirs) == 0 || dladdr(&here, &ours) == 0) {
-    *why = std::string(file) + ": the origin of its sgemm_ is unknown";
-    return false;
-  }
-  if (theirs.dli_fbase == ours.dli_fbase) {
+  const LoadedObject origin = object_of(symbol);
+  if (origin.base == object_of(&here).base) {
     *why = std::string(file) + " is libxgemm itself";
     return false;
   }
   const auto function = reinterpret_cast<CpuBlas::Function>(symbol);
   const CpuBlas::Conduct conduct = conduct_of(function);
   if (!conduct.right) {
-    *why = std::string(theirs.dli_fname) + " computes wrong products";
+    *why = origin.file + " computes wrong products";
     return false;
   }
   blas->conduct = conduct;
   blas->sgemm = function;
-  blas->file = theirs.dli_fname;
+  blas->file = origin.file;
   return true;
 }
 
 bool open_library(const Library& library, CpuBlas* blas, std::string* why) {
   std::string first;
   for (const char* file : library.files) {
+    if (file == nullptr) break;
     if (open_file(file, blas, why)) {
       blas->name = library.name;
       return true;
@@ -111,17 +107,18 @@ bool open_library(const Library& library, CpuBlas* blas, std::string* why) {
 }  // namespace
 
 void CpuBlas::run(const Sgemm& p, std::int64_t largest) const {
-  const char transa = static_cast<char>(p.transa), transb = static_cast<char>(p.transb);
   for (std::int64_t j = 0; j < p.n; j += largest)
     for (std::int64_t i = 0; i < p.m; i += largest)
       for (std::int64_t l = 0; l < p.k; l += largest) {
-        const std::int64_t m = std::min(largest, p.m - i);
-        const std::int64_t n = std::min(largest, p.n - j);
-        const std::int64_t k = std::min(largest, p.k - l);
-        const float* const a = p.a + (p.transa == Op::none ? i + l * p.lda : l + i * p.lda);
-        const float* const b = p.b + (p.transb == Op::none ? l + j * p.ldb : j + l * p.ldb);
-        const float beta = l == 0 ? p.beta : 1.0f;
-        sgemm(&transa, &transb, &m, &n, &k, &p.alpha, a, &p.lda, b, &p.ldb, &beta, p.c + i + j * p.ldc, &p.ldc, 1, 1);
+        Sgemm part = p;
+        part.m = std::min(largest, p.m - i);
+        part.n = std::min(largest, p.n - j);
+        part.k = std::min(largest, p.k - l);
+        part.a += p.transa == Op::none ? i + l * p.lda : l + i * p.lda;
+        part.b += p.transb == Op::none ? l + j * p.ldb : j + l * p.ldb;
+        part.c += i + j * p.ldc;
+        if (l > 0) part.beta = 1.0f;
+        call(part);
       }
 }
 
@@ -131,7 +128,20 @@ CpuBlas::Conduct conduct_of(CpuBlas::Function sgemm) {
     std::int64_t m, n, k;
   };
   constexpr Shape kShapes[] = {{1, 1, 1}, {7, 1, 5}, {1, 7, 5}, {7, 5, 1}, {3, 4, 5}, {37, 29, 33}};
+  constexpr std::int64_t kLargest = 37;
   const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto is_nan = [](float x) { return std::isnan(x); };
+  float a[kLargest * kLargest], b[kLargest * kLargest], c[kLargest * kLargest];
+
+  // op(A)(i, l) = f[i] + g[l] and op(B)(l, j) = p[l] + q[j]: an element of the product is then
+  // k f[i] q[j] + f[i] sum(p) + q[j] sum(g) + sum(g p), in small integers, which every order of summing has exact.
+  float f[kLargest], g[kLargest], p[kLargest], q[kLargest];
+  for (int i = 0; i < kLargest; ++i) {
+    f[i] = static_cast<float>(i * 3 % 7 - 3);
+    g[i] = static_cast<float>(i * 5 % 8 - 3);
+    p[i] = static_cast<float>(i * 2 % 5 - 2);
+    q[i] = static_cast<float>(i * 3 % 11 - 5);
+  }
   CpuBlas blas;
   blas.sgemm = sgemm;
   CpuBlas::Conduct conduct;
@@ -139,45 +149,39 @@ CpuBlas::Conduct conduct_of(CpuBlas::Function sgemm) {
   for (const auto& [m, n, k] : kShapes)
     for (const Op transa : {Op::none, Op::transpose})
       for (const Op transb : {Op::none, Op::transpose}) {
-        std::vector<float> a(m * k), b(k * n), c(m * n, nan);
-        const std::int64_t lda = transa == Op::none ? m : k, ldb = transb == Op::none ? k : n;
-        const auto at_a = [&](std::int64_t i, std::int64_t l) {
-          return transa == Op::none ? i + l * lda : l + i * lda;
-        };
-        const auto at_b = [&](std::int64_t l, std::int64_t j) {
-          return transb == Op::none ? l + j * ldb : j + l * ldb;
-        };
-        const auto is_nan = [](float x) { return std::isnan(x); };
-        const Sgemm product = {transa, transb, m, n, k, 2.0f, a.data(), lda, b.data(), ldb, 0.0f, c.data(), m};
+        const bool a_plain = transa == Op::none, b_plain = transb == Op::none;
+        const std::int64_t lda = a_plain ? m : k, ldb = b_plain ? k : n;
+        float* const c_end = c + m * n;
+        const Sgemm product = {transa, transb, m, n, k, 2.0f, a, lda, b, ldb, 0.0f, c, m};
 
-        // Small integers: every order of summing them is exact.
+        float sum_p = 0, sum_g = 0, sum_gp = 0;
         for (std::int64_t l = 0; l < k; ++l) {
-          for (std::int64_t i = 0; i < m; ++i) a[at_a(i, l)] = static_cast<float>((i * 3 + l * 5) % 7 - 3);
-          for (std::int64_t j = 0; j < n; ++j) b[at_b(l, j)] = static_cast<float>((l * 2 + j * 3) % 5 - 2);
+          for (std::int64_t i = 0; i < m; ++i) a[a_plain ? i + l * lda : l + i * lda] = f[i] + g[l];
+          for (std::int64_t j = 0; j < n; ++j) b[b_plain ? l + j * ldb : j + l * ldb] = p[l] + q[j];
+          sum_p += p[l], sum_g += g[l], sum_gp += g[l] * p[l];
         }
+        std::fill(c, c_end, nan);
         blas.run(product);
-        if (std::any_of(c.begin(), c.end(), is_nan)) {
+        if (std::any_of(c, c_end, is_nan)) {
           conduct.spares_c = false;
-          std::fill(c.begin(), c.end(), 0.0f);
+          std::fill(c, c_end, 0.0f);
           blas.run(product);
         }
         for (std::int64_t j = 0; j < n; ++j)
-          for (std::int64_t i = 0; i < m; ++i) {
-            float sum = 0;
-            for (std::int64_t l = 0; l < k; ++l) sum += a[at_a(i, l)] * b[at_b(l, j)];
-            if (!(c[i + j * m] == 2 * sum)) conduct.right = false;
-          }
+          for (std::int64_t i = 0; i < m; ++i)
+            if (!(c[i + j * m] == 2 * (static_cast<float>(k) * f[i] * q[j] + f[i] * sum_p + q[j] * sum_g + sum_gp)))
+              conduct.right = false;
 
         // NaN in the last row of A against zeros in B, and in the last column of B against zeros in A.
-        std::fill(a.begin(), a.end(), 0.0f);
-        std::fill(b.begin(), b.end(), 0.0f);
-        std::fill(c.begin(), c.end(), 0.0f);
-        a[at_a(m - 1, k - 1)] = nan;
+        std::fill(a, a + m * k, 0.0f);
+        std::fill(b, b + k * n, 0.0f);
+        std::fill(c, c_end, 0.0f);
+        a[m * k - 1] = nan;
         blas.run(product);
         for (std::int64_t j = 0; j < n; ++j) conduct.keeps_nan = conduct.keeps_nan && is_nan(c[m - 1 + j * m]);
-        a[at_a(m - 1, k - 1)] = 0.0f;
-        b[at_b(k - 1, n - 1)] = nan;
-        std::fill(c.begin(), c.end(), 0.0f);
+        a[m * k - 1] = 0.0f;
+        b[k * n - 1] = nan;
+        std::fill(c, c_end, 0.0f);
         blas.run(product);
         for (std::int64_t i = 0; i < m; ++i) conduct.keeps_nan = conduct.keeps_nan && is_nan(c[i + (n - 1) * m]);
       }
@@ -194,7 +198,7 @@ CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
   }
   if (!wanted.empty()) {
     const Library* named = nullptr;
-    for (const Library& library : known_libraries())
+    for (const Library& library : kKnownLibraries)
       if (wanted == library.name) named = &library;
     bool opened = false;
     if (named != nullptr) {
@@ -213,7 +217,7 @@ CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
   }
 
   std::string tried;
-  for (const Library& library : known_libraries()) {
+  for (const Library& library : kKnownLibraries) {
     if (open_library(library, &blas, &why)) {
       blas.reason = tried.empty() ? "first choice" : "no " + tried;
       return blas;
@@ -225,14 +229,18 @@ CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
 }
 
 const CpuBlas& cpu_blas() {
-  // Never destroyed: products may be asked for while the process ends.
-  static const CpuBlas& blas = *[] {
+  static Once<CpuBlas> opened;
+  return opened.get([] {
+    CpuBlas blas;
+    if (forked_while_loading()) {
+      blas.reason = "forked while a library was being loaded";
+      return blas;
+    }
     std::string complaint;
-    const CpuBlas* opened = new CpuBlas(open_cpu_blas(environment().cpu_blas, &complaint));
+    blas = open_cpu_blas(environment().cpu_blas, &complaint);
     if (!complaint.empty()) print_line(complaint);
-    return opened;
-  }();
-  return blas;
+    return blas;
+  });
 }
 
 }  // namespace xgemm::host

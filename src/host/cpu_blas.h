@@ -34,8 +34,14 @@ struct CpuBlas {
   };
   Conduct conduct;
 
-  // Calls the library, which may have integers of 32 bits: no leading dimension above INT_MAX, and extents above
-  // largest_extent in several calls. The default leaves room for what a library adds to an extent.
+  // Calls the library, whatever the width of its integers, with numbers of at most INT_MAX.
+  void call(const Sgemm& p) const {
+    const char transa = static_cast<char>(p.transa), transb = static_cast<char>(p.transb);
+    sgemm(&transa, &transb, &p.m, &p.n, &p.k, &p.alpha, p.a, &p.lda, p.b, &p.ldb, &p.beta, p.c, &p.ldc, 1, 1);
+  }
+
+  // The same, extents above largest_extent in several calls: libraries may have integers of 32 bits. The default leaves
+  // room for what a library adds to an extent.
   void run(const Sgemm& product, std::int64_t largest_extent = std::int64_t{1} << 30) const;
 };
 

@@ -13,6 +13,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/once.h"
+#include "core/thread_state.h"
 #include "host/aligned_buffer.h"
 #include "host/builtin_gemm.h"
 #include "host/conversion.h"
@@ -31,24 +33,22 @@ constexpr int64_t kBlockRows = 1024;
 constexpr int64_t kBlockColumns = 1024;
 constexpr int64_t kBlockInner = 512;
 
-// Set while this thread opens or runs a library. One that called sgemm_ by the program's symbols would come back to us:
-// that call takes the built-in loop.
-thread_local bool inside_library = false;
-
+// Held while this thread opens or runs a library. One that called sgemm_ by the program's symbols would come back to
+// us: that call takes the built-in loop.
 class InsideLibrary {
  public:
-  InsideLibrary() { inside_library = true; }
-  ~InsideLibrary() { inside_library = before_; }
+  InsideLibrary() { thread_state.inside_library = true; }
+  ~InsideLibrary() { thread_state.inside_library = before_; }
   InsideLibrary(const InsideLibrary&) = delete;
   InsideLibrary& operator=(const InsideLibrary&) = delete;
 
  private:
-  const bool before_ = inside_library;
+  const bool before_ = thread_state.inside_library;
 };
 
 const CpuBlas& engine() {
-  static const CpuBlas builtin;
-  if (inside_library) return builtin;
+  static Once<CpuBlas> builtin;
+  if (thread_state.inside_library) return builtin.get([] { return CpuBlas{}; });
   const InsideLibrary guard;
   return cpu_blas();
 }
@@ -82,11 +82,12 @@ void clear(int64_t m, int64_t n, T* c, int64_t ldc) {
 
 // One fp32 product; k > 0.
 Status sgemm(const Sgemm& p) {
-  const CpuBlas& blas = engine();
+  if (thread_state.inside_library) return builtin_sgemm(p);
+  const InsideLibrary guard;  // also while it is opened
+  const CpuBlas& blas = cpu_blas();
   if (blas.sgemm == nullptr || !fits_library(p)) return builtin_sgemm(p);
   if (!blas.conduct.keeps_nan && !all_finite(p)) return builtin_sgemm(p);
   if (!blas.conduct.spares_c && p.beta == 0.0f) clear(p.m, p.n, p.c, p.ldc);
-  const InsideLibrary guard;
   blas.run(p);
   return kOk;
 }
@@ -229,6 +230,15 @@ Status cpu_gemm(const Problem& p) {
       break;
   }
   return kOk;
+}
+
+bool cpu_sgemm_alone(const Sgemm& p) {
+  if (thread_state.inside_library) return false;
+  const InsideLibrary guard;
+  const CpuBlas& blas = cpu_blas();
+  if (blas.sgemm == nullptr || !blas.conduct.keeps_nan || !blas.conduct.spares_c) return false;
+  blas.call(p);
+  return true;
 }
 
 std::string cpu_engine_name() {

@@ -7,8 +7,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <time.h>
 
 #include <atomic>
+
+#include "core/once.h"
 
 namespace xgemm::runtime {
 namespace {
@@ -21,15 +24,22 @@ constexpr unsigned kMemoryTypeDevice = 2;
 using GetAttributes = int (*)(unsigned count, int* attributes, void** values, unsigned long long pointer);
 
 // How many objects the loader has ever added; unchanged means that the driver cannot have appeared.
-unsigned long long loader_additions() {
-  unsigned long long additions = 0;
+std::uint64_t loader_additions() {
+  std::uint64_t additions = 0;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* result) {
-        *static_cast<unsigned long long*>(result) = info->dlpi_adds;
+        *static_cast<std::uint64_t*>(result) = info->dlpi_adds;
         return 1;
       },
       &additions);
   return additions;
+}
+
+// The time in steps of a millisecond or more, for a few nanoseconds; never 0.
+std::uint64_t coarse_time() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec) + 1;
 }
 
 GetAttributes find_in_loaded_driver() {
@@ -38,16 +48,48 @@ GetAttributes find_in_loaded_driver() {
   return driver == nullptr ? nullptr : reinterpret_cast<GetAttributes>(dlsym(driver, "cuPointerGetAttributes"));
 }
 
+constinit std::atomic<GetAttributes> known{nullptr};
+constinit std::atomic<std::uint64_t> looked_when{0}, looked_at{0};  // by the coarse clock, and at which additions
+constinit std::atomic<std::uint32_t> initialised_in{0};             // forks() + 1 of the process that uses CUDA
+
+// Null while the process has no device memory.
 GetAttributes get_attributes_function() {
-  static std::atomic<GetAttributes> known{nullptr};
-  static std::atomic<unsigned long long> looked_at{0};
-  if (GetAttributes f = known.load(std::memory_order_acquire)) return f;
-  const unsigned long long additions = loader_additions();
-  if (looked_at.load(std::memory_order_acquire) == additions) return nullptr;
-  GetAttributes f = find_in_loaded_driver();
-  if (f != nullptr) known.store(f, std::memory_order_release);
-  looked_at.store(additions, std::memory_order_release);
-  return f;
+  if (GetAttributes f = known.load(std::memory_order_acquire)) {
+    // The child of a process that uses CUDA cannot use it, and the driver may wait there for its parent's threads.
+    const std::uint32_t in = initialised_in.load(std::memory_order_relaxed);
+    return in == 0 || in == forks() + 1 ? f : nullptr;
+  }
+  // Asking the loader takes a lock of the whole process, so it is asked once in a step of the clock: between not being
+  // loaded and having given out memory the driver needs many times as long.
+  const std::uint64_t now = coarse_time();
+  if (looked_when.load(std::memory_order_relaxed) == now) return nullptr;
+  const Making making;  // the loader's lock, held by a thread that a fork leaves behind, would stop the child for good
+  const std::uint64_t additions = loader_additions();
+  if (looked_at.load(std::memory_order_acquire) != additions) {
+    if (GetAttributes f = find_in_loaded_driver()) {
+      known.store(f, std::memory_order_release);
+      return f;
+    }
+    looked_at.store(additions, std::memory_order_release);
+  }
+  looked_when.store(now, std::memory_order_relaxed);
+  return nullptr;
+}
+
+PointerLocation ask(GetAttributes get_attributes, const void* pointer) {
+  if (pointer == nullptr) return {};
+  if (get_attributes == nullptr) return {Location::host, -1};
+  unsigned type = 0, managed = 0;
+  int ordinal = -1;
+  int attributes[] = {kAttributeMemoryType, kAttributeIsManaged, kAttributeDeviceOrdinal};
+  void* values[] = {&type, &managed, &ordinal};
+  // Fails when the driver is loaded but not initialised; an unknown pointer leaves zeros.
+  if (get_attributes(3, attributes, values, reinterpret_cast<std::uintptr_t>(pointer)) != 0)
+    return {Location::host, -1};
+  if (initialised_in.load(std::memory_order_relaxed) == 0) initialised_in.store(forks() + 1, std::memory_order_relaxed);
+  if (managed != 0) return {Location::managed, -1};
+  if (type == kMemoryTypeDevice) return {Location::device, ordinal};
+  return {Location::host, -1};
 }
 
 char letter(const PointerLocation& p) {
@@ -66,32 +108,21 @@ char letter(const PointerLocation& p) {
 
 }  // namespace
 
-PointerLocation locate(const void* pointer) {
-  if (pointer == nullptr) return {};
-  const GetAttributes get_attributes = get_attributes_function();
-  if (get_attributes == nullptr) return {Location::host, -1};
-  unsigned type = 0, managed = 0;
-  int ordinal = -1;
-  int attributes[] = {kAttributeMemoryType, kAttributeIsManaged, kAttributeDeviceOrdinal};
-  void* values[] = {&type, &managed, &ordinal};
-  // Fails when the driver is loaded but not initialised; an unknown pointer leaves zeros.
-  if (get_attributes(3, attributes, values, reinterpret_cast<std::uintptr_t>(pointer)) != 0)
-    return {Location::host, -1};
-  if (managed != 0) return {Location::managed, -1};
-  if (type == kMemoryTypeDevice) return {Location::device, ordinal};
-  return {Location::host, -1};
+bool may_have_device_memory() {
+  return get_attributes_function() != nullptr;
 }
 
 Placement locate(const Problem& problem) {
   Placement p;
   if (problem.m == 0 || problem.n == 0 || problem.batch_count == 0) return p;
+  const GetAttributes get_attributes = get_attributes_function();
   if (problem.reads_inputs()) {
-    p.a = locate(problem.a.data);
-    p.b = locate(problem.b.data);
+    p.a = ask(get_attributes, problem.a.data);
+    p.b = ask(get_attributes, problem.b.data);
   }
-  p.c = locate(problem.c.data);
-  p.alpha = locate(problem.alpha.device);
-  p.beta = locate(problem.beta.device);
+  p.c = ask(get_attributes, problem.c.data);
+  p.alpha = ask(get_attributes, problem.alpha.device);
+  p.beta = ask(get_attributes, problem.beta.device);
   return p;
 }
 

@@ -30,10 +30,11 @@ struct Placement {
   }
 };
 
-// Initialises nothing: a process that has not loaded the CUDA driver has no device memory.
-PointerLocation locate(const void* pointer);
+// Whether the process may have any: false while the CUDA driver is not loaded.
+bool may_have_device_memory();
 
-// A and B count as unused when the problem does not read them.
+// Initialises nothing: a process that has not loaded the CUDA driver has no device memory. A and B count as unused when
+// the problem does not read them.
 Placement locate(const Problem& problem);
 
 // The device of the first operand on one, else the current device; null when no device is there.

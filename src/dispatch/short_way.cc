@@ -1,0 +1,64 @@
+// Looking for what is out of the ordinary.
+#include "dispatch/short_way.h"
+
+#include <cstdint>
+#include <limits>
+
+#include "core/environment.h"
+#include "core/once.h"
+#include "core/status.h"
+#include "dispatch/host_trip.h"
+#include "host/cpu_engine.h"
+#include "plan/forced_kernel.h"
+#include "runtime/pointer_location.h"
+
+namespace xgemm::dispatch {
+namespace {
+
+constexpr char upper(char flag) {
+  return static_cast<char>(flag & ~0x20);
+}
+
+constexpr bool is_legal(char flag) {
+  return flag == 'N' || flag == 'T' || flag == 'C';
+}
+
+// Below the work from which on a GPU is looked for. Extents of 2^20 and more are not usual.
+constexpr bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  return m < kMost && n < kMost && k < kMost && 2 * m * n * k < static_cast<std::int64_t>(kMinFlopsForDevice);
+}
+
+// Of at least `extent` elements, and of the size that every BLAS takes.
+constexpr bool is_usual(std::int64_t ld, std::int64_t extent) {
+  return ld >= extent && ld <= std::numeric_limits<std::int32_t>::max();
+}
+
+// The environment asks for nothing that the short way does not give. Made of what a context's making complains about,
+// too.
+bool is_open() {
+  static Once<bool> open;
+  return open.get([] { return environment().verbose == 0 && plan::forced_kernel().empty(); });
+}
+
+}  // namespace
+
+bool take_short_way(char transa, char transb, host::Sgemm p) noexcept try {
+  transa = upper(transa), transb = upper(transb);
+  if (!is_legal(transa) || !is_legal(transb) || p.m <= 0 || p.n <= 0 || p.k <= 0) return false;
+  if (!is_small(p.m, p.n, p.k)) return false;
+  const bool a_plain = transa == 'N', b_plain = transb == 'N';
+  if (!is_usual(p.lda, a_plain ? p.m : p.k) || !is_usual(p.ldb, b_plain ? p.k : p.n) || !is_usual(p.ldc, p.m))
+    return false;
+  if (p.a == nullptr || p.b == nullptr || p.c == nullptr || p.alpha == 0.0f) return false;
+  if (!is_open() || runtime::may_have_device_memory()) return false;
+  p.transa = a_plain ? Op::none : Op::transpose;
+  p.transb = b_plain ? Op::none : Op::transpose;
+  if (!host::cpu_sgemm_alone(p)) return false;
+  clear_last_error();
+  return true;
+} catch (...) {
+  return false;
+}
+
+}  // namespace xgemm::dispatch
