@@ -3,8 +3,8 @@
 
 #include <array>
 #include <mutex>
-#include "device/cuda_status.h"
 
+#include "device/cuda_status.h"
 #include "kernels/common/schedule_pieces.h"
 #include "kernels/launchers.h"
 #include "runtime/workspace.h"

@@ -4,6 +4,8 @@
 #include <array>
 #include <mutex>
 
+#include "device/capture_mode.h"
+
 namespace xgemm::runtime {
 namespace {
 
@@ -18,6 +20,7 @@ cudaMemPool_t pool_of(int device) {
   static std::array<cudaMemPool_t, kMaxDevices> pools{};
   if (device < 0 || device >= kMaxDevices) return nullptr;
   std::call_once(once[device], [&] {
+    const device::RelaxedCaptureGuard relaxed;  // the first call may well be one that is captured
     int has_pools = 0;
     if (cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device) != cudaSuccess || has_pools == 0)
       return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "device/capture_mode.h"
 #include "device/cuda_status.h"
 
 namespace xgemm::transfer {
@@ -137,7 +138,7 @@ void Stager::release() noexcept {
   threads.reset();
   if (ordinal_ < 0) return;
   const device::DeviceGuard guard(ordinal_);
-  const RelaxedCaptureGuard relaxed;
+  const device::RelaxedCaptureGuard relaxed;
   free_device_memory();
   for (Ring* ring : {&in_ring, &out_ring}) free_ring(ring);
   for_each_event([](cudaEvent_t* event) {

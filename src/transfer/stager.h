@@ -40,21 +40,6 @@ struct Ring {
   Slot& slot(std::int64_t chunk_number) { return slots[static_cast<std::size_t>(chunk_number % count)]; }
 };
 
-// A capture of another stream must not be broken by the allocations of this call, nor forbid them.
-class RelaxedCaptureGuard {
- public:
-  RelaxedCaptureGuard() { changed_ = cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess; }
-  ~RelaxedCaptureGuard() {
-    if (changed_) cudaThreadExchangeStreamCaptureMode(&mode_);
-  }
-  RelaxedCaptureGuard(const RelaxedCaptureGuard&) = delete;
-  RelaxedCaptureGuard& operator=(const RelaxedCaptureGuard&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-  bool changed_ = false;
-};
-
 class Stager {
  public:
   Stager();

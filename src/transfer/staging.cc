@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/capture_mode.h"
 #include "device/cuda_status.h"
 #include "device/health.h"
 #include "runtime/device_gemm.h"
@@ -112,7 +113,7 @@ Status staged_gemm(StagerHandle& stager, const Problem& problem, const Placement
                    void* stream, Unfinished* unfinished) {
   *unfinished = {{whole_of(problem)}, false};
   const device::DeviceGuard guard(device.ordinal);
-  const RelaxedCaptureGuard relaxed;
+  const device::RelaxedCaptureGuard relaxed;
   if (stager == nullptr || !stager->belongs_to_this_process()) stager.reset(new Stager);
   Status status = cuda_status(guard.status(), "cudaSetDevice");
   if (status.ok())

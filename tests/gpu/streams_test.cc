@@ -80,9 +80,6 @@ template <class T>
 void capture_and_replay(const CallSpec& spec, cudaStreamCaptureMode mode) {
   Context ctx;
   Call<T> call(spec);
-  // Once before: the capture must not be the call that loads the kernel, in the modes in which that is forbidden.
-  ASSERT_EQ(call.enqueue(ctx), 0) << xgemm_last_error();
-  XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
   XGEMM_CHECK_CUDA(cudaStreamBeginCapture(ctx.stream(), mode));
   const int status = call.enqueue(ctx);
   cudaGraph_t graph = nullptr;
@@ -114,6 +111,21 @@ TYPED_TEST(StreamsSmall, GraphsInEveryMode) {
     for (cudaStreamCaptureMode mode :
          {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed})
       capture_and_replay<TypeParam>(spec, mode);
+}
+
+// The first call of a process may be one that is captured: each runs in a process of its own.
+TYPED_TEST(Streams, FirstCallIsCaptured) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const CallSpec whole{.m = 256, .n = 256, .k = 256}, split{.transb = 'T', .m = 752, .n = 176, .k = 2592};
+  for (const CallSpec& spec : {whole, split})
+    for (cudaStreamCaptureMode mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal})
+      EXPECT_EXIT(
+          {
+            capture_and_replay<TypeParam>(spec, mode);
+            std::_Exit(testing::Test::HasFailure());
+          },
+          testing::ExitedWithCode(0), "")
+          << spec << " in mode " << mode;
 }
 
 TYPED_TEST(Streams, CapturesInSeveralThreadsAtOnce) {
