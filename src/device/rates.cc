@@ -2,10 +2,10 @@
 #include "device/rates.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <memory>
 
 #include "core/environment.h"
 #include "core/status.h"
@@ -59,8 +59,30 @@ Rates derived(const Nameplate& gpu) {
   return r;
 }
 
-bool is_rate(double x) {
-  return std::isfinite(x) && x > 0;
+std::string_view without_spaces(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kSpaces);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
+}
+
+// Takes a rate off the front of the text; false where there is none. Numbers have a point in every locale.
+bool take_rate(std::string_view* text, double* rate) {
+  *text = without_spaces(*text);
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *rate);
+  text->remove_prefix(static_cast<std::size_t>(end - text->data()));
+  return error == std::errc() && std::isfinite(*rate) && *rate > 0;
+}
+
+// "" where it cannot be read. By the C library: a program may bring a C++ library of its own, linked statically, and
+// streams that are partly of one and partly of the other do not work.
+std::string contents_of(const std::string& path) {
+  std::string text;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+  if (file == nullptr) return text;
+  char part[4096];
+  while (const std::size_t count = std::fread(part, 1, sizeof part, file.get())) text.append(part, count);
+  return text;
 }
 
 }  // namespace
@@ -78,22 +100,21 @@ std::vector<GpuRow> parse_gpu_rows(std::string_view text, std::string* complaint
   int number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string line(text.substr(0, std::min(end, text.substr(0, end).find('#'))));
+    const std::string_view whole = text.substr(0, end);
+    const std::string_view line = without_spaces(whole.substr(0, whole.find('#')));
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
-    while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t')) line.pop_back();
     if (line.empty()) continue;
     GpuRow row;
     Rates& r = row.rates;
-    int name_at = 0;
-    if (std::sscanf(line.c_str(), "%lf %lf %lf %lf %n", &r.sm_ghz, &r.l2_tbs, &r.memory_tbs, &r.tensor_tflops,
-                    &name_at) == 4 &&
-        name_at > 0 && line[static_cast<std::size_t>(name_at)] != '\0' && is_rate(r.sm_ghz) && is_rate(r.l2_tbs) &&
-        is_rate(r.memory_tbs) && is_rate(r.tensor_tflops)) {
-      row.name = line.substr(static_cast<std::size_t>(name_at));
+    std::string_view rest = line;
+    if (take_rate(&rest, &r.sm_ghz) && take_rate(&rest, &r.l2_tbs) && take_rate(&rest, &r.memory_tbs) &&
+        take_rate(&rest, &r.tensor_tflops) && !without_spaces(rest).empty()) {
+      row.name = without_spaces(rest);
       rows.push_back(row);
     } else if (complaints != nullptr) {
-      *complaints += format("line %d is not sm_ghz l2_tbs memory_tbs tensor_tflops NAME: %s\n", number, line.c_str());
+      *complaints += format("line %d is not sm_ghz l2_tbs memory_tbs tensor_tflops NAME: %.*s\n", number,
+                            static_cast<int>(line.size()), line.data());
     }
   }
   return rows;
@@ -102,10 +123,8 @@ std::vector<GpuRow> parse_gpu_rows(std::string_view text, std::string* complaint
 const std::vector<GpuRow>& own_gpu_rows() {
   static const std::vector<GpuRow> rows = [] {
     const std::string& path = environment().gpu_rates;
-    std::ifstream file(path);
-    const std::string text(std::istreambuf_iterator<char>(file), {});
     std::string complaints;
-    std::vector<GpuRow> found = parse_gpu_rows(text, &complaints);
+    std::vector<GpuRow> found = parse_gpu_rows(contents_of(path), &complaints);
     if (!complaints.empty()) print_line(path + ": " + complaints.substr(0, complaints.find('\n')) + "; it is ignored");
     return found;
   }();
