@@ -43,6 +43,8 @@ SOFTNESS = .03   # of the choice that is trained: plans whose estimates differ b
 REGRESSION = 8.  # weight of predicting relative times beside choosing well,
 ABSOLUTE = 1.    # and of predicting the times themselves
 PARTS = 4        # of the shapes, for judging
+POOLED = {"light", "heavy"}  # tables in which split products took the memory for their sums from a pool, as calls do:
+                             # for the others it was lent, which is faster
 
 
 def parse_case(text):
@@ -93,6 +95,25 @@ class CostModel:
         return (us, features) if with_features else us
 
 
+def with_pools(rows):
+    """Split plans that had memory lent to them, with what a pool would have cost: the median difference of those plans
+    that were measured either way, of each GPU."""
+    pooled = lambda row: row[0][1].split(".")[0].split("-")[-1] in POOLED
+    split = lambda row: row[2][-1] > 1
+    plan = lambda row: (row[0][0], row[0][2], row[1], row[2][-2:])
+    either = {plan(row): row[3] for row in rows if not pooled(row)}
+    differences = collections.defaultdict(list)
+    for row in rows:
+        if pooled(row) and plan(row) in either and row[3] < 50:
+            differences[row[0][0], split(row)].append(row[3] - either[plan(row)])
+    cost = {gpu: np.median(differences[gpu, True]) - np.median(differences[gpu, False])
+            for gpu in {row[0][0] for row in rows} if differences[gpu, True]}
+    if cost:
+        print("a pool's memory for the sums of a split product takes",
+              ", ".join(f"{us:.2f}" for _, us in sorted(cost.items())), "us")
+    return [row if pooled(row) or not split(row) else (*row[:3], row[3] + cost.get(row[0][0], 0)) for row in rows]
+
+
 class Measurements:
     """The rows of all files, by GPU and case. A case is one problem in one file: times of different runs are not
     comparable, those of one case are."""
@@ -125,6 +146,7 @@ class Measurements:
                     if problem[:3] in hold_out:
                         raise SystemExit(f"fit.py: {case} of {file.name} is in perf/shapes/holdout.txt")
                     rows.append((key, tile_index[instance[0]], instance[1] + problem + (float(whole), int(parts)), float(us)))
+        rows = with_pools(rows)
         best = collections.defaultdict(lambda: math.inf)
         for key, _, _, us in rows:
             best[key] = min(best[key], us)
