@@ -3,8 +3,9 @@
 
     XGEMM_VERBOSE=1 LD_PRELOAD=libxgemm.so.0 python3 numpy_drop_in.py
 
-Works where numpy calls a BLAS by its plain names, as Debian's and Ubuntu's numpy does. (The wheels of the Python package
-index carry an OpenBLAS of their own with renamed functions, which nothing can be put in front of.)
+Works where numpy calls a BLAS by its plain names, as Debian's and Ubuntu's numpy does, and with the wheels of the Python
+package index, which carry an OpenBLAS of their own with renamed functions: libxgemm has these names, too. What stays with
+the CPU is then computed by that OpenBLAS.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import numpy

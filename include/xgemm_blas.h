@@ -65,6 +65,18 @@ XGEMM_API void cblas_sbgemm(int layout, int transa, int transb, int m, int n, in
                             int ldc);
 #endif
 
+/* Batches, as OpenBLAS and MKL have them: products of matrices that are stride_a, stride_b and stride_c elements apart.
+ */
+#if !defined(OPENBLAS_CONST) && !defined(__MKL_CBLAS_H__)
+XGEMM_API void cblas_sgemm_batch_strided(int layout, int transa, int transb, int m, int n, int k, float alpha,
+                                         const float* a, int lda, int stride_a, const float* b, int ldb, int stride_b,
+                                         float beta, float* c, int ldc, int stride_c, int batch_count);
+XGEMM_API void cblas_sgemm_batch_strided_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                            float alpha, const float* a, int64_t lda, int64_t stride_a, const float* b,
+                                            int64_t ldb, int64_t stride_b, float beta, float* c, int64_t ldc,
+                                            int64_t stride_c, int64_t batch_count);
+#endif
+
 /* The Fortran interface. The hidden lengths of transa and transb are not read: pass them or leave them out. */
 #if !defined(XGEMM_NO_FORTRAN_NAMES) /* define it where another header declares these */
 XGEMM_API void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
@@ -85,7 +97,34 @@ XGEMM_API void sbgemm_(const char* transa, const char* transb, const int* m, con
 XGEMM_API void sbgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
                           const float* alpha, const xgemm_bfloat16* a, const int64_t* lda, const xgemm_bfloat16* b,
                           const int64_t* ldb, const float* beta, float* c, const int64_t* ldc);
+XGEMM_API void sgemm_batch_strided_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                                    const float* alpha, const float* a, const int* lda, const int* stride_a,
+                                    const float* b, const int* ldb, const int* stride_b, const float* beta, float* c,
+                                    const int* ldc, const int* stride_c, const int* batch_count);
+XGEMM_API void sgemm_batch_strided_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
+                                       const int64_t* k, const float* alpha, const float* a, const int64_t* lda,
+                                       const int64_t* stride_a, const float* b, const int64_t* ldb,
+                                       const int64_t* stride_b, const float* beta, float* c, const int64_t* ldc,
+                                       const int64_t* stride_c, const int64_t* batch_count);
 #endif
+
+/* The names by which Python's wheels import sgemm from the OpenBLAS that they carry; nobody else needs them. NumPy's
+ * are scipy_cblas_sgemm64_ and scipy_sgemm_64_ (cblas_sgemm64_ and sgemm_64_ before NumPy 2), SciPy's
+ * scipy_cblas_sgemm and scipy_sgemm_. Errors go to the wheel's xerbla. */
+XGEMM_API void cblas_sgemm64_(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
+                              const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+                              int64_t ldc);
+XGEMM_API void scipy_cblas_sgemm(int layout, int transa, int transb, int m, int n, int k, float alpha, const float* a,
+                                 int lda, const float* b, int ldb, float beta, float* c, int ldc);
+XGEMM_API void scipy_cblas_sgemm64_(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
+                                    const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+                                    int64_t ldc);
+XGEMM_API void scipy_sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                            const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+                            const float* beta, float* c, const int* ldc);
+XGEMM_API void scipy_sgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
+                               const int64_t* k, const float* alpha, const float* a, const int64_t* lda, const float* b,
+                               const int64_t* ldb, const float* beta, float* c, const int64_t* ldc);
 
 #ifdef __cplusplus
 }

@@ -1,27 +1,18 @@
-// sgemm_, hgemm_, bgemm_, sbgemm_, sgemm_64_, sbgemm_64_: the Fortran interface of BLAS, and what it shares with CBLAS.
+// The BLAS symbols: what their arguments are, and their names, made from the rows of blas_names.def.
 //
-// The hidden arguments at the end (the lengths of transa and transb) are not declared: callers that pass them do no
-// harm. xerbla_ is a weak reference: the program's own, or that of the BLAS that it is linked with, and null where
-// there is none.
+// The hidden arguments at the end of Fortran calls (the lengths of transa and transb) are not declared: callers that
+// pass them do no harm.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include "api/blas.h"
 
-#include <cstddef>
 #include <initializer_list>
-#include <utility>
 
+#include "api/blas_errors.h"
 #include "api/check.h"
 #include "api/entry.h"
 #include "core/environment.h"
 #include "xgemm_blas.h"
-
-extern "C" {
-[[gnu::weak, gnu::visibility("default")]] void xerbla_(const char* name, const int* number, std::size_t name_length);
-// In a BLAS of 64-bit integers with the suffix _64.
-[[gnu::weak, gnu::visibility("default")]] void xerbla_64_(const char* name, const std::int64_t* number,
-                                                          std::size_t name_length);
-}
 
 namespace xgemm::api {
 
@@ -31,27 +22,9 @@ int run_blas_call(const char* symbol, const xgemm_args& call) noexcept {
   if (call.layout == XGEMM_ROW_MAJOR) {
     const int first = first_illegal_blas_argument(call.transb, call.transa, call.n, call.m, call.k, call.ldb, call.lda,
                                                   call.ldc, XGEMM_COL_MAJOR);
-    const auto number = [&] {
-      switch (first) {
-        case XGEMM_ARG_TRANSA:
-          return XGEMM_ARG_TRANSB;
-        case XGEMM_ARG_TRANSB:
-          return XGEMM_ARG_TRANSA;
-        case XGEMM_ARG_M:
-          return XGEMM_ARG_N;
-        case XGEMM_ARG_N:
-          return XGEMM_ARG_M;
-        case XGEMM_ARG_LDA:
-          return XGEMM_ARG_LDB;
-        case XGEMM_ARG_LDB:
-          return XGEMM_ARG_LDA;
-        default:
-          return static_cast<xgemm_argument>(first);
-      }
-    }();
     if (first != 0) {
       guarded([&] { return check(call, false); });  // for its message
-      return number;
+      return transposed_argument(first);
     }
   }
 
@@ -67,70 +40,121 @@ int run_blas_call(const char* symbol, const xgemm_args& call) noexcept {
   return 0;
 }
 
-int illegal_blas_argument(int number, const char* message) noexcept {
-  return -guarded([&] { return illegal(static_cast<xgemm_argument>(number), message); });
-}
-
-void report_without_handler(const char* symbol, int number) noexcept {
-  try {
-    print_line(format("%s: argument %d is illegal: %s", symbol, number, last_error()));
-  } catch (...) {
-    print_line(symbol);
-  }
-}
-
 namespace {
 
-// What a Fortran name and its integers need.
-struct Fortran32 {
-  using Int = int;
-  static bool has_handler() { return xerbla_ != nullptr; }
-  static void call_handler(const char* name, int number) { xerbla_(name, &number, 6); }
-};
+// ---- Arguments ------------------------------------------------------------------------------------------------------
 
-struct Fortran64 {
-  using Int = std::int64_t;
-  static bool has_handler() { return xerbla_64_ != nullptr || xerbla_ != nullptr; }
-  static void call_handler(const char* name, int number) {
-    const std::int64_t wide = number;
-    if (xerbla_64_ != nullptr)
-      xerbla_64_(name, &wide, 6);
-    else
-      xerbla_(name, &number, 6);
+int position_in_gemm(int argument) {
+  return argument;
+}
+
+int position_in_gemm_batch_strided(int argument) {
+  switch (argument) {
+    case XGEMM_ARG_LDA:
+      return 8;
+    case XGEMM_ARG_STRIDE_A:
+      return 9;
+    case XGEMM_ARG_B:
+      return 10;
+    case XGEMM_ARG_LDB:
+      return 11;
+    case XGEMM_ARG_STRIDE_B:
+      return 12;
+    case XGEMM_ARG_BETA:
+      return 13;
+    case XGEMM_ARG_C:
+      return 14;
+    case XGEMM_ARG_LDC:
+      return 15;
+    case XGEMM_ARG_STRIDE_C:
+      return 16;
+    case XGEMM_ARG_BATCH_COUNT:
+      return 17;
+    default:
+      return argument;
   }
+}
+
+struct NamedPointer {
+  int argument;
+  const char* name;
+  const void* pointer;
 };
 
-// name: as BLAS gives it to xerbla_, six characters.
-template <class Fortran, class Types>
-void fortran_gemm(const char* symbol, const char* name, const char* transa, const char* transb,
-                  const typename Fortran::Int* m, const typename Fortran::Int* n, const typename Fortran::Int* k,
-                  const typename Types::Scalar* alpha, const typename Types::Input* a, const typename Fortran::Int* lda,
-                  const typename Types::Input* b, const typename Fortran::Int* ldb, const typename Types::Scalar* beta,
-                  typename Types::Output* c, const typename Fortran::Int* ldc) {
-  // A, B and C may be null where they take no part, which the checks of the call know.
-  const auto null_argument = [&]() -> int {
-    if (transa == nullptr) return XGEMM_ARG_TRANSA;
-    if (transb == nullptr) return XGEMM_ARG_TRANSB;
-    if (m == nullptr) return XGEMM_ARG_M;
-    if (n == nullptr) return XGEMM_ARG_N;
-    if (k == nullptr) return XGEMM_ARG_K;
-    if (alpha == nullptr) return XGEMM_ARG_ALPHA;
-    if (lda == nullptr) return XGEMM_ARG_LDA;
-    if (ldb == nullptr) return XGEMM_ARG_LDB;
-    if (beta == nullptr) return XGEMM_ARG_BETA;
-    return ldc == nullptr ? XGEMM_ARG_LDC : 0;
+// For an argument that no check of xgemm_args knows: records the message, returns the argument.
+int illegal_blas_argument(int argument, const std::string& message) {
+  return -guarded([&] { return illegal(static_cast<xgemm_argument>(argument), message); });
+}
+
+// The first argument that is null, or 0. A, B and C may be null where they take no part, which the checks of the call
+// know.
+int null_argument(std::initializer_list<NamedPointer> arguments) {
+  for (const auto& [argument, name, pointer] : arguments)
+    if (pointer == nullptr) return illegal_blas_argument(argument, format("%s = NULL, but it is read", name));
+  return 0;
+}
+
+template <class Types, class Int>
+void fortran_gemm(const Routine& routine, const char* transa, const char* transb, const Int* m, const Int* n,
+                  const Int* k, const typename Types::Scalar* alpha, const typename Types::Input* a, const Int* lda,
+                  const typename Types::Input* b, const Int* ldb, const typename Types::Scalar* beta,
+                  typename Types::Output* c, const Int* ldc, const Batch& batch = {}) {
+  int number = 0;
+  if (!transa || !transb || !m || !n || !k || !alpha || !lda || !ldb || !beta || !ldc) [[unlikely]]
+    number = null_argument({{XGEMM_ARG_TRANSA, "transa", transa},
+                            {XGEMM_ARG_TRANSB, "transb", transb},
+                            {XGEMM_ARG_M, "m", m},
+                            {XGEMM_ARG_N, "n", n},
+                            {XGEMM_ARG_K, "k", k},
+                            {XGEMM_ARG_ALPHA, "alpha", alpha},
+                            {XGEMM_ARG_LDA, "lda", lda},
+                            {XGEMM_ARG_LDB, "ldb", ldb},
+                            {XGEMM_ARG_BETA, "beta", beta},
+                            {XGEMM_ARG_LDC, "ldc", ldc}});
+  else
+    number = run_blas_call<Types>(routine.symbol, XGEMM_COL_MAJOR, *transa, *transb, *m, *n, *k, *alpha, a, *lda, b,
+                                  *ldb, *beta, c, *ldc, batch);
+  if (number != 0) report_fortran(routine, number);
+}
+
+// 0 for a value that is none of CBLAS's.
+char flag_of(int transpose) {
+  switch (transpose) {
+    case CblasNoTrans:
+      return 'N';
+    case CblasTrans:
+      return 'T';
+    case CblasConjTrans:
+      return 'C';
+    default:
+      return 0;
+  }
+}
+
+template <class Types>
+void cblas_gemm(const Routine& routine, int layout, int transa, int transb, std::int64_t m, std::int64_t n,
+                std::int64_t k, typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
+                const typename Types::Input* b, std::int64_t ldb, typename Types::Scalar beta,
+                typename Types::Output* c, std::int64_t ldc, const Batch& batch = {}) {
+  constexpr int kLayout = 0;
+  const bool row_major = layout == CblasRowMajor;
+  const auto reject = [&](int argument, const char* message, const char* form, int value) {
+    illegal_blas_argument(argument, message);
+    report_cblas(routine, row_major, argument, form, value);
   };
-  int number = null_argument();
-  if (number != 0)
-    illegal_blas_argument(number, "a null pointer");
-  else
-    number = run_blas_call<Types>(symbol, XGEMM_COL_MAJOR, *transa, *transb, *m, *n, *k, *alpha, a, *lda, b, *ldb,
-                                  *beta, c, *ldc);
-  if (number == 0) return;
-  if (Fortran::has_handler())
-    Fortran::call_handler(name, number);
-  else
-    report_without_handler(symbol, number);
+  if (!row_major && layout != CblasColMajor)
+    return reject(kLayout, "layout is not CblasRowMajor or CblasColMajor", "layout = %d is none of 101, 102\n", layout);
+  if (flag_of(transa) == 0)
+    return reject(XGEMM_ARG_TRANSA, "transa is none of CblasNoTrans, CblasTrans, CblasConjTrans",
+                  "transa = %d is none of 111, 112, 113\n", transa);
+  if (flag_of(transb) == 0)
+    return reject(XGEMM_ARG_TRANSB, "transb is none of CblasNoTrans, CblasTrans, CblasConjTrans",
+                  "transb = %d is none of 111, 112, 113\n", transb);
+
+  const int argument =
+      run_blas_call<Types>(routine.symbol, row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR, flag_of(transa),
+                           flag_of(transb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch);
+  if (argument != 0) report_cblas(routine, row_major, argument);
 }
 
 }  // namespace
@@ -138,45 +162,70 @@ void fortran_gemm(const char* symbol, const char* name, const char* transa, cons
 
 using namespace xgemm::api;
 
+// ---- Functions: symbol is a name, flavour whose it is ---------------------------------------------------------------
+
+#define XGEMM_FORTRAN_gemm(symbol, Int, flavour, stem, name, Types)                                                 \
+  void symbol(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k,                     \
+              const Types::Scalar* alpha, const Types::Input* a, const Int* lda, const Types::Input* b,             \
+              const Int* ldb, const Types::Scalar* beta, Types::Output* c, const Int* ldc) {                        \
+    fortran_gemm<Types>({#symbol, name, "", Flavour::flavour, position_in_gemm}, transa, transb, m, n, k, alpha, a, \
+                        lda, b, ldb, beta, c, ldc);                                                                 \
+  }
+
+#define XGEMM_CBLAS_gemm(symbol, Int, flavour, stem, name, Types)                                                     \
+  void symbol(int layout, int transa, int transb, Int m, Int n, Int k, Types::Scalar alpha, const Types::Input* a,    \
+              Int lda, const Types::Input* b, Int ldb, Types::Scalar beta, Types::Output* c, Int ldc) {               \
+    cblas_gemm<Types>({#symbol, name, "cblas_" #stem, Flavour::flavour, position_in_gemm}, layout, transa, transb, m, \
+                      n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                                     \
+  }
+
+#define XGEMM_FORTRAN_gemm_batch_strided(symbol, Int, flavour, stem, name, Types)                                      \
+  void symbol(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k,                        \
+              const Types::Scalar* alpha, const Types::Input* a, const Int* lda, const Int* stride_a,                  \
+              const Types::Input* b, const Int* ldb, const Int* stride_b, const Types::Scalar* beta, Types::Output* c, \
+              const Int* ldc, const Int* stride_c, const Int* batch_count) {                                           \
+    const Routine routine = {#symbol, name, "", Flavour::flavour, position_in_gemm_batch_strided};                     \
+    if (const int number = null_argument({{XGEMM_ARG_STRIDE_A, "stride_a", stride_a},                                  \
+                                          {XGEMM_ARG_STRIDE_B, "stride_b", stride_b},                                  \
+                                          {XGEMM_ARG_STRIDE_C, "stride_c", stride_c},                                  \
+                                          {XGEMM_ARG_BATCH_COUNT, "batch_count", batch_count}}))                       \
+      return report_fortran(routine, number);                                                                          \
+    fortran_gemm<Types>(routine, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,                         \
+                        {*stride_a, *stride_b, *stride_c, *batch_count});                                              \
+  }
+
+#define XGEMM_CBLAS_gemm_batch_strided(symbol, Int, flavour, stem, name, Types)                                    \
+  void symbol(int layout, int transa, int transb, Int m, Int n, Int k, Types::Scalar alpha, const Types::Input* a, \
+              Int lda, Int stride_a, const Types::Input* b, Int ldb, Int stride_b, Types::Scalar beta,             \
+              Types::Output* c, Int ldc, Int stride_c, Int batch_count) {                                          \
+    cblas_gemm<Types>({#symbol, name, "cblas_" #stem, Flavour::flavour, position_in_gemm_batch_strided}, layout,   \
+                      transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,                                \
+                      {stride_a, stride_b, stride_c, batch_count});                                                \
+  }
+
+// ---- Names: those of a stem, by flavour -----------------------------------------------------------------------------
+
+#define XGEMM_NAMES_cblas(stem, name, routine, Types) XGEMM_CBLAS_##routine(cblas_##stem, int, plain, stem, name, Types)
+
+#define XGEMM_NAMES_plain(stem, name, routine, Types)             \
+  XGEMM_FORTRAN_##routine(stem##_, int, plain, stem, name, Types) \
+      XGEMM_CBLAS_##routine(cblas_##stem, int, plain, stem, name, Types)
+
+#define XGEMM_NAMES_plain_and_64(stem, name, routine, Types)                        \
+  XGEMM_NAMES_plain(stem, name, routine, Types)                                     \
+      XGEMM_FORTRAN_##routine(stem##_64_, int64_t, reference_64, stem, name, Types) \
+          XGEMM_CBLAS_##routine(cblas_##stem##_64, int64_t, reference_64, stem, name, Types)
+
+#define XGEMM_NAMES_everywhere(stem, name, routine, Types)                                           \
+  XGEMM_NAMES_plain_and_64(stem, name, routine, Types)                                               \
+      XGEMM_CBLAS_##routine(cblas_##stem##64_, int64_t, openblas_64, stem, name, Types)              \
+          XGEMM_FORTRAN_##routine(scipy_##stem##_, int, wheels, stem, name, Types)                   \
+              XGEMM_CBLAS_##routine(scipy_cblas_##stem, int, wheels, stem, name, Types)              \
+                  XGEMM_FORTRAN_##routine(scipy_##stem##_64_, int64_t, wheels_64, stem, name, Types) \
+                      XGEMM_CBLAS_##routine(scipy_cblas_##stem##64_, int64_t, wheels_64, stem, name, Types)
+
+#define XGEMM_BLAS_ROUTINE(stem, name, routine, types, flavours) XGEMM_NAMES_##flavours(stem, name, routine, types)
+
 extern "C" {
-
-void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const float* alpha,
-            const float* a, const int* lda, const float* b, const int* ldb, const float* beta, float* c,
-            const int* ldc) {
-  fortran_gemm<Fortran32, SgemmTypes>("sgemm_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-
-void sgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
-               const float* alpha, const float* a, const int64_t* lda, const float* b, const int64_t* ldb,
-               const float* beta, float* c, const int64_t* ldc) {
-  fortran_gemm<Fortran64, SgemmTypes>("sgemm_64_", "SGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
-                                      ldc);
-}
-
-void hgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const xgemm_half* alpha,
-            const xgemm_half* a, const int* lda, const xgemm_half* b, const int* ldb, const xgemm_half* beta,
-            xgemm_half* c, const int* ldc) {
-  fortran_gemm<Fortran32, HgemmTypes>("hgemm_", "HGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-
-void bgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-            const xgemm_bfloat16* alpha, const xgemm_bfloat16* a, const int* lda, const xgemm_bfloat16* b,
-            const int* ldb, const xgemm_bfloat16* beta, xgemm_bfloat16* c, const int* ldc) {
-  fortran_gemm<Fortran32, BgemmTypes>("bgemm_", "BGEMM ", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-
-void sbgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const float* alpha,
-             const xgemm_bfloat16* a, const int* lda, const xgemm_bfloat16* b, const int* ldb, const float* beta,
-             float* c, const int* ldc) {
-  fortran_gemm<Fortran32, SbgemmTypes>("sbgemm_", "SBGEMM", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
-                                       ldc);
-}
-
-void sbgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
-                const float* alpha, const xgemm_bfloat16* a, const int64_t* lda, const xgemm_bfloat16* b,
-                const int64_t* ldb, const float* beta, float* c, const int64_t* ldc) {
-  fortran_gemm<Fortran64, SbgemmTypes>("sbgemm_64_", "SBGEMM", transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
-                                       ldc);
-}
-
+#include "api/blas_names.def"
 }  // extern "C"

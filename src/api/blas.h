@@ -1,7 +1,4 @@
-// What the BLAS symbols share: a call in the caller's own terms, how it runs, and how errors reach the program's
-// handler.
-//
-// Numbers of arguments are those of sgemm_ (enum xgemm_argument); CBLAS counts one more.
+// What the BLAS symbols share: the types of their arguments, and a call in the caller's own terms.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -58,19 +55,25 @@ struct SbgemmTypes : SgemmTypes {
 // reported on stderr under the symbol's name.
 int run_blas_call(const char* symbol, const xgemm_args& call) noexcept;
 
+// Products of a batch; one by default.
+struct Batch {
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0, count = 1;
+};
+
 template <class Types>
 int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char transb, std::int64_t m, std::int64_t n,
                   std::int64_t k, typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
                   const typename Types::Input* b, std::int64_t ldb, typename Types::Scalar beta,
-                  typename Types::Output* c, std::int64_t ldc) noexcept {
+                  typename Types::Output* c, std::int64_t ldc, const Batch& batch = {}) noexcept {
   if constexpr (std::is_same_v<Types, SgemmTypes>) {
     // A row-major product is the column-major product of the transposed matrices.
-    const bool taken = layout == XGEMM_COL_MAJOR
-                           ? dispatch::take_short_way(
-                                 transa, transb, {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc})
-                           : dispatch::take_short_way(
-                                 transb, transa, {Op::none, Op::none, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc});
-    if (taken) return 0;
+    const bool plain = layout == XGEMM_COL_MAJOR;
+    if (batch.count == 1 &&
+        (plain ? dispatch::take_short_way(transa, transb,
+                                          {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc})
+               : dispatch::take_short_way(transb, transa,
+                                          {Op::none, Op::none, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc})))
+      return 0;
   }
   const float alpha_value = Types::to_float(alpha), beta_value = Types::to_float(beta);
   xgemm_args call = XGEMM_ARGS_INIT;
@@ -90,13 +93,11 @@ int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char tra
   call.beta = &beta_value;
   call.c = c;
   call.ldc = ldc;
+  call.stride_a = batch.stride_a;
+  call.stride_b = batch.stride_b;
+  call.stride_c = batch.stride_c;
+  call.batch_count = batch.count;
   return run_blas_call(symbol, call);
 }
-
-// For an argument that no check of xgemm_args knows: records the message, returns the number.
-int illegal_blas_argument(int number, const char* message) noexcept;
-
-// The handler is missing: one line on stderr with the last error.
-void report_without_handler(const char* symbol, int number) noexcept;
 
 }  // namespace xgemm::api

@@ -23,16 +23,18 @@ static_assert(std::endian::native == std::endian::little, "integers are passed t
 
 struct Library {
   const char* name;  // a value of XGEMM_CPU_BLAS
+  const char* part;  // of the file names that programs may have loaded it by; null: says too little
   std::array<const char*, 5> files;
 };
 
 // In the order in which they are tried.
 constexpr Library kKnownLibraries[] = {
     {"openblas",
+     "openblas",
      {"libopenblas.so.0", "libopenblas.so", "libopenblasp.so.0", "libopenblas64_.so.0", "libopenblas64_.so"}},
-    {"blis", {"libblis.so.4", "libblis.so.3", "libblis.so", "libblis-mt.so"}},
-    {"mkl", {"libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so"}},
-    {"blas", {"libblas.so.3", "libblas.so"}},
+    {"blis", "libblis", {"libblis.so.4", "libblis.so.3", "libblis.so", "libblis-mt.so"}},
+    {"mkl", "libmkl_rt", {"libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so"}},
+    {"blas", nullptr, {"libblas.so.3", "libblas.so"}},
 };
 
 constexpr const char* kAllowed =
@@ -55,6 +57,9 @@ int open_flags() {
   return flags;
 }
 
+// The names that libraries have for it: the reference's, with 64-bit integers, and those of Python's wheels.
+constexpr const char* kSgemmNames[] = {"sgemm_", "sgemm_64_", "scipy_sgemm_", "scipy_sgemm_64_"};
+
 // Opens file and takes its sgemm_ if it is fit for use; else says in *why what is wrong. A library once opened stays:
 // it may have started threads.
 bool open_file(const char* file, CpuBlas* blas, std::string* why) {
@@ -65,7 +70,7 @@ bool open_file(const char* file, CpuBlas* blas, std::string* why) {
     return false;
   }
   void* symbol = nullptr;
-  for (const char* name : {"sgemm_", "sgemm_64_"})
+  for (const char* name : kSgemmNames)
     if (symbol == nullptr) symbol = dlsym(handle, name);
   if (symbol == nullptr) {
     *why = std::string(file) + " has no sgemm_";
@@ -81,7 +86,7 @@ bool open_file(const char* file, CpuBlas* blas, std::string* why) {
   const auto function = reinterpret_cast<CpuBlas::Function>(symbol);
   const CpuBlas::Conduct conduct = conduct_of(function);
   if (!conduct.right) {
-    *why = origin.file + " computes wrong products";
+    *why = std::string(origin.file) + " computes wrong products";
     return false;
   }
   blas->conduct = conduct;
@@ -214,6 +219,18 @@ CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
       return blas;
     }
     *complaint = "XGEMM_CPU_BLAS=" + wanted + " is ignored: " + why + "; it takes one of: " + kAllowed;
+  }
+
+  // What the program has loaded already has its settings and its threads; a Python wheel brings its own under a name
+  // that nobody could guess.
+  for (const Library& library : kKnownLibraries) {
+    if (library.part == nullptr) continue;
+    for (const std::string& file : loaded_files(library.part))
+      if (open_file(file.c_str(), &blas, &why)) {
+        blas.name = library.name;
+        blas.reason = "the program has loaded it";
+        return blas;
+      }
   }
 
   std::string tried;

@@ -1,9 +1,11 @@
 // Walking the loader's list.
 #include "host/loaded_objects.h"
 
+#include <dlfcn.h>
 #include <link.h>
 
 #include <cstdint>
+#include <cstring>
 #include <exception>
 
 namespace xgemm::host {
@@ -49,6 +51,26 @@ LoadedObject object_of(const void* address) {
     return true;
   });
   return found;
+}
+
+std::vector<std::string> loaded_files(const char* part) {
+  std::vector<std::string> files;
+  for_each_object([&](const dl_phdr_info& info) {
+    const char* const slash = std::strrchr(info.dlpi_name, '/');
+    if (std::strstr(slash != nullptr ? slash : info.dlpi_name, part) != nullptr) files.emplace_back(info.dlpi_name);
+    return false;
+  });
+  return files;
+}
+
+void* find_in_loaded(const char* part, const char* symbol) {
+  for (const std::string& file : loaded_files(part))
+    if (void* handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+      void* const found = dlsym(handle, symbol);
+      dlclose(handle);
+      if (found != nullptr) return found;
+    }
+  return nullptr;
 }
 
 }  // namespace xgemm::host

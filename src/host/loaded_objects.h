@@ -4,15 +4,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace xgemm::host {
 
 struct LoadedObject {
   const void* base = nullptr;  // null: none
-  std::string file;
+  const char* file = nullptr;
 };
 
 // The one that the address is in. dladdr() looks through all of its symbols besides, which are 20,000 in a BLAS.
 LoadedObject object_of(const void* address);
+
+// The files whose names, without folders, contain `part`, in the order in which they were loaded.
+std::vector<std::string> loaded_files(const char* part);
+
+// The symbol of this name that one of these files itself has, or null. For libraries out of the program's sight, as
+// Python's extensions bring them.
+void* find_in_loaded(const char* part, const char* symbol);
 
 }  // namespace xgemm::host

@@ -40,6 +40,16 @@ __attribute__((visibility("default"))) void xerbla_(const char* name, const int*
   reported = {std::string(name, length), *number, reported.count + 1, false};
 }
 
+// In place of the one that a Python wheel brings.
+__attribute__((visibility("default"))) void scipy_xerbla_(const char* name, const int* number, std::size_t length) {
+  reported = {"scipy " + std::string(name, length), *number, reported.count + 1, false};
+}
+
+__attribute__((visibility("default"))) void scipy_xerbla_64_(const char* name, const std::int64_t* number,
+                                                             std::size_t length) {
+  reported = {"scipy 64 " + std::string(name, length), *number, reported.count + 1, false};
+}
+
 __attribute__((visibility("default"))) void cblas_xerbla(int number, const char* routine, const char* form, ...) {
   va_list values;
   va_start(values, form);
@@ -59,7 +69,8 @@ using test::Half;
 // ---- Every symbol behind one interface, with the sizes of the widest
 // -------------------------------------------------
 
-enum class Style { fortran, cblas };
+// openblas: CBLAS, whose errors go to xerbla_ as those of the column-major call.
+enum class Style { fortran, cblas, openblas };
 
 struct Call {
   int layout = CblasColMajor;
@@ -150,7 +161,7 @@ void check_product(const Symbol& symbol, const Shape& x) {
                x.beta,
                c.c.data(),
                c.c.ld()};
-  if (symbol.style == Style::cblas) call.transa = cblas_flag(x.transa), call.transb = cblas_flag(x.transb);
+  if (symbol.style != Style::fortran) call.transa = cblas_flag(x.transa), call.transb = cblas_flag(x.transb);
   symbol.run(call);
   ASSERT_EQ(reported.count, 0) << reported.name << ' ' << reported.number;
   const test::Verdict verdict = c.check();
@@ -160,6 +171,10 @@ void check_product(const Symbol& symbol, const Shape& x) {
 template <class Int, class T, class C, auto function>
 constexpr Symbol fortran(const char* symbol, const char* name) {
   return {symbol, name, Style::fortran, run_fortran<Int, T, C, function>, check_product<T, C>};
+}
+template <class Int, class T, class C, auto function>
+constexpr Symbol openblas(const char* symbol, const char* name) {
+  return {symbol, name, Style::openblas, run_cblas<Int, T, C, function>, check_product<T, C>};
 }
 template <class Int, class T, class C, auto function>
 constexpr Symbol cblas(const char* symbol, const char* name) {
@@ -181,6 +196,11 @@ const Symbol kSymbols[] = {
     cblas<std::int64_t, Bfloat16, float, cblas_sbgemm_64>("cblas_sbgemm_64", "cblas_sbgemm"),
     cblas<int, Bfloat16, float, cblas_gemm_bf16bf16f32>("cblas_gemm_bf16bf16f32", "cblas_gemm_bf16bf16f32"),
     cblas<int, Half, float, cblas_gemm_f16f16f32>("cblas_gemm_f16f16f32", "cblas_gemm_f16f16f32"),
+    openblas<std::int64_t, float, float, cblas_sgemm64_>("cblas_sgemm64_", "SGEMM "),
+    fortran<int, float, float, scipy_sgemm_>("scipy_sgemm_", "scipy SGEMM "),
+    fortran<std::int64_t, float, float, scipy_sgemm_64_>("scipy_sgemm_64_", "scipy 64 SGEMM "),
+    openblas<int, float, float, scipy_cblas_sgemm>("scipy_cblas_sgemm", "scipy SGEMM "),
+    openblas<std::int64_t, float, float, scipy_cblas_sgemm64_>("scipy_cblas_sgemm64_", "scipy 64 SGEMM "),
 };
 
 class BlasSymbol : public testing::TestWithParam<Symbol> {
@@ -216,7 +236,7 @@ TEST_P(BlasSymbol, ProductsWithAllFlagsLayoutsAndScalars) {
 
 TEST_P(BlasSymbol, LargerProducts) {
   const Symbol& symbol = GetParam();
-  const bool row_major = symbol.style == Style::cblas;
+  const bool row_major = symbol.style != Style::fortran;
   for (const auto& [m, n, k] : {std::array{200, 130, 700}, {1, 1100, 40}, {1100, 1, 40}, {3, 5, 5000}}) {
     symbol.check(symbol, {row_major, 'N', 'T', m, n, k, 1.0f, 0.5f, 3});
   }
@@ -270,7 +290,7 @@ const Wrong kWrong[] = {
 
 TEST_P(BlasSymbol, IllegalArgumentsReachTheHandlerAndNothingIsWritten) {
   const Symbol& symbol = GetParam();
-  const bool cblas = symbol.style == Style::cblas;
+  const bool cblas = symbol.style != Style::fortran;
   std::vector<float> storage(64, 42.0f);
   for (const Wrong& wrong : kWrong) {
     if (wrong.row_major && !cblas) continue;
@@ -294,8 +314,8 @@ TEST_P(BlasSymbol, IllegalArgumentsReachTheHandlerAndNothingIsWritten) {
     symbol.run(call);
     EXPECT_EQ(reported.count, 1);
     EXPECT_EQ(reported.name, symbol.name);
-    EXPECT_EQ(reported.number, wrong.number + (cblas ? 1 : 0));
-    EXPECT_EQ(reported.row_major, wrong.row_major != 0);
+    EXPECT_EQ(reported.number, wrong.number + (symbol.style == Style::cblas ? 1 : 0));
+    EXPECT_EQ(reported.row_major, symbol.style == Style::cblas && wrong.row_major != 0);
     EXPECT_EQ(RowMajorStrg, 0);
     EXPECT_STRNE(xgemm_last_error(), "");
   }
@@ -316,6 +336,13 @@ TEST_P(BlasSymbol, IllegalFlags) {
       EXPECT_EQ(number_for(0, 'T', flag, -1), 2) << flag;
     }
     EXPECT_EQ(number_for(0, '?', '?', 1), 1);
+  } else if (symbol.style == Style::openblas) {
+    for (const int layout : {CblasColMajor, CblasRowMajor})
+      for (const int flag : {0, 110, 114, -1, int{'N'}, int{'T'}}) {
+        EXPECT_EQ(number_for(layout, flag, CblasTrans, -1), layout == CblasColMajor ? 1 : 2) << flag;
+        EXPECT_EQ(number_for(layout, CblasNoTrans, flag, -1), layout == CblasColMajor ? 2 : 1) << flag;
+      }
+    for (const int layout : {0, 100, 103, -1, int{'C'}}) EXPECT_EQ(number_for(layout, 0, 0, -1), 0) << layout;
   } else {
     for (const int layout : {CblasColMajor, CblasRowMajor})
       for (const int flag : {0, 110, 114, -1, int{'N'}, int{'T'}}) {
@@ -330,14 +357,14 @@ TEST_P(BlasSymbol, IllegalFlags) {
 
 TEST_P(BlasSymbol, NullPointersThatWouldBeUsedAreIllegal) {
   const Symbol& symbol = GetParam();
-  const bool cblas = symbol.style == Style::cblas;
+  const bool cblas = symbol.style != Style::fortran;
   const int none = cblas ? int{CblasNoTrans} : int{'N'};
   float memory[4] = {};
   const auto number_for = [&](std::int64_t m, std::int64_t k, double alpha, const void* a, const void* b, double beta,
                               void* c) {
     reported = {};
     symbol.run({CblasColMajor, none, none, m, 1, k, alpha, a, 1, b, 1, beta, c, 1});
-    return reported.count == 0 ? 0 : reported.number - (cblas ? 1 : 0);
+    return reported.count == 0 ? 0 : reported.number - (symbol.style == Style::cblas ? 1 : 0);
   };
   EXPECT_EQ(number_for(1, 1, 1, nullptr, memory, 0, memory), 7);
   EXPECT_EQ(number_for(1, 1, 1, memory, nullptr, 0, memory), 9);
@@ -361,6 +388,76 @@ TEST(BlasFortran, NullScalarsAndSizesAreIllegal) {
   sgemm_("N", "N", &one, &one, &one, &x, &x, &one, &x, &one, nullptr, &y, &one);
   EXPECT_EQ(reported.number, 11);
   EXPECT_EQ(y, 1);
+}
+
+// Batches by every name, against products one by one.
+TEST(BlasBatch, StridedBatchesAreTheirProducts) {
+  const int m = 5, n = 4, k = 3, count = 6;
+  const float alpha = 1.5f, beta = -0.5f;
+  for (const bool row_major : {false, true})
+    for (const int gap : {0, 7})
+      for (const bool same_b : {false, true}) {
+        const int lda = row_major ? k : m, ldb = row_major ? n : k, ldc = row_major ? n : m;
+        const int stride_a = m * k + gap, stride_b = same_b ? 0 : k * n + gap, stride_c = m * n + gap;
+        test::Random random(static_cast<std::uint64_t>(gap) + 2 * row_major + same_b);
+        const auto drawn = [&](int size) {
+          std::vector<float> x(static_cast<std::size_t>(size));
+          for (float& value : x) value = static_cast<float>(random.integer(-9, 9));
+          return x;
+        };
+        const std::vector<float> a = drawn(stride_a * count), b = drawn((k * n + gap) * count),
+                                 c = drawn(stride_c * count);
+        std::vector<float> expected = c;
+        const int layout = row_major ? CblasRowMajor : CblasColMajor;
+        for (int i = 0; i < count; ++i)
+          cblas_sgemm(layout, CblasNoTrans, CblasNoTrans, m, n, k, alpha, a.data() + i * stride_a, lda,
+                      b.data() + i * stride_b, ldb, beta, expected.data() + i * stride_c, ldc);
+        std::vector<float> got = c;
+        cblas_sgemm_batch_strided(layout, CblasNoTrans, CblasNoTrans, m, n, k, alpha, a.data(), lda, stride_a, b.data(),
+                                  ldb, stride_b, beta, got.data(), ldc, stride_c, count);
+        EXPECT_EQ(got, expected);
+        got = c;
+        cblas_sgemm_batch_strided_64(layout, CblasNoTrans, CblasNoTrans, m, n, k, alpha, a.data(), lda, stride_a,
+                                     b.data(), ldb, stride_b, beta, got.data(), ldc, stride_c, count);
+        EXPECT_EQ(got, expected);
+        if (row_major) continue;
+        got = c;
+        sgemm_batch_strided_("N", "N", &m, &n, &k, &alpha, a.data(), &lda, &stride_a, b.data(), &ldb, &stride_b, &beta,
+                             got.data(), &ldc, &stride_c, &count);
+        EXPECT_EQ(got, expected);
+        const std::int64_t m64 = m, n64 = n, k64 = k, lda64 = lda, ldb64 = ldb, ldc64 = ldc, sa64 = stride_a,
+                           sb64 = stride_b, sc64 = stride_c, count64 = count;
+        got = c;
+        sgemm_batch_strided_64_("N", "N", &m64, &n64, &k64, &alpha, a.data(), &lda64, &sa64, b.data(), &ldb64, &sb64,
+                                &beta, got.data(), &ldc64, &sc64, &count64);
+        EXPECT_EQ(got, expected);
+      }
+}
+
+TEST(BlasBatch, ArgumentsHaveTheNumbersOfTheirPlaces) {
+  const int one = 1, minus = -1;
+  const float x = 1;
+  float y[2] = {1, 1};
+  const auto fortran = [&](const int* lda, const int* stride_a, const int* ldb, const int* stride_b, const int* ldc,
+                           const int* stride_c, const int* count) {
+    reported = {};
+    sgemm_batch_strided_("N", "N", &one, &one, &one, &x, &x, lda, stride_a, &x, ldb, stride_b, &x, y, ldc, stride_c,
+                         count);
+    return reported.number;
+  };
+  const int two = 2;
+  EXPECT_EQ(fortran(&minus, &one, &one, &one, &one, &one, &two), 8);
+  EXPECT_EQ(fortran(&one, &minus, &one, &one, &one, &one, &two), 9);
+  EXPECT_EQ(fortran(&one, nullptr, &one, &one, &one, &one, &two), 9);
+  EXPECT_EQ(fortran(&one, &one, &minus, &one, &one, &one, &two), 11);
+  EXPECT_EQ(fortran(&one, &one, &one, &minus, &one, &one, &two), 12);
+  EXPECT_EQ(fortran(&one, &one, &one, &one, &minus, &one, &two), 15);
+  EXPECT_EQ(fortran(&one, &one, &one, &one, &one, &minus, &two), 16);
+  EXPECT_EQ(fortran(&one, &one, &one, &one, &one, &one, &minus), 17);
+  reported = {};
+  cblas_sgemm_batch_strided(CblasColMajor, CblasNoTrans, CblasNoTrans, 1, 1, 1, 1, &x, 1, 1, &x, 1, 1, 1, y, 1, 1, -1);
+  EXPECT_EQ(reported.number, 18);
+  EXPECT_EQ(y[0], 1);
 }
 
 TEST(BlasFortran, HiddenLengthsDoNoHarm) {
