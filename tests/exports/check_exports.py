@@ -77,6 +77,14 @@ class Exports(unittest.TestCase):
         self.assertNotIn("TEXTREL", text)
         self.assertNotRegex(text, "R(UN)?PATH")
 
+    def test_thread_local_storage(self):
+        """It comes off the stack of every thread of a program that is linked with the library."""
+        headers = tool("readelf", "--program-headers", "--wide")
+        for line in re.findall(r"^ +TLS .*", headers, flags=re.MULTILINE):
+            size, alignment = int(line.split()[5], 16), int(line.split()[-1], 16)
+            self.assertLessEqual(size, 4096 + 512)  # the CUDA runtime has 4096
+            self.assertLessEqual(alignment, 64)
+
     def test_stack_is_not_executable(self):
         (stack,) = re.findall(r"GNU_STACK.*", tool("readelf", "--program-headers", "--wide"))
         self.assertNotIn("RWE", stack)
