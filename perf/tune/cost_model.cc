@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include "kernels/instances.h"
 #include "kernels/wgmma_tma/cost_correction.h"
+#include "kernels/wgmma_tma/instances.h"
 
 using namespace xgemm::kernels;
 
@@ -26,13 +26,13 @@ int xgemm_cost_features(int* of_problem, int* of_tile, int* of_plan) {
   return kConstants;
 }
 
-// The names of the tiles that this build has instances of, with spaces between.
+// The names of the tiles that there are fp16 instances of, with spaces between.
 const char* xgemm_cost_tiles() {
   static const std::string names = [] {
     std::string all;
-    for (int i = 0; i < count(); ++i) {
-      if (info(i).family != Family::wgmma_tma || info(i).wgmma_tma.type_c != xgemm::DType::f16) continue;
-      const std::string name = tile_name(info(i).wgmma_tma) + " ";
+    for (const WgmmaTmaConfig& config : kConfigs<Family::wgmma_tma>) {
+      if (config.type_c != xgemm::DType::f16) continue;
+      const std::string name = tile_name(config) + " ";
       if ((" " + all).find(" " + name) == std::string::npos) all += name;
     }
     return all;

@@ -47,9 +47,6 @@ DeviceInfo read_info(int ordinal) {
                          attribute(cudaDevAttrComputeCapabilityMinor, ordinal);
   d.sm_count = attribute(cudaDevAttrMultiProcessorCount, ordinal);
   d.max_shared_bytes_per_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
-  d.max_shared_bytes_per_sm = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal);
-  d.max_registers_per_sm = attribute(cudaDevAttrMaxRegistersPerMultiprocessor, ordinal);
-  d.max_threads_per_sm = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, ordinal);
   d.has_memory_pools = attribute(cudaDevAttrMemoryPoolsSupported, ordinal) != 0;
   d.l2_bytes = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, ordinal));
   // Clocks in kHz; two transfers a clock, over a bus of so many bits.

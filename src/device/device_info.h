@@ -16,9 +16,6 @@ struct DeviceInfo {
   int compute_capability = 0;  // 10 * major + minor: 90 on an H200
   int sm_count = 0;
   int max_shared_bytes_per_block = 0;  // with opt-in
-  int max_shared_bytes_per_sm = 0;
-  int max_registers_per_sm = 0;
-  int max_threads_per_sm = 0;
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
   bool has_memory_pools = true;  // without them no product is split along K: there would be no memory for its sums

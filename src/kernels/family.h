@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/problem.h"
 #include "device/device_info.h"
+#include "kernels/common/instance_list.h"
 #include "kernels/common/schedule.h"
 #include "kernels/instances.h"
 #include "layout/problem_facts.h"
@@ -34,7 +36,7 @@ struct Estimate {
 };
 
 struct FamilyInfo {
-  const char* name;
+  std::span<const KernelInfo> instances;
 
   // Whether an instance can serve a request, and why it cannot: one clause, "" where it can.
   bool (*serves)(const KernelInfo& kernel, const Request& request);
@@ -52,9 +54,32 @@ struct FamilyInfo {
                        std::int64_t whole_tiles, int parts);
 };
 
-#define XGEMM_FAMILY(name) extern const FamilyInfo name##_family;
+#define XGEMM_FAMILY(name, ...) extern const FamilyInfo name##_family;
 #include "kernels/families.def"
 
 const FamilyInfo& describe(Family family);
+
+// Whether this build has kernels of a family: those for sm_90a are left out of builds for other GPUs. Each file's own,
+// as the simulator has all kernels beside a library that lacks some.
+#if defined(XGEMM_NO_SM90A)
+static constexpr bool kHasSm90a = false;
+#else
+static constexpr bool kHasSm90a = true;
+#endif
+static constexpr bool is_built(Family family) {
+  enum Architectures { all, from_sm80, sm90a };
+  constexpr Architectures kArchitectures[] = {
+#define XGEMM_FAMILY(name, parts, architectures) architectures,
+#include "kernels/families.def"
+  };
+  return kHasSm90a || kArchitectures[static_cast<int>(family)] != sm90a;
+}
+
+// FamilyInfo::instances.
+template <Family kFamily>
+constexpr std::span<const KernelInfo> built_instances() {
+  if constexpr (is_built(kFamily)) return kInfos<kFamily>;
+  return {};
+}
 
 }  // namespace xgemm::kernels

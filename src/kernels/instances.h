@@ -1,53 +1,56 @@
 // The kernel instances as the planner and the API see them: names and parameters, no device code.
+//
+// Each family lists its own (common/instance_list.h); here they are one after the other, in the order of the ladder.
 #pragma once
 
+#include <compare>
 #include <string>
 #include <string_view>
 
 #include "core/dtype.h"
 #include "kernels/common/tile_config.h"
-#include "kernels/wgmma_tma/config.h"
 
 namespace xgemm::kernels {
 
-enum class KernelId : int {
-#define XGEMM_INSTANCE(family, name, ...) name,
-#include "kernels/instances.def"
-  count
-};
-
 // Kernel families, in the order of the ladder.
 enum class Family : int {
-#define XGEMM_FAMILY(name) name,
+#define XGEMM_FAMILY(name, ...) name,
 #include "kernels/families.def"
   count
 };
 
-const char* name_of(Family family);
+constexpr const char* name_of(Family family) {
+  constexpr const char* kNames[] = {
+#define XGEMM_FAMILY(name, ...) #name,
+#include "kernels/families.def"
+  };
+  return kNames[static_cast<int>(family)];
+}
 
+// An instance: its place in the list of its family. In the order of the ladder.
+struct KernelId {
+  Family family = Family{0};
+  int index = 0;
+
+  constexpr auto operator<=>(const KernelId&) const = default;
+};
+
+// What is said of instances of all families. A family finds the rest in its own list, by KernelId::index.
 struct KernelInfo {
-  KernelId id;
-  Family family;
-  const char* name;
-  TileConfig config;         // of a family with a config of its own: what all families have in common
-  WgmmaTmaConfig wgmma_tma;  // of that family alone
+  Family family = Family{0};
+  int index = 0;
+  const char* name = "";
+  TileConfig config = {};
+  int threads = 0;                   // of a CTA
+  int cluster_m = 1, cluster_n = 1;  // CTAs along C that a tile of the schedule is made of
 
-  constexpr int threads() const { return family == Family::wgmma_tma ? wgmma_tma.threads() : config.threads(); }
+  constexpr KernelId id() const { return {family, index}; }
 };
 
-constexpr int count() {
-  return static_cast<int>(KernelId::count);
-}
+// All instances of this build, from 0 on.
+int count();
 const KernelInfo& info(int index);
-inline const KernelInfo& info(KernelId id) {
-  return info(static_cast<int>(id));
-}
-
-// The instances of a family: begin, begin + 1 ... end - 1.
-struct InstanceRange {
-  int begin, end;
-};
-InstanceRange instances_of(Family family);
+const KernelInfo& info(const KernelId& id);
 
 // Whether this build has a kernel for the type on such a GPU (10 * major + minor).
 bool serves(const ProductTypes& types, int compute_capability);

@@ -10,12 +10,14 @@
 
 namespace xgemm::kernels {
 
-// A function per row of instances.def, defined in a .cu file of its family. workspace: schedule.workspace_bytes.
+// workspace: schedule.workspace_bytes.
 using Launcher = cudaError_t (*)(const GemmParams& params, const Schedule& schedule, float* workspace,
                                  cudaStream_t stream);
-#define XGEMM_INSTANCE(family, name, ...) \
-  cudaError_t launch_##name(const GemmParams& params, const Schedule& schedule, float* workspace, cudaStream_t stream);
-#include "kernels/instances.def"
+Launcher launcher_of(const KernelId& id);
+
+// Of the instances in one of a family's compilation units (unit.cu.in), which sets their places.
+template <Family kFamily, int kPart>
+void set_launchers(Launcher* of_family);
 
 #if !defined(XGEMM_NO_SM90A)
 // Asks the driver for DeviceInfo::resident_clusters, of the current device.

@@ -12,7 +12,7 @@
 namespace xgemm::plan {
 
 struct Plan {
-  kernels::KernelId kernel = kernels::KernelId{0};
+  kernels::KernelId kernel;
   kernels::Schedule schedule;
   std::int64_t waves = 0;      // rounds of CTAs that the GPU needs
   double tile_efficiency = 0;  // useful part of the tiles' area

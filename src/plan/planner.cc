@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -48,18 +49,19 @@ const Ranges& instances_for(const ProductTypes& types) {
 // ladder.
 template <class Visit>
 void weigh(const Request& request, std::string_view force, const Visit& visit) {
-  std::array<const KernelInfo*, kernels::count()> able;
-  std::array<Estimate, kernels::count()> estimates;
+  std::vector<const KernelInfo*> able;
+  std::vector<Estimate> estimates;
   const Ranges& ranges = instances_for(request.problem.types());
   for (std::size_t f = 0; f < ranges.size(); ++f) {
     const FamilyInfo& family = kernels::describe(static_cast<Family>(f));
-    int number = 0;
+    able.clear();
     for (const KernelInfo* kernel : ranges[f])
       if ((force.empty() || kernels::matches(*kernel, force)) && family.serves(*kernel, request))
-        able[static_cast<std::size_t>(number++)] = kernel;
-    if (number == 0) continue;
-    family.estimate(request, able.data(), number, estimates.data());
-    for (int i = 0; i < number; ++i) visit(*able[static_cast<std::size_t>(i)], estimates[static_cast<std::size_t>(i)]);
+        able.push_back(kernel);
+    if (able.empty()) continue;
+    estimates.resize(able.size());
+    family.estimate(request, able.data(), static_cast<int>(able.size()), estimates.data());
+    for (std::size_t i = 0; i < able.size(); ++i) visit(*able[i], estimates[i]);
   }
 }
 
@@ -68,7 +70,7 @@ Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Problem& 
     return double(extent) / (double(extent / tile + (extent % tile != 0 ? 1 : 0)) * tile);
   };
   Plan plan;
-  plan.kernel = kernel.id;
+  plan.kernel = kernel.id();
   plan.waves = clamp_to_int64(estimate.waves);
   plan.tile_efficiency = covered(p.m, kernel.config.cta_m) * covered(p.n, kernel.config.cta_n);
   plan.estimated_us = estimate.us;
@@ -128,15 +130,14 @@ std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const 
 }
 
 std::string explain_candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
-  std::array<std::string, kernels::count()> texts;
+  std::map<const KernelInfo*, std::string> texts;
   weigh({p, facts, device}, "", [&](const KernelInfo& kernel, const Estimate& estimate) {
-    texts[static_cast<std::size_t>(kernel.id)] =
-        "  candidate: " + to_string(plan_of(kernel, estimate, p, device)) + "\n";
+    texts[&kernel] = "  candidate: " + to_string(plan_of(kernel, estimate, p, device)) + "\n";
   });
   std::string all;
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
-    const std::string& text = texts[static_cast<std::size_t>(i)];
+    const std::string& text = texts[&kernel];
     if (kernel.config.types() != p.types()) continue;
     all += !text.empty() ? text : format("  not %s: %s\n", kernel.name, why_not(kernel, p, facts, device).c_str());
   }

@@ -1,4 +1,4 @@
-// The launch table, and GemmParams from a Problem.
+// GemmParams from a Problem, and the launches of a plan.
 #include "runtime/launch.h"
 
 #include <array>
@@ -11,11 +11,6 @@
 
 namespace xgemm::runtime {
 namespace {
-
-constexpr kernels::Launcher kLaunchers[] = {
-#define XGEMM_INSTANCE(family, name, ...) kernels::launch_##name,
-#include "kernels/instances.def"
-};
 
 kernels::ConstMatrixArg input_arg(const InputMatrix& x) {
   const std::int64_t row_stride = x.op == Op::none ? 1 : x.ld;
@@ -61,7 +56,7 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
               const LaunchSettings& settings) {
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
-  const kernels::Launcher launcher = kLaunchers[static_cast<int>(plan.kernel)];
+  const kernels::Launcher launcher = kernels::launcher_of(plan.kernel);
   const auto enqueue = [&](const kernels::Schedule& schedule, void* workspace) {
     return device::cuda_status(launcher(params_of(problem), schedule, static_cast<float*>(workspace),
                                         static_cast<cudaStream_t>(settings.stream)),

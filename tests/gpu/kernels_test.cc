@@ -54,7 +54,7 @@ class Kernels : public testing::TestWithParam<int> {
     const Status planned = plan::make_plan(problem, plan::gather_facts(problem), *device_, kernel().name, &chosen);
     if (planned.code == XGEMM_KERNEL_NOT_USABLE) return false;
     EXPECT_TRUE(planned.ok()) << last_error();
-    EXPECT_EQ(chosen.kernel, kernel().id);
+    EXPECT_EQ(chosen.kernel, kernel().id());
     if (parts_ > 0) chosen = plan::with_split(chosen, problem, *device_, whole_tiles_, parts_);
     const Status launched = runtime::launch(chosen, problem, *device_, {cudaStreamPerThread, nullptr, 0});
     EXPECT_TRUE(launched.ok()) << last_error();
@@ -170,7 +170,6 @@ TEST_P(Kernels, SmallBatches) {
 // Tiles that are split along K, alone and behind whole ones, into parts that K's slices divide among and that they do
 // not.
 TEST_P(Kernels, SmallSplits) {
-  const kernels::WgmmaTmaConfig& w = kernel().wgmma_tma;
   if (!kernels::describe(kernel().family).splits(kernel())) GTEST_SKIP() << kernel().name << " splits none";
   const kernels::TileConfig& c = kernel().config;
   std::uint64_t seed = 1;
@@ -179,7 +178,7 @@ TEST_P(Kernels, SmallSplits) {
       for (int parts : {2, 3, 8, 40})
         for (std::int64_t whole_tiles : {0, 1, 2})
           for (std::int64_t k : {64, 601, 2600}) {
-            CallSpec spec = spec_of(transa, transb, c.cta_m * w.cluster_m + 5, c.cta_n * w.cluster_n - 3, k, c.vector,
+            CallSpec spec = spec_of(transa, transb, c.cta_m * kernel().cluster_m + 5, c.cta_n * kernel().cluster_n - 3, k, c.vector,
                                     static_cast<std::int64_t>(seed % 2));
             if (seed % 3 == 0) spec.batch = 2;  // else there are two tiles: a third whole one is none
             if (spec.batch == 1 && whole_tiles > 1) continue;

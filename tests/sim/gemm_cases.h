@@ -4,7 +4,7 @@
 //     const SimKernel kernel = make_sim_kernel<MyKernel<kConfig>>("mine", "mine", kConfig);
 //     EXPECT_EQ(run_case(kernel, {.m = 33, .n = 17, .k = 5, .beta = -0.7f}), "");
 //
-// Rows of kernels/instances.def take part in gemm_test.cc without a line being added.
+// The instances of the library take part in gemm_test.cc without a line being added.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

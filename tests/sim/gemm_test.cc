@@ -112,16 +112,16 @@ TEST_P(AnyStrides, NoAxisContiguous) {
 // Where tiles are split along K, a second kernel adds the sums of their parts.
 class Split : public Gemm {
  protected:
-  static const kernels::WgmmaTmaConfig& config_of(const SimKernel& kernel) {
+  static const kernels::KernelInfo& info_of(const SimKernel& kernel) {
     int i = 0;
     while (std::string(kernels::info(i).name) != kernel.name) ++i;
-    return kernels::info(i).wgmma_tma;
+    return kernels::info(i);
   }
 };
 
 TEST_P(Split, AlongK) {
   const kernels::TileConfig& config = kernel().config;
-  const kernels::WgmmaTmaConfig& own = config_of(kernel());
+  const kernels::KernelInfo& own = info_of(kernel());
   const auto flags = flags_of(config).front();
   std::vector<GemmCase> cases;
   for (const int slices : {2, 3, 4, 9})
@@ -152,7 +152,7 @@ class Pieces : public Split {};
 
 TEST_P(Pieces, GiveTheSameBits) {
   const kernels::TileConfig& config = kernel().config;
-  const kernels::WgmmaTmaConfig& own = config_of(kernel());
+  const kernels::KernelInfo& own = info_of(kernel());
   const auto flags = flags_of(config).front();
   const int bytes = size_of(config.type), bytes_c = size_of(config.type_c);
   const std::int64_t m = config.cta_m * own.cluster_m + 16, n = config.cta_n * own.cluster_n + 16;

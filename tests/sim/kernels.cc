@@ -1,20 +1,29 @@
-// The table of instances, put together from its families. SPDX-License-Identifier: BSD-3-Clause
+// The table of instances, put together from the compilation units of its families. SPDX-License-Identifier:
+// BSD-3-Clause
 #include "kernels.h"
 
-#include "families/families.h"
+#include <utility>
+
+#include "kernels/instances.h"
 
 namespace xgemm::sim {
+
+template <kernels::Family kFamily, int kPart>
+void set_kernels(std::vector<SimKernel>& of_family);
+
 namespace {
+
+template <kernels::Family kFamily, int... kPart>
+void add_family(std::vector<SimKernel>* kernels, std::integer_sequence<int, kPart...>) {
+  std::vector<SimKernel> of_family;
+  (set_kernels<kFamily, kPart>(of_family), ...);
+  kernels->insert(kernels->end(), of_family.begin(), of_family.end());
+}
 
 std::vector<SimKernel> collect() {
   std::vector<SimKernel> kernels;
-  std::vector<SimKernel> (*const families[])() = {
+#define XGEMM_FAMILY(name, parts) add_family<kernels::Family::name>(&kernels, std::make_integer_sequence<int, parts>{});
 #include "families.inc"
-  };
-  for (const auto family : families) {
-    const std::vector<SimKernel> members = family();
-    kernels.insert(kernels.end(), members.begin(), members.end());
-  }
   return kernels;
 }
 

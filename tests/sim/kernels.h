@@ -1,6 +1,4 @@
-// The kernel instances of the library as the simulator runs them: the same list, without their types.
-//
-// Each family is compiled in a file of its own (families/), from its rows of kernels/instances.def.
+// The kernel instances of the library as the simulator runs them: the same list, without their types (families/).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -89,7 +89,7 @@ void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k) {
   memory.add({"B", x.b.data(), 2, k, n, kMma.planes, 1, k, k * n, Access::read});
   memory.add({"C", c.data(), 4, m, n, 1, 1, m, m * n, Access::write});
   const Result result = launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
-      kernels::wgmma_tma_arguments<kConfig>(p, schedule_of(kConfig, p, {}), nullptr), memory, {});
+      arguments_of(kConfig, p, schedule_of(kConfig, p, {}), nullptr), memory, {});
   ASSERT_TRUE(result.ok()) << result.summary();
 
   const std::int64_t promotion = kMma.promotion_k > 0 ? kMma.promotion_k : k;

@@ -107,6 +107,7 @@ void wmma_load(Fragment& fragment, const Element* shared, int ld, Loc loc = Loc:
 #include "families/family.h"
 #include "gemm_cases.h"
 #include "kernels/double_buffered/double_buffered.cuh"
+#include "kernels/mma_swizzled/instances.h"
 #include "kernels/mma_swizzled/mma_swizzled.cuh"
 #include "kernels/wmma_padded/wmma_padded.cuh"
 
@@ -143,13 +144,8 @@ constexpr TileConfig kPadded{.type = DType::f16,
 
 // The library's smallest instance of mma_swizzled that copies so, with the flags of `like`.
 constexpr TileConfig mma_swizzled(Copy copy, const TileConfig& like) {
-  using namespace kernels;
-  constexpr TileConfig kInstances[] = {
-#define XGEMM_MMA_SWIZZLED(name, ...) __VA_ARGS__,
-#include "kernels/instances.def"
-  };
   const TileConfig* smallest = nullptr;
-  for (const TileConfig& c : kInstances) {
+  for (const TileConfig& c : kernels::kConfigs<kernels::Family::mma_swizzled>) {
     if (c.copy != copy || c.a_contiguous != like.a_contiguous || c.b_contiguous != like.b_contiguous) continue;
     if (smallest == nullptr || c.cta_m * c.cta_n < smallest->cta_m * smallest->cta_n) smallest = &c;
   }

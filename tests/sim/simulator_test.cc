@@ -39,7 +39,7 @@ class SimulatorTest : public testing::Test {
     GlobalMemory memory;
     memory.add({"x", x.data(), 4, length, 1, 1, 1, length, 0, access});
     LaunchShape shape;
-    shape.grid[0] = blocks;
+    shape.grid = blocks;
     shape.threads = threads;
     shape.dynamic_shared_bytes = 4096;
     shape.granule = 4;
@@ -637,8 +637,8 @@ TEST_F(SimulatorTest, ImpossibleLaunches) {
   };
   EXPECT_FALSE(fault_of({}));
   EXPECT_TRUE(fault_of({.threads = 1025}));
-  EXPECT_TRUE(fault_of({.grid = {0, 1, 1}}));
-  EXPECT_TRUE(fault_of({.grid = {1, 65536, 1}}));
+  EXPECT_TRUE(fault_of({.grid = 0}));
+  EXPECT_TRUE(fault_of({.grid = std::int64_t{1} << 31}));
   EXPECT_TRUE(fault_of({.dynamic_shared_bytes = kMaxSharedBytes + 1}));
 }
 

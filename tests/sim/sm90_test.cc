@@ -50,7 +50,7 @@ class Sm90 : public testing::Test {
     memory.add({"the matrix", matrix.data(), 2, kRows, kColumns, 1, 1, kPitch, kPitch * kColumns, Access::read});
     memory.add({"the result", stored.data(), 2, kRows, kColumns, 1, 1, kPitch, kPitch * kColumns, Access::write});
     LaunchShape shape;
-    shape.grid[0] = cluster;
+    shape.grid = cluster;
     shape.threads = threads;
     shape.dynamic_shared_bytes = sizeof(Shared);
     shape.granule = 2;

@@ -243,11 +243,11 @@ Tamper tamper = nullptr;
 template <WgmmaTmaConfig kConfig>
 SimKernel make_mutant(const char* name) {
   using Kernel = kernels::WgmmaTma<kConfig, MutantEpilogue>;
-  return {name, "wgmma_tma", tile_config(kConfig), static_cast<int>(sizeof(typename Kernel::SharedStorage)),
+  return {name, "wgmma_tma", kernels::Instances<kernels::Family::wgmma_tma>::common(kConfig).config,
+          static_cast<int>(sizeof(typename Kernel::SharedStorage)),
           [](const kernels::GemmParams& params, const Options& options) {
             GlobalMemory memory = memory_of(params, size_of(kConfig.type), size_of(kConfig.type_c));
-            auto arguments =
-                kernels::wgmma_tma_arguments<kConfig>(params, schedule_of(kConfig, params, options), nullptr);
+            auto arguments = arguments_of(kConfig, params, schedule_of(kConfig, params, options), nullptr);
             if (tamper != nullptr) tamper(arguments);
             return launch_wgmma_tma<Kernel>(arguments, memory, options);
           }};

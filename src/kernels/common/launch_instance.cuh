@@ -1,11 +1,11 @@
-// Defines the launcher of one instance; the families' .cu files use it.
+// The launch of an instance, for kernels that take TileParams.
 #pragma once
 
+#include "kernels/common/instance_list.h"
 #include "kernels/common/kernel_entry.cuh"
 #include "kernels/common/smem.cuh"
 #include "kernels/common/split_sum.h"
 #include "kernels/common/tile_schedule.h"
-#include "kernels/launchers.h"
 
 namespace xgemm::kernels {
 
@@ -26,9 +26,14 @@ cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, 
   return launch_split_sum(Kernel::kInstance.type_c, split_sum_params(params, schedule, workspace, layout), stream);
 }
 
-#define XGEMM_DEFINE_LAUNCHER(name, ...)                                                                     \
-  cudaError_t launch_##name(const GemmParams& p, const Schedule& s, float* workspace, cudaStream_t stream) { \
-    return launch_instance<__VA_ARGS__>(p, s, workspace, stream);                                            \
+// A family whose kernels are launched otherwise specialises this in its launch.cuh.
+template <Family kFamily>
+struct Launch {
+  template <TileConfig kConfig>
+  static cudaError_t instance(const GemmParams& params, const Schedule& schedule, float* workspace,
+                              cudaStream_t stream) {
+    return launch_instance<typename Instances<kFamily>::template Kernel<kConfig>>(params, schedule, workspace, stream);
   }
+};
 
 }  // namespace xgemm::kernels

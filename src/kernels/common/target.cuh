@@ -60,20 +60,8 @@ XGEMM_DEVICE int warp_index() {
 XGEMM_DEVICE std::int64_t block_x() {
   return blockIdx.x;
 }
-XGEMM_DEVICE std::int64_t block_y() {
-  return blockIdx.y;
-}
-XGEMM_DEVICE std::int64_t block_z() {
-  return blockIdx.z;
-}
 XGEMM_DEVICE std::int64_t grid_x() {
   return gridDim.x;
-}
-XGEMM_DEVICE std::int64_t grid_y() {
-  return gridDim.y;
-}
-XGEMM_DEVICE std::int64_t grid_z() {
-  return gridDim.z;
 }
 
 // ---- Barriers ----

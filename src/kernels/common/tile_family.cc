@@ -2,8 +2,10 @@
 #include "kernels/common/tile_family.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "kernels/common/legality.h"
 #include "kernels/common/tile_schedule.h"
@@ -15,17 +17,19 @@ namespace {
 // The rows of all instances in a table. Names are compared once in a process, not once in a call.
 struct Rows {
   explicit Rows(const tuning::Table& t) : table(&t) {
-    for (int i = 0; i < count(); ++i) of_kernel[i] = tuning::find_row(t, info(i).name);
+    for (int i = 0; i < count(); ++i)
+      of_family[static_cast<std::size_t>(info(i).family)].push_back(tuning::find_row(t, info(i).name));
   }
   const tuning::Table* table;
-  const tuning::KernelRow* of_kernel[count()];
+  std::array<std::vector<const tuning::KernelRow*>, static_cast<std::size_t>(Family::count)> of_family;
 };
 
 const tuning::KernelRow* row_for(const KernelInfo& kernel, const device::DeviceInfo& device) {
   static const Rows rows[] = {Rows(tuning::kSm90), Rows(tuning::kGeneric)};
   const tuning::Table& table = tuning::table_for(device.compute_capability);
   for (const Rows& r : rows)
-    if (r.table == &table) return r.of_kernel[static_cast<int>(kernel.id)];
+    if (r.table == &table)
+      return r.of_family[static_cast<std::size_t>(kernel.family)][static_cast<std::size_t>(kernel.index)];
   return tuning::find_row(table, kernel.name);
 }
 

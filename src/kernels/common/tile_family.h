@@ -12,8 +12,9 @@ void tile_family_estimate(const Request& request, const KernelInfo* const* kerne
 Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
                               std::int64_t whole_tiles, int parts);
 
-constexpr FamilyInfo tile_family(const char* name) {
-  return {name,
+template <Family kFamily>
+constexpr FamilyInfo tile_family() {
+  return {built_instances<kFamily>(),
           tile_family_serves,
           tile_family_why_not,
           tile_family_estimate,

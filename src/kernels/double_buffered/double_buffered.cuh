@@ -1,10 +1,10 @@
-// double_buffered: as thread_tiled, and the next slices of A and B are on their way while this one is multiplied. One
-// barrier per slice.
+// double_buffered: as thread_tiled, and the next slices of A and B are on their way while this one is multiplied, each
+// to a stage of its own. One barrier per slice.
 //
-//   Copy::prefetch   two stages. The next slice is loaded into registers before the multiplication and stored to the
-//   other
-//                    stage after it.
-//   Copy::async      2 to 4 stages, cp.async (sm_80). Copies go past the registers and run stages - 1 slices ahead.
+//  * Copy::prefetch: two stages, the double buffer of the name. The next slice is loaded into registers before the
+//    multiplication, and stored to the other stage after it.
+//  * Copy::async: cp.async (sm_80), past the registers. Copies run stages - 1 slices ahead, of 2 to 4 stages; the
+//    instances have three.
 //
 //     barrier | start slice i + stages - 1 | multiply slice i | deposit what went through registers | barrier | ...
 //

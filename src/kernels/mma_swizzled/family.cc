@@ -1,8 +1,9 @@
 // mma_swizzled, as the planner sees it.
 #include "kernels/common/tile_family.h"
+#include "kernels/mma_swizzled/instances.h"
 
 namespace xgemm::kernels {
 
-const FamilyInfo mma_swizzled_family = tile_family("mma_swizzled");
+constinit const FamilyInfo mma_swizzled_family = tile_family<Family::mma_swizzled>();
 
 }  // namespace xgemm::kernels

@@ -1,8 +1,9 @@
 // naive, as the planner sees it.
 #include "kernels/common/tile_family.h"
+#include "kernels/naive/instances.h"
 
 namespace xgemm::kernels {
 
-const FamilyInfo naive_family = tile_family("naive");
+constinit const FamilyInfo naive_family = tile_family<Family::naive>();
 
 }  // namespace xgemm::kernels

@@ -46,14 +46,42 @@ inline TensorBox tail_box(const TensorBox& whole, gpu::Major major) {
 
 }  // namespace wgmma_tma_detail
 
-template <WgmmaTmaConfig kConfig>
-BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const GemmParams& g, const Schedule& schedule, float* workspace) {
-  using Shape = WgmmaTmaShape<kConfig>;
+// What of an instance the parameters depend on: worked out once for each, by the compiler.
+struct WgmmaTmaBoxes {
+  bool transposed;
+  MmaPolicy mma;
+  gpu::Major major_x, major_y;
+  int piece_x, piece_y;
+  int box_x, box_y;
+  int c_bytes = 0;  // of an element that leaves through shared memory, else 0
+  int c_rows = 0, c_columns = 0, c_swizzle = 0;
+};
+
+constexpr WgmmaTmaBoxes wgmma_tma_boxes(const WgmmaTmaConfig& c) {
+  WgmmaTmaBoxes boxes = {.transposed = c.transposed,
+                         .mma = c.mma(),
+                         .major_x = c.major_x(),
+                         .major_y = c.major_y(),
+                         .piece_x = c.widest_piece(),
+                         .piece_y = c.y_piece(),
+                         .box_x = c.box_x(),
+                         .box_y = c.box_y()};
+  if (c.c_through_shared()) {
+    boxes.c_bytes = size_of(c.type_c);
+    boxes.c_rows = c.chunk_row_bytes() / boxes.c_bytes;
+    boxes.c_columns = c.transposed ? 64 : c.chunk();
+    boxes.c_swizzle = c.chunk_swizzle();
+  }
+  return boxes;
+}
+
+inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& boxes, const GemmParams& g,
+                                                          const Schedule& schedule, float* workspace) {
   using wgmma_tma_detail::Operand;
   const Operand a{g.a.data, g.m, g.a.row_stride, g.a.col_stride, g.a.batch_stride};
   const Operand b{g.b.data, g.n, g.b.col_stride, g.b.row_stride, g.b.batch_stride};
-  const Operand& x = kConfig.transposed ? b : a;
-  const Operand& y = kConfig.transposed ? a : b;
+  const Operand& x = boxes.transposed ? b : a;
+  const Operand& y = boxes.transposed ? a : b;
 
   BasicWgmmaTmaParams<TensorBox> p{};
   p.m = static_cast<int>(g.m);
@@ -64,31 +92,31 @@ BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const GemmParams& g, const Sc
   p.c_ld = g.c.col_stride;
   p.c_batch = g.c.batch_stride;
   static_cast<EpilogueArguments&>(p) = g;
-  p.x_batch_step = x.batch_stride != 0 ? kConfig.planes : 0;
-  p.y_batch_step = y.batch_stride != 0 ? kConfig.planes : 0;
+  p.x_batch_step = x.batch_stride != 0 ? boxes.mma.planes : 0;
+  p.y_batch_step = y.batch_stride != 0 ? boxes.mma.planes : 0;
 
-  if constexpr (kConfig.c_through_shared()) {
-    constexpr int kBytes = size_of(kConfig.type_c);
-    p.c_whole_m = p.m / (16 / kBytes) * (16 / kBytes);
+  if (boxes.c_bytes != 0) {
+    const int whole = 16 / boxes.c_bytes;
+    p.c_whole_m = p.m / whole * whole;
     p.c_old = {g.c.data,
                g.m,
                g.n,
                g.batch_count,
                g.c.col_stride,
                g.c.batch_stride,
-               Shape::kChunkRowBytes / kBytes,
-               kConfig.transposed ? 64 : Shape::kChunk,
-               Shape::kSwizzleC,
-               kBytes};
+               boxes.c_rows,
+               boxes.c_columns,
+               boxes.c_swizzle,
+               boxes.c_bytes};
     p.c = p.c_old;
     if (p.c_whole_m != 0) p.c.extent_x = p.c_whole_m;  // otherwise it is not stored through
   }
   if (has_product) {
-    constexpr MmaPolicy kMma = kConfig.mma();
-    p.x = wgmma_tma_detail::operand_box(x, kMma, Shape::kMajorX, g.k, g.batch_count, Shape::kPieceX, Shape::kBoxX);
-    p.y = wgmma_tma_detail::operand_box(y, kMma, Shape::kMajorY, g.k, g.batch_count, Shape::kPieceY, Shape::kBoxY);
-    p.x_tail = wgmma_tma_detail::tail_box(p.x, Shape::kMajorX);
-    p.y_tail = wgmma_tma_detail::tail_box(p.y, Shape::kMajorY);
+    using namespace wgmma_tma_detail;
+    p.x = operand_box(x, boxes.mma, boxes.major_x, g.k, g.batch_count, boxes.piece_x, boxes.box_x);
+    p.y = operand_box(y, boxes.mma, boxes.major_y, g.k, g.batch_count, boxes.piece_y, boxes.box_y);
+    p.x_tail = tail_box(p.x, boxes.major_x);
+    p.y_tail = tail_box(p.y, boxes.major_y);
   }
 
   p.schedule = schedule.as<unsigned>();

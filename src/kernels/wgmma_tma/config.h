@@ -48,7 +48,10 @@ struct WgmmaTmaConfig {
   constexpr int cluster_columns() const { return transposed ? cluster_m : cluster_n; }
   constexpr bool a_along_k() const { return a_contiguous == layout::Axis::col; }
   constexpr bool b_along_k() const { return b_contiguous == layout::Axis::row; }
+  constexpr bool x_along_k() const { return transposed ? b_along_k() : a_along_k(); }
   constexpr bool y_along_k() const { return transposed ? a_along_k() : b_along_k(); }
+  constexpr gpu::Major major_x() const { return x_along_k() ? gpu::Major::k : gpu::Major::mn; }
+  constexpr gpu::Major major_y() const { return y_along_k() ? gpu::Major::k : gpu::Major::mn; }
 
   // MN-major tiles are made of pieces, each so wide, with a row per k; K-major ones are a single piece. A width that
   // half of the widest does not divide is stored rounded up to whole ones: narrow pieces are slow to load and to read.
@@ -62,6 +65,11 @@ struct WgmmaTmaConfig {
   constexpr int y_columns() const {  // as stored
     return y_along_k() ? tile_columns() : (tile_columns() + y_piece() - 1) / y_piece() * y_piece();
   }
+
+  // Lines of the box that a CTA loads of a tile, and multicasts to those that share it: rows of X or columns of Y, or
+  // where these lie along the lines, K.
+  constexpr int box_x() const { return box(x_along_k(), tile_rows(), widest_piece(), cluster_columns()); }
+  constexpr int box_y() const { return box(y_along_k(), y_columns(), y_piece(), cluster_rows()); }
 
   // Elements of 16 bits leave for C, and come from it, through shared memory: in a row of a fragment there are too few
   // neighbours of them for an access. Fragments of fp32 have sectors of 32 bytes, and go straight to C.
@@ -87,6 +95,12 @@ struct WgmmaTmaConfig {
     return 8;
   }
   constexpr int buffers() const { return c_through_shared() ? buffers(chunk()) : 0; }  // of a consumer
+  // A row of a buffer is contiguous in C.
+  constexpr int chunk_row_bytes() const { return (transposed ? chunk() : 64) * size_of(type_c); }
+  constexpr int chunk_swizzle() const {
+    const int bytes = chunk_row_bytes();
+    return 128 % bytes == 0 && bytes > 16 ? bytes : 0;
+  }
 
   // Shared memory of a CTA: the ring, the sums from other CTAs, barriers, the buffers of the epilogue.
   constexpr int slot_bytes() const { return mma().slot_bytes(tile_rows(), y_columns()); }
@@ -108,6 +122,9 @@ struct WgmmaTmaConfig {
   }
 
  private:
+  constexpr int box(bool along_k, int extent, int piece, int peers) const {
+    return along_k ? extent / peers : extent / piece % peers == 0 ? cta_k() : cta_k() / peers;
+  }
   constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * size_of(type_c); }
   constexpr int buffers(int chunk) const {
     const int fit = (kMaxSharedBytes - mainloop_bytes()) / buffer_bytes(chunk);
@@ -135,11 +152,8 @@ struct WgmmaTmaShape {
   static_assert(kTileColumns % kConfig.groups_columns == 0 && kGroupColumns % (8 * kConfig.cluster_k) == 0,
                 "consumers and CTAs store whole 8 x 8 matrices");
 
-  static constexpr gpu::Major major(bool along_k) { return along_k ? gpu::Major::k : gpu::Major::mn; }
-  static constexpr gpu::Major kMajorA = major(kConfig.a_along_k());
-  static constexpr gpu::Major kMajorB = major(kConfig.b_along_k());
-  static constexpr gpu::Major kMajorX = kConfig.transposed ? kMajorB : kMajorA;
-  static constexpr gpu::Major kMajorY = kConfig.transposed ? kMajorA : kMajorB;
+  static constexpr gpu::Major kMajorX = kConfig.major_x();
+  static constexpr gpu::Major kMajorY = kConfig.major_y();
 
   static constexpr int kPieceX = kConfig.widest_piece();
   static constexpr int kPieceY = kConfig.y_piece();
@@ -158,19 +172,13 @@ struct WgmmaTmaShape {
   static constexpr int kStrideY = 8 * kSwizzleY;
   static constexpr int kStepY = kMajorY == gpu::Major::k ? MmaPolicy::kMmaBytes : kMma.mma_k() * kSwizzleY;
 
-  // Chunks of C: 64 rows of D x kChunk columns. A row of the buffer is contiguous in C.
+  // Chunks of C: 64 rows of D x kChunk columns.
   static constexpr int kChunk = kConfig.chunk();
-  static constexpr int kChunkRowBytes = (kConfig.transposed ? kChunk : 64) * size_of(kConfig.type_c);
-  static constexpr int kSwizzleC = 128 % kChunkRowBytes == 0 && kChunkRowBytes > 16 ? kChunkRowBytes : 0;
+  static constexpr int kChunkRowBytes = kConfig.chunk_row_bytes();
+  static constexpr int kSwizzleC = kConfig.chunk_swizzle();
 
-  // What a CTA loads of a shared tile and multicasts.
-  static constexpr int box_y(gpu::Major m, int extent, int piece, int peers) {
-    return m == gpu::Major::k ? extent / peers : extent / piece % peers == 0 ? kTileK : kTileK / peers;
-  }
-  static constexpr int kBoxX = box_y(kMajorX, kTileRows, kPieceX, kClusterColumns);
-  static constexpr int kBoxY = box_y(kMajorY, kYColumns, kPieceY, kClusterRows);
-  static_assert(kBoxX % 8 == 0 && kBoxY % 8 == 0, "parts of a tile are whole swizzle atoms");
-  static_assert(kBoxX <= 256 && kBoxY <= 256, "extent of a TMA box");
+  static_assert(kConfig.box_x() % 8 == 0 && kConfig.box_y() % 8 == 0, "parts of a tile are whole swizzle atoms");
+  static_assert(kConfig.box_x() <= 256 && kConfig.box_y() <= 256, "extent of a TMA box");
 };
 
 }  // namespace xgemm::kernels

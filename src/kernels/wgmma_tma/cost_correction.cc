@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "kernels/wgmma_tma/instances.h"
+
 namespace xgemm::kernels {
 namespace {
 
@@ -109,12 +111,9 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Co
 }
 
 std::string tile_name(const WgmmaTmaConfig& c) {
-  std::string name = std::to_string(c.cta_m) + "x" + std::to_string(c.cta_n) + "x64";
-  if (c.ping_pong) name += "_pp";
-  if (c.transposed) name += "_t";
-  if (c.cluster_m * c.cluster_n > 1) name += "_c" + std::to_string(c.cluster_m) + std::to_string(c.cluster_n);
-  if (c.cluster_k > 1) name += "_k" + std::to_string(c.cluster_k);
-  return name + "_s" + std::to_string(c.stages);
+  InstanceName name;
+  Instances<Family::wgmma_tma>::describe(name, c);
+  return name.c_str() + 1;
 }
 
 int fitted_tile(const WgmmaTmaConfig& c) {

@@ -7,12 +7,19 @@
 #include "kernels/common/legality.h"
 #include "kernels/family.h"
 #include "kernels/wgmma_tma/cost_correction.h"
+#include "kernels/wgmma_tma/instances.h"
 #include "kernels/wgmma_tma/schedule.h"
 
 namespace xgemm::kernels {
 namespace {
 
 using layout::StridedOperand;
+
+constexpr std::size_t kNumber = kCount<Family::wgmma_tma>;
+
+const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
+  return config_of<Family::wgmma_tma>(kernel);
+}
 
 // The copy engine's coordinates are signed 32-bit, also those of the last tile's end and of slices in flight beyond k.
 constexpr std::int64_t kMaxTmaExtent = (std::int64_t{1} << 31) - 4096;
@@ -44,16 +51,16 @@ const char* out_of_reach(const WgmmaTmaConfig& c, const Request& request) {
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {
-  return obstacle(kernel.config, request) == Obstacle::none && extents_fit_tma(kernel.wgmma_tma, request.problem) &&
-         out_of_reach(kernel.wgmma_tma, request) == nullptr;
+  return obstacle(kernel.config, request) == Obstacle::none && extents_fit_tma(config_of(kernel), request.problem) &&
+         out_of_reach(config_of(kernel), request) == nullptr;
 }
 
 std::string why_not(const KernelInfo& kernel, const Request& request) {
   const Obstacle found = obstacle(kernel.config, request);
   if (found != Obstacle::none) return to_string(found, kernel.config, request);
-  if (!extents_fit_tma(kernel.wgmma_tma, request.problem))
+  if (!extents_fit_tma(config_of(kernel), request.problem))
     return "it needs m, n, k, the batch and the number of tiles to be below 2^31";
-  const char* const operand = out_of_reach(kernel.wgmma_tma, request);
+  const char* const operand = out_of_reach(config_of(kernel), request);
   if (operand == nullptr) return {};
   return format("it needs the leading dimension and batch stride of %s to be below 2^40 bytes", operand);
 }
@@ -89,24 +96,23 @@ CostDevice cost_device(const device::DeviceInfo& device) {
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
   // Names are compared once in a process, not once in a call.
   static const auto fitted_tiles = [] {
-    std::array<int, count()> all{};
-    for (int i = 0; i < count(); ++i)
-      all[static_cast<std::size_t>(i)] = info(i).family == Family::wgmma_tma ? fitted_tile(info(i).wgmma_tma) : -1;
+    std::array<int, kNumber> all{};
+    std::ranges::transform(kConfigs<Family::wgmma_tma>, all.begin(), fitted_tile);
     return all;
   }();
   const CostProblem p = cost_problem(request);
   const CostDevice device = cost_device(request.device);
-  std::array<CostEstimate, count()> model;
+  std::array<CostEstimate, kNumber> model;
   int first = 0;  // by the model
   for (int i = 0; i < number; ++i) {
-    model[static_cast<std::size_t>(i)] = best_split(kernels[i]->wgmma_tma, p, device, workspace_limit(request.device));
+    model[static_cast<std::size_t>(i)] = best_split(config_of(*kernels[i]), p, device, workspace_limit(request.device));
     if (model[static_cast<std::size_t>(i)].us < model[static_cast<std::size_t>(first)].us) first = i;
   }
   const CostCorrection correction(p, device);
   const auto corrected = [&](int i) {
     const CostEstimate& e = model[static_cast<std::size_t>(i)];
-    const int tile = fitted_tiles[static_cast<std::size_t>(kernels[i]->id)];
-    return e.us * correction(kernels[i]->wgmma_tma, tile, e.split, e.terms);
+    const int tile = fitted_tiles[static_cast<std::size_t>(kernels[i]->index)];
+    return e.us * correction(config_of(*kernels[i]), tile, e.split, e.terms);
   };
   const double to_beat = corrected(first);
   for (int i = 0; i < number; ++i) {
@@ -119,18 +125,19 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
 
 // The CTAs of a cluster may share K already.
 bool splits(const KernelInfo& kernel) {
-  return kernel.wgmma_tma.cluster_k == 1;
+  return config_of(kernel).cluster_k == 1;
 }
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   std::int64_t whole_tiles, int parts) {
-  const WgmmaTmaConfig& c = kernel.wgmma_tma;
+  const WgmmaTmaConfig& c = config_of(kernel);
   return wgmma_tma_schedule(c, p.m, p.n, p.batch_count, whole_tiles, parts, device.clusters_of(c.cluster_size()),
                             device.sm_count);
 }
 
 }  // namespace
 
-const FamilyInfo wgmma_tma_family = {"wgmma_tma", serves, why_not, estimate, splits, schedule};
+constinit const FamilyInfo wgmma_tma_family = {
+    built_instances<Family::wgmma_tma>(), serves, why_not, estimate, splits, schedule};
 
 }  // namespace xgemm::kernels

@@ -6,9 +6,11 @@
 #include <array>
 #include <atomic>
 
+#include "kernels/common/launch_instance.cuh"
 #include "kernels/common/params.h"
 #include "kernels/common/split_sum.h"
 #include "kernels/wgmma_tma/arguments.h"
+#include "kernels/wgmma_tma/instances.h"
 #include "kernels/wgmma_tma/sum_layout.h"
 #include "kernels/wgmma_tma/wgmma_tma.cuh"
 
@@ -52,7 +54,8 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, floa
   cudaError_t error = wgmma_tma_detail::opt_in<Kernel>();
   if (error != cudaSuccess) return error;
 
-  const BasicWgmmaTmaParams<TensorBox> boxes = wgmma_tma_arguments<kConfig>(g, schedule, workspace);
+  static constexpr WgmmaTmaBoxes kBoxes = wgmma_tma_boxes(kConfig);
+  const BasicWgmmaTmaParams<TensorBox> boxes = wgmma_tma_arguments(kBoxes, g, schedule, workspace);
   typename Kernel::Params p;
   static_cast<WgmmaTmaScalars&>(p) = boxes;
   const auto encode = [&](TensorMap& map, const TensorBox& box) {
@@ -91,13 +94,17 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, floa
   config.numAttrs = count;
   error = cudaLaunchKernelEx(&config, wgmma_tma_entry<Kernel>, p);
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
-  const SplitSumLayout layout = split_sum_layout<kConfig>(p.schedule.split_tiles);
+  const SplitSumLayout layout = split_sum_layout(kConfig, p.schedule.split_tiles);
   return launch_split_sum(kConfig.type_c, split_sum_params(g, schedule, workspace, layout), stream);
 }
 
-#define XGEMM_DEFINE_WGMMA_TMA_LAUNCHER(name, ...)                                                           \
-  cudaError_t launch_##name(const GemmParams& p, const Schedule& s, float* workspace, cudaStream_t stream) { \
-    return launch_wgmma_tma<(__VA_ARGS__)>(p, s, workspace, stream);                                         \
+template <>
+struct Launch<Family::wgmma_tma> {
+  template <WgmmaTmaConfig kConfig>
+  static cudaError_t instance(const GemmParams& params, const Schedule& schedule, float* workspace,
+                              cudaStream_t stream) {
+    return launch_wgmma_tma<kConfig>(params, schedule, workspace, stream);
   }
+};
 
 }  // namespace xgemm::kernels

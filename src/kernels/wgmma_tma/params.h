@@ -29,7 +29,7 @@ struct WgmmaTmaScalars : EpilogueArguments {
 template <class Map>
 struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   // Where k is not 0.
-  Map x;  // kBoxX
+  Map x;  // rows: WgmmaTmaConfig::box_x()
   Map y;
   Map x_tail;  // of a K-major operand: the last rows, where they do not fill a box of x; otherwise as x
   Map y_tail;

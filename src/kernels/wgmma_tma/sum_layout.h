@@ -8,21 +8,18 @@
 
 namespace xgemm::kernels {
 
-template <WgmmaTmaConfig kConfig>
-SplitSumLayout split_sum_layout(unsigned split_tiles) {
-  using Shape = WgmmaTmaShape<kConfig>;
-  constexpr bool kPingPong = kConfig.ping_pong;
+constexpr SplitSumLayout split_sum_layout(const WgmmaTmaConfig& c, unsigned split_tiles) {
   return {.tiles = static_cast<int>(split_tiles),
-          .rows = Shape::kTileRows * Shape::kClusterRows,
-          .columns = Shape::kTileColumns * Shape::kClusterColumns,
-          .transposed = kConfig.transposed,
+          .rows = c.tile_rows() * c.cluster_rows(),
+          .columns = c.tile_columns() * c.cluster_columns(),
+          .transposed = c.transposed,
           .by_columns = false,
-          .ctas_rows = Shape::kClusterRows,
-          .ctas_columns = Shape::kClusterColumns,
-          .groups_rows = kPingPong ? 1 : kConfig.groups_rows,
-          .groups_columns = kPingPong ? 1 : kConfig.groups_columns,
-          .slabs = Shape::kGroupRows / 64,
-          .column_octets = Shape::kGroupColumns / 8};
+          .ctas_rows = c.cluster_rows(),
+          .ctas_columns = c.cluster_columns(),
+          .groups_rows = c.groups_rows,
+          .groups_columns = c.groups_columns,
+          .slabs = c.tile_rows() / c.groups_rows / 64,
+          .column_octets = c.tile_columns() / c.groups_columns / 8};
 }
 
 }  // namespace xgemm::kernels

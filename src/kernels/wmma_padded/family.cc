@@ -1,8 +1,9 @@
 // wmma_padded, as the planner sees it.
 #include "kernels/common/tile_family.h"
+#include "kernels/wmma_padded/instances.h"
 
 namespace xgemm::kernels {
 
-const FamilyInfo wmma_padded_family = tile_family("wmma_padded");
+constinit const FamilyInfo wmma_padded_family = tile_family<Family::wmma_padded>();
 
 }  // namespace xgemm::kernels

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
-#include "../kernels.h"
+#include "family.h"
 #include "kernels/wgmma_tma/arguments.h"
+#include "kernels/wgmma_tma/instances.h"
 #include "kernels/wgmma_tma/schedule.h"
 #include "kernels/wgmma_tma/sum_layout.h"
 #include "kernels/wgmma_tma/wgmma_tma.cuh"
@@ -17,7 +18,7 @@ namespace xgemm::sim {
 template <class Kernel>
 Result launch_wgmma_tma(const typename Kernel::Params& params, GlobalMemory& memory, const Options& options) {
   LaunchShape shape;
-  shape.grid[0] = static_cast<std::int64_t>(params.schedule.clusters) * Kernel::kClusterSize;
+  shape.grid = static_cast<std::int64_t>(params.schedule.clusters) * Kernel::kClusterSize;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
   shape.granule = 16;  // stmatrix, write_remote, rows of boxes
@@ -40,6 +41,13 @@ inline kernels::Schedule schedule_of(const kernels::WgmmaTmaConfig& config, cons
                                      resident_clusters(options), 132);
 }
 
+inline kernels::BasicWgmmaTmaParams<kernels::TensorBox> arguments_of(const kernels::WgmmaTmaConfig& config,
+                                                                     const kernels::GemmParams& params,
+                                                                     const kernels::Schedule& schedule,
+                                                                     float* partials) {
+  return kernels::wgmma_tma_arguments(kernels::wgmma_tma_boxes(config), params, schedule, partials);
+}
+
 // As the launcher does it: the product, and the sums of its parts where it is split.
 template <kernels::WgmmaTmaConfig kConfig, class Epilogue = kernels::LinearCombination>
 Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
@@ -47,34 +55,25 @@ Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) 
   return run_scheduled<kernels::SplitSum<gpu::ElementOf<kConfig.type_c>, Epilogue>>(
       params, schedule_of(kConfig, params, options), size_of(kConfig.type), size_of(kConfig.type_c), options,
       [](const kernels::Schedule& s) {
-        return kernels::split_sum_layout<kConfig>(static_cast<unsigned>(s.split_tiles));
+        return kernels::split_sum_layout(kConfig, static_cast<unsigned>(s.split_tiles));
       },
       [&](const kernels::Schedule& s, float* partials, GlobalMemory& memory) {
-        return launch_wgmma_tma<Kernel>(kernels::wgmma_tma_arguments<kConfig>(params, s, partials), memory, options);
+        return launch_wgmma_tma<Kernel>(arguments_of(kConfig, params, s, partials), memory, options);
       });
-}
-
-// What all families have in common, as the planner's table has it.
-constexpr kernels::TileConfig tile_config(const kernels::WgmmaTmaConfig& c) {
-  return {.type = c.type,
-          .type_c = c.type_c,
-          .cta_m = c.cta_m,
-          .cta_n = c.cta_n,
-          .cta_k = c.cta_k(),
-          .stages = c.stages,
-          .copy = kernels::Copy::bulk,
-          .a_contiguous = c.a_contiguous,
-          .b_contiguous = c.b_contiguous,
-          .vector = 16 / size_of(c.type),
-          .vector_c = c.vector_c(),
-          .min_compute_capability = 90,
-          .later_architectures = false};
 }
 
 template <kernels::WgmmaTmaConfig kConfig>
 SimKernel make_wgmma_tma(const char* name) {
-  return {name, "wgmma_tma", tile_config(kConfig),
+  return {name, "wgmma_tma", kernels::Instances<kernels::Family::wgmma_tma>::common(kConfig).config,
           static_cast<int>(sizeof(typename kernels::WgmmaTma<kConfig>::SharedStorage)), run_wgmma_tma<kConfig>};
 }
+
+template <>
+struct Simulated<kernels::Family::wgmma_tma> {
+  template <kernels::WgmmaTmaConfig kConfig>
+  static SimKernel kernel(const kernels::KernelInfo& info) {
+    return make_wgmma_tma<kConfig>(info.name);
+  }
+};
 
 }  // namespace xgemm::sim

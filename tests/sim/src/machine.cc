@@ -62,17 +62,14 @@ Result Machine::run() {
   };
   if (shape_.threads < 1 || shape_.threads > 1024) refuse("a CTA has 1 to 1024 threads");
   if (shape_.dynamic_shared_bytes > kMaxSharedBytes) refuse("a CTA has at most 227 KiB of shared memory");
-  if (shape_.grid[0] > 0x7fffffff || shape_.grid[1] > 0xffff || shape_.grid[2] > 0xffff) {
-    refuse("a grid has fewer than 2^31 CTAs in x and 2^16 in y and z");
-  }
-  const std::int64_t total = shape_.grid[0] * shape_.grid[1] * shape_.grid[2];
-  if (shape_.cluster < 1 || shape_.cluster > 16 || shape_.grid[0] % shape_.cluster != 0) {
+  if (shape_.grid > 0x7fffffff) refuse("a grid has fewer than 2^31 CTAs");
+  if (shape_.cluster < 1 || shape_.cluster > 16 || shape_.grid % shape_.cluster != 0) {
     refuse("a cluster has 1 to 16 CTAs, and a grid whole clusters");
   }
   if (std::max(options_.concurrent_ctas, shape_.cluster) * (shape_.threads + shape_.agents) > 0xffff) {
     refuse("the simulator runs at most 65535 threads at a time");
   }
-  if (total <= 0) refuse("a grid has at least one CTA");
+  if (shape_.grid <= 0) refuse("a grid has at least one CTA");
   if (!reports_.empty()) {
     result.reports = reports_.all();
     return result;
@@ -81,14 +78,14 @@ Result Machine::run() {
   memory_.forget_accesses();
   const std::int64_t concurrent = options_.concurrent_ctas + shape_.cluster - 1;
   const int together =
-      static_cast<int>(std::clamp<std::int64_t>(concurrent - concurrent % shape_.cluster, shape_.cluster, total));
-  if (options_.order == Order::random && total <= (1 << 20)) {
-    cta_order_.resize(static_cast<std::size_t>(total / shape_.cluster));
+      static_cast<int>(std::clamp<std::int64_t>(concurrent - concurrent % shape_.cluster, shape_.cluster, shape_.grid));
+  if (options_.order == Order::random && shape_.grid <= (1 << 20)) {
+    cta_order_.resize(static_cast<std::size_t>(shape_.grid / shape_.cluster));
     std::iota(cta_order_.begin(), cta_order_.end(), 0);
     for (std::size_t i = cta_order_.size(); i > 1; --i) std::swap(cta_order_[i - 1], cta_order_[random() % i]);
   }
-  for (std::int64_t first = 0; first < total; first += together) {
-    run_wave(first, static_cast<int>(std::min<std::int64_t>(together, total - first)));
+  for (std::int64_t first = 0; first < shape_.grid; first += together) {
+    run_wave(first, static_cast<int>(std::min<std::int64_t>(together, shape_.grid - first)));
     if (cancelling_) break;  // what hangs in one CTA hangs in all
   }
   result.reports = reports_.all();
@@ -97,7 +94,6 @@ Result Machine::run() {
 }
 
 void Machine::run_wave(std::int64_t first, int count) {
-  const std::int64_t total = shape_.grid[0] * shape_.grid[1] * shape_.grid[2];
   const auto per_cta = static_cast<std::size_t>(shape_.threads);
   first_agent_ = shape_.threads * count;
   agent_names_.assign(static_cast<std::size_t>(shape_.agents * count), "");
@@ -118,7 +114,7 @@ void Machine::run_wave(std::int64_t first, int count) {
     if (!cta_order_.empty()) {
       cluster = cta_order_[static_cast<std::size_t>(cluster)];
     } else if (options_.order == Order::reverse) {
-      cluster = total / shape_.cluster - 1 - cluster;
+      cluster = shape_.grid / shape_.cluster - 1 - cluster;
     }
     cta.clear_state();
     cta.cluster_rank = static_cast<int>((first + c) % shape_.cluster);
@@ -129,11 +125,7 @@ void Machine::run_wave(std::int64_t first, int count) {
     cta.agents = 0;
     cta.at_thread_end.clear();
     cta.at_end.clear();
-    const std::int64_t linear = cluster * shape_.cluster + cta.cluster_rank;
-    cta.linear = linear;
-    cta.block[0] = linear % shape_.grid[0];
-    cta.block[1] = linear / shape_.grid[0] % shape_.grid[1];
-    cta.block[2] = linear / shape_.grid[0] / shape_.grid[1];
+    cta.index = cluster * shape_.cluster + cta.cluster_rank;
     cta.running = shape_.threads;
     cta.shared.reset(shape_.dynamic_shared_bytes, shape_.granule);
     cta.threads.clear();
@@ -331,7 +323,7 @@ void Machine::fail(Fault fault, Loc loc, std::string message, const Event* other
   Report report;
   report.fault = fault;
   report.kernel = options_.kernel;
-  std::copy(std::begin(thread.cta->block), std::end(thread.cta->block), std::begin(report.block));
+  report.cta = thread.cta->index;
   report.thread = thread.index;
   report.where = loc;
   if (other != nullptr) {
@@ -375,7 +367,7 @@ void Machine::report_deadlock() {
     Report report;
     report.fault = Fault::deadlock;
     report.kernel = options_.kernel;
-    std::copy(std::begin(cta->block), std::end(cta->block), std::begin(report.block));
+    report.cta = cta->index;
     report.thread = groups.front().second.first->index;
     report.where = groups.front().second.first->waits_at;
     report.message = std::move(message);
@@ -516,7 +508,7 @@ bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
   if (!region->writable || !thread.machine->options().check_races) return true;
   const Event mine =
       as != nullptr ? *as : Event{thread.clock.now(), static_cast<std::uint16_t>(thread.clock.thread()), site_of(loc)};
-  const std::int64_t cta = thread.cta->linear;
+  const std::int64_t cta = thread.cta->index;
   for (std::int64_t element = first; element <= last; ++element) {
     GlobalMemory::Mapped::Cell& cell = region->cell(element);
     // Between CTAs nothing orders accesses; within one the clocks tell.

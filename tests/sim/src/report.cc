@@ -54,8 +54,7 @@ const char* to_string(Fault fault) {
 }
 
 std::string to_string(const Report& report) {
-  std::string text = report.kernel + ", block (" + std::to_string(report.block[0]) + ", " +
-                     std::to_string(report.block[1]) + ", " + std::to_string(report.block[2]) + ")";
+  std::string text = report.kernel + ", CTA " + std::to_string(report.cta);
   if (report.thread >= 0) text += ", thread " + std::to_string(report.thread);
   text += ", " + to_string(report.where) + ": " + to_string(report.fault) + ": " + report.message;
   if (report.other_thread >= 0) {

@@ -21,8 +21,8 @@ using dispatch::RouteKind;
 using runtime::Location;
 using runtime::Placement;
 
-const DeviceInfo kServed = fake_device(90, 132, 227, 228, 2048);
-const DeviceInfo kUnserved = fake_device(61, 20, 48, 96, 2048);
+const DeviceInfo kServed = fake_device(90, 132, 227);
+const DeviceInfo kUnserved = fake_device(61, 20, 48);
 const dispatch::TripTimes kTimes = {2, 1};  // the GPU is faster
 const Location kLocations[] = {Location::host, Location::device, Location::managed};
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/instances.h"
 #include "kernels/wgmma_tma/cost_correction.h"
+#include "kernels/wgmma_tma/instances.h"
 #include "plan/planner.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/problems.h"
@@ -25,15 +25,10 @@ using kernels::CostTerms;
 using kernels::TileCost;
 using kernels::WgmmaTmaConfig;
 
-// Empty in builds that are not for sm_90.
 std::vector<WgmmaTmaConfig> tiles() {
   std::vector<WgmmaTmaConfig> found;
-  for (int i = 0; i < kernels::count(); ++i) {
-    const WgmmaTmaConfig& c = kernels::info(i).wgmma_tma;
-    if (kernels::info(i).family == kernels::Family::wgmma_tma && c.type_c == DType::f16 && !c.a_along_k() &&
-        c.b_along_k())
-      found.push_back(c);
-  }
+  for (const WgmmaTmaConfig& c : kernels::kConfigs<kernels::Family::wgmma_tma>)
+    if (c.type_c == DType::f16 && !c.a_along_k() && c.b_along_k()) found.push_back(c);
   return found;
 }
 
@@ -137,7 +132,7 @@ TEST(CostCorrection, StaysWithinItsBounds) {
 
 // Times of tables in perf/tune/measured, in us: estimates are times, not just an order.
 TEST(CostCorrection, EstimatesAreNearMeasuredTimes) {
-  if (tiles().empty()) GTEST_SKIP() << "no wgmma_tma in this build";
+  if (!kernels::is_kernel_or_family("wgmma_tma")) GTEST_SKIP() << "no wgmma_tma in this build";
   const struct {
     int gpu;
     std::int64_t n;
@@ -157,7 +152,7 @@ TEST(CostCorrection, EstimatesAreNearMeasuredTimes) {
 
 // What a table of one GPU got wrong on another: large products ran on tiles that ask the L2 for more than it gives.
 TEST(CostCorrection, LargeProductsRunOnTilesThatFeedThemselves) {
-  if (tiles().empty()) GTEST_SKIP() << "no wgmma_tma in this build";
+  if (!kernels::is_kernel_or_family("wgmma_tma")) GTEST_SKIP() << "no wgmma_tma in this build";
   for (const Nameplate& gpu : kGpus) {
     device::DeviceInfo d = fake_devices()[6];
     d.sm_count = gpu.sm_count;
@@ -168,7 +163,7 @@ TEST(CostCorrection, LargeProductsRunOnTilesThatFeedThemselves) {
         plan::Plan chosen;
         ASSERT_TRUE(plan::make_plan(p, plan::gather_facts(p), d, "", &chosen).ok());
         ASSERT_EQ(kernels::info(chosen.kernel).family, kernels::Family::wgmma_tma) << gpu.name << to_string(chosen);
-        const WgmmaTmaConfig& c = kernels::info(chosen.kernel).wgmma_tma;
+        const auto& c = kernels::config_of<kernels::Family::wgmma_tma>(kernels::info(chosen.kernel));
         const CostProblem q{.m = n, .n = n, .k = n, .a_transposed = transa == 'T'};
         const CostTerms terms = TileCost(c, q, device_of(gpu))({kernels::cluster_tiles(c, q), 1});
         EXPECT_LE(terms.l2, 0.8 * chosen.estimated_us) << gpu.name << " " << to_string(chosen);

@@ -10,28 +10,23 @@
 
 namespace xgemm::test {
 
-inline device::DeviceInfo fake_device(int compute_capability, int sm_count, int shared_kib_per_block,
-                                      int shared_kib_per_sm, int threads_per_sm) {
+inline device::DeviceInfo fake_device(int compute_capability, int sm_count, int shared_kib_per_block) {
   device::DeviceInfo d;
   std::snprintf(d.name, sizeof d.name, "a GPU of sm_%d", compute_capability);
   d.compute_capability = compute_capability;
   d.sm_count = sm_count;
   d.max_shared_bytes_per_block = shared_kib_per_block * 1024;
-  d.max_shared_bytes_per_sm = shared_kib_per_sm * 1024;
-  d.max_registers_per_sm = 65536;
-  d.max_threads_per_sm = threads_per_sm;
   d.l2_bytes = std::size_t{40} << 20;
   d.memory_bytes = std::size_t{16} << 30;
   return d;
 }
 
-// Shared memory and threads as the CUDA programming guide lists them for each architecture.
+// Shared memory as the CUDA programming guide lists it for each architecture.
 inline const std::vector<device::DeviceInfo>& fake_devices() {
   static const std::vector<device::DeviceInfo> devices = {
-      fake_device(75, 40, 64, 64, 1024),    fake_device(75, 14, 64, 64, 1024),  fake_device(80, 108, 163, 164, 2048),
-      fake_device(86, 82, 99, 100, 1536),   fake_device(86, 20, 99, 100, 1536), fake_device(89, 142, 99, 100, 1536),
-      fake_device(90, 132, 227, 228, 2048), fake_device(90, 1, 227, 228, 2048), fake_device(100, 148, 227, 228, 2048),
-      fake_device(120, 188, 99, 100, 1536),
+      fake_device(75, 40, 64),    fake_device(75, 14, 64),   fake_device(80, 108, 163), fake_device(86, 82, 99),
+      fake_device(86, 20, 99),    fake_device(89, 142, 99),  fake_device(90, 132, 227), fake_device(90, 1, 227),
+      fake_device(100, 148, 227), fake_device(120, 188, 99),
   };
   return devices;
 }

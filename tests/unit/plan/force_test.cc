@@ -42,7 +42,7 @@ TEST(Force, ByInstance) {
       const Status status = force(p, device, kernel.name, &chosen);
       if (can_serve(kernel, p, device)) {
         EXPECT_TRUE(status.ok()) << last_error();
-        EXPECT_EQ(chosen.kernel, kernel.id);
+        EXPECT_EQ(chosen.kernel, kernel.id());
         EXPECT_TRUE(chosen.forced);
       } else {
         EXPECT_EQ(status.code, XGEMM_KERNEL_NOT_USABLE);

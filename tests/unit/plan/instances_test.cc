@@ -5,13 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "kernels/wgmma_tma/instances.h"
 #include "tuning/table.h"
 #include "unit/plan/devices.h"
 
@@ -36,9 +39,10 @@ TEST(Instances, AreNamedAndNumberedConsistently) {
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     SCOPED_TRACE(kernel.name);
-    EXPECT_EQ(static_cast<int>(kernel.id), i);
-    EXPECT_EQ(&kernels::info(kernel.id), &kernel);
-    EXPECT_TRUE(names.insert(kernel.name).second) << "named twice";
+    EXPECT_EQ(&kernels::info(kernel.id()), &kernel);
+    EXPECT_EQ(kernel.index,
+              i == 0 || kernels::info(i - 1).family != kernel.family ? 0 : kernels::info(i - 1).index + 1);
+    EXPECT_TRUE(names.insert(kernel.name).second) << "named twice, or listed twice";
     // family, then what makes the instance, then nothing that a shell would need quotes for
     EXPECT_EQ(std::string(kernel.name).rfind(std::string(kernels::name_of(kernel.family)) + "_", 0), 0u);
     EXPECT_EQ(std::string(kernel.name).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos);
@@ -51,13 +55,20 @@ TEST(Instances, AreNamedAndNumberedConsistently) {
     EXPECT_FALSE(kernels::is_kernel_or_family(other)) << other;
 }
 
-TEST(Instances, AreAllDifferent) {
-  for (int i = 0; i < kernels::count(); ++i)
-    for (int j = 0; j < i; ++j)
-      EXPECT_FALSE(kernels::info(i).family == kernels::info(j).family &&
-                   kernels::info(i).config == kernels::info(j).config &&
-                   kernels::info(i).wgmma_tma == kernels::info(j).wgmma_tma)
-          << kernels::info(i).name << " is " << kernels::info(j).name;
+// Compilation units are stretches of a family's list, none much longer to compile than another.
+TEST(Instances, PartsShareAListOut) {
+  constexpr auto& kKernels = kernels::kInfos<Family::wgmma_tma>;
+  for (int parts = 1; parts <= 16; ++parts) {
+    const auto part_of = kernels::parts_of(kKernels, parts);
+    EXPECT_TRUE(std::is_sorted(part_of.begin(), part_of.end()));
+    EXPECT_EQ(part_of.front(), 0);
+    EXPECT_EQ(part_of.back(), parts - 1);
+    std::vector<std::int64_t> tiles(static_cast<std::size_t>(parts), 0);
+    for (std::size_t i = 0; i < part_of.size(); ++i)
+      tiles[static_cast<std::size_t>(part_of[i])] += 8192 + kKernels[i].config.cta_m * kKernels[i].config.cta_n;
+    const auto [least, most] = std::minmax_element(tiles.begin(), tiles.end());
+    EXPECT_LE(*most - *least, 2 * (8192 + 256 * 256)) << parts;
+  }
 }
 
 TEST(Instances, FamiliesAreListedOnceEach) {
@@ -103,9 +114,9 @@ TEST(Instances, CanBeLaunched) {
     EXPECT_GT(c.thread_n, 0);
     EXPECT_EQ(c.cta_m % c.thread_m, 0) << "threads share a CTA tile out evenly";
     EXPECT_EQ(c.cta_n % c.thread_n, 0);
-    EXPECT_EQ(kernel.threads() % 32, 0) << "whole warps";
-    EXPECT_LE(kernel.threads(), 1024);
-    EXPECT_GE(kernel.threads(), 32);
+    EXPECT_EQ(kernel.threads % 32, 0) << "whole warps";
+    EXPECT_LE(kernel.threads, 1024);
+    EXPECT_GE(kernel.threads, 32);
     EXPECT_GE(c.min_compute_capability, 75);
   });
 }
@@ -151,7 +162,7 @@ TEST(Instances, SharedMemoryFitsEveryGpuThatTheyAreFor) {
 TEST(Instances, WgmmaTmaNamesSayWhatTheyAre) {
   for_each_instance([](const KernelInfo& kernel) {
     if (kernel.family != Family::wgmma_tma) return;
-    const kernels::WgmmaTmaConfig& c = kernel.wgmma_tma;
+    const kernels::WgmmaTmaConfig& c = kernels::config_of<Family::wgmma_tma>(kernel);
     std::string name = format("wgmma_tma_%s%s_%dx%dx%d", name_of(c.type), c.type_c != c.type ? name_of(c.type_c) : "",
                               c.cta_m, c.cta_n, kernel.config.cta_k);
     if (c.ping_pong) name += "_pp";
@@ -207,13 +218,14 @@ TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
 
 // No more CTAs on an SM than its threads allow.
 TEST(TuningRows, CtasFitAnSm) {
+  constexpr int kThreadsPerSm = 2048;  // of the GPUs that have a table
   for (const device::DeviceInfo& device : fake_devices())
     for_each_instance([&](const KernelInfo& kernel) {
       if (!kernel.config.runs_on(device.compute_capability)) return;
       const auto* row = tuning::find_row(tuning::table_for(device.compute_capability), kernel.name);
       // The generic rows know the order of the kernels, not a GPU.
       if (row == nullptr || tuning::table_for(device.compute_capability).architecture == 0) return;
-      EXPECT_LE(row->ctas_per_sm * kernel.threads(), device.max_threads_per_sm) << device.name;
+      EXPECT_LE(row->ctas_per_sm * kernel.threads, kThreadsPerSm) << device.name;
     });
 }
 

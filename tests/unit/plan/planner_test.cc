@@ -12,6 +12,7 @@
 #include <cmath>
 #include <optional>
 
+#include "kernels/wgmma_tma/instances.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/problems.h"
 
@@ -83,7 +84,7 @@ bool tma_reaches(const Strides& x, Axis axis) {
 
 bool tma_serves(const KernelInfo& kernel, const Problem& p) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
-  const kernels::WgmmaTmaConfig& c = kernel.wgmma_tma;
+  const kernels::WgmmaTmaConfig& c = kernels::config_of<Family::wgmma_tma>(kernel);
   if (std::max({p.m, p.n, p.k, p.batch_count}) > kMost) return false;
   const auto clusters = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
   if (clusters(p.m, c.cta_m * c.cluster_m) * clusters(p.n, c.cta_n * c.cluster_n) * p.batch_count >= __int128{1} << 31)
@@ -162,7 +163,7 @@ TEST(Planner, TheEstimatesAreFiniteAndTheChoiceIsTheLeast) {
       const KernelInfo& kernel = kernels::info(i);
       if (!is_legal(kernel, p, device)) continue;
       const Plan other = plan_for(p, device, kernel.name);
-      EXPECT_EQ(other.kernel, kernel.id);
+      EXPECT_EQ(other.kernel, kernel.id());
       EXPECT_LE(chosen.estimated_us, other.estimated_us) << to_string(other);
       EXPECT_TRUE(chosen.estimated_us < other.estimated_us || chosen.kernel <= other.kernel)
           << "of equals the simpler one";
@@ -175,10 +176,8 @@ TEST(Planner, CountsItsTiles) {
     const Plan chosen = plan_for(p, device);
     const KernelInfo& kernel = kernels::info(chosen.kernel);
     const kernels::Schedule& s = chosen.schedule;
-    const std::int64_t tile_m =
-        kernel.config.cta_m * (kernel.family == Family::wgmma_tma ? kernel.wgmma_tma.cluster_m : 1);
-    const std::int64_t tile_n =
-        kernel.config.cta_n * (kernel.family == Family::wgmma_tma ? kernel.wgmma_tma.cluster_n : 1);
+    const std::int64_t tile_m = kernel.config.cta_m * kernel.cluster_m;
+    const std::int64_t tile_n = kernel.config.cta_n * kernel.cluster_n;
     EXPECT_TRUE(static_cast<__int128>(s.tiles_m) * tile_m >= p.m &&
                 static_cast<__int128>(s.tiles_m - 1) * tile_m < p.m);
     EXPECT_TRUE(static_cast<__int128>(s.tiles_n) * tile_n >= p.n &&

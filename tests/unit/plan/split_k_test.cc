@@ -11,6 +11,7 @@
 
 #include "kernels/family.h"
 #include "kernels/wgmma_tma/cost.h"
+#include "kernels/wgmma_tma/instances.h"
 #include "plan/planner.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/problems.h"
@@ -84,7 +85,7 @@ void walk(std::uint64_t seed, int count, F&& f) {
     SCOPED_TRACE(describe(p) + format(", %d SMs", device.sms));
     for (const KernelInfo* kernel : wgmma_tma_instances()) {
       SCOPED_TRACE(kernel->name);
-      f(kernel->wgmma_tma, p, device, random);
+      f(kernels::config_of<Family::wgmma_tma>(*kernel), p, device, random);
       if (testing::Test::HasFailure()) return;
     }
   }
@@ -215,7 +216,7 @@ TEST(SplitPlan, SaysWhatTheLaunchNeeds) {
       ++split;
       ASSERT_TRUE(kernels::describe(kernel.family).splits(kernel));
       const kernels::TileConfig& c = kernel.config;
-      const std::int64_t cluster_m = kernel.wgmma_tma.cluster_m, cluster_n = kernel.wgmma_tma.cluster_n;
+      const std::int64_t cluster_m = kernel.cluster_m, cluster_n = kernel.cluster_n;
       const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
       const std::int64_t tiles =
           ceil_div(p.m, c.cta_m * cluster_m) * ceil_div(p.n, c.cta_n * cluster_n) * p.batch_count;

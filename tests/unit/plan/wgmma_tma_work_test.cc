@@ -15,10 +15,10 @@
 #include "kernels/common/schedule_pieces.h"
 #include "kernels/common/split_sum_params.h"
 #include "kernels/common/tile_schedule.h"
-#include "kernels/instances.h"
 #include "kernels/wgmma_tma/arguments.h"
 #include "kernels/wgmma_tma/config.h"
 #include "kernels/wgmma_tma/cost.h"
+#include "kernels/wgmma_tma/instances.h"
 #include "kernels/wgmma_tma/schedule.h"
 #include "kernels/wgmma_tma/sum_layout.h"
 #include "unit/core/args.h"
@@ -35,13 +35,9 @@ using kernels::WgmmaTmaConfig;
 
 constexpr int kGroupThreads = 128;
 
-// ---- The instances, with what their launchers instantiate -----------------------------------------------------------
-
 struct Instance {
   const char* name;
   WgmmaTmaConfig config;
-  SplitSumLayout (*layout)(unsigned split_tiles);
-  kernels::BasicWgmmaTmaParams<TensorBox> (*arguments)(const GemmParams&, const Schedule&, float* workspace);
 
   int tile_rows() const { return config.transposed ? config.cta_n : config.cta_m; }
   int tile_columns() const { return config.transposed ? config.cta_m : config.cta_n; }
@@ -49,25 +45,23 @@ struct Instance {
   int cluster_columns() const { return config.transposed ? config.cluster_m : config.cluster_n; }
 };
 
-template <WgmmaTmaConfig kConfig>
-Instance instance(const char* name) {
-  return {name, kConfig, kernels::split_sum_layout<kConfig>, kernels::wgmma_tma_arguments<kConfig>};
-}
-
-// And shapes that no row has: consumers on both axes.
+// And shapes that no instance has: consumers on both axes.
 const std::vector<Instance>& instances() {
-  static const std::vector<Instance> all = {
-#define XGEMM_WGMMA_TMA(name, ...) instance<(__VA_ARGS__)>(#name),
-#include "kernels/instances.def"
-      instance<WgmmaTmaConfig{.cta_m = 256, .cta_n = 192, .groups_rows = 2, .groups_columns = 2}>("2 x 2 consumers"),
-      instance<WgmmaTmaConfig{.cta_m = 128,
-                              .cta_n = 128,
-                              .transposed = true,
-                              .groups_rows = 2,
-                              .groups_columns = 2,
-                              .cluster_m = 2,
-                              .cluster_n = 4}>("transposed, 2 x 2 consumers, 2 x 4 CTAs"),
-  };
+  static const std::vector<Instance> all = [] {
+    std::vector<Instance> result = {
+        {"2 x 2 consumers", {.cta_m = 256, .cta_n = 192, .groups_rows = 2, .groups_columns = 2}},
+        {"transposed, 2 x 2 consumers, 2 x 4 CTAs",
+         {.cta_m = 128,
+          .cta_n = 128,
+          .transposed = true,
+          .groups_rows = 2,
+          .groups_columns = 2,
+          .cluster_m = 2,
+          .cluster_n = 4}}};
+    for (const kernels::KernelInfo& kernel : kernels::kInfos<kernels::Family::wgmma_tma>)
+      result.push_back({kernel.name, kernels::config_of<kernels::Family::wgmma_tma>(kernel)});
+    return result;
+  }();
   return all;
 }
 
@@ -320,7 +314,7 @@ TEST(WgmmaTmaSchedule, CoversC) {
       EXPECT_EQ(s.raster_group, std::clamp<std::int64_t>(std::lround(side), 1, most));
       expect_sound(s, g.batch_count);
 
-      const auto p = instance.arguments(g, s, nullptr);
+      const auto p = kernels::wgmma_tma_arguments(kernels::wgmma_tma_boxes(c), g, s, nullptr);
       EXPECT_EQ(p.schedule, s.as<unsigned>());
       expect_tail(p.x, p.x_tail, c.transposed ? c.b_along_k() : c.a_along_k());
       expect_tail(p.y, p.y_tail, c.y_along_k());
@@ -360,7 +354,7 @@ TEST(SplitSumLayout, VectorsCoverTheTile) {
     const int rows = instance.tile_rows() * instance.cluster_rows();
     const int columns = instance.tile_columns() * instance.cluster_columns();
     for (const unsigned tiles : {1u, 3u}) {
-      const SplitSumLayout layout = instance.layout(tiles);
+      const SplitSumLayout layout = kernels::split_sum_layout(instance.config, tiles);
       EXPECT_EQ(layout.rows, rows);
       EXPECT_EQ(layout.columns, columns);
       EXPECT_EQ(layout.transposed, instance.config.transposed);
@@ -402,7 +396,7 @@ TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
   for_each_instance([](const Instance& instance) {
     const WgmmaTmaConfig& c = instance.config;
     if (c.cluster_k > 1) return;  // these share K within the cluster
-    const SplitSumLayout layout = instance.layout(kTiles);
+    const SplitSumLayout layout = kernels::split_sum_layout(c, kTiles);
     const int groups = c.ping_pong ? 1 : c.groups_rows * c.groups_columns;
     const int groups_columns = c.ping_pong ? 1 : c.groups_columns;
     const int group_rows = instance.tile_rows() / (groups / groups_columns);
@@ -452,7 +446,7 @@ TEST(SplitSum, LanesShareThePartsOut) {
     for (int i = 0; i < 40 && !testing::Test::HasFailure(); ++i) {
       const auto tiles = static_cast<unsigned>(random.integer(1, i % 2 != 0 ? 4 : 600));
       SplitSumParams p{};
-      p.layout = instance.layout(tiles);
+      p.layout = kernels::split_sum_layout(instance.config, tiles);
       p.schedule.parts = static_cast<unsigned>(random.integer(2, i % 3 != 0 ? 40 : 1024));
       p.schedule.sum_lanes = kernels::sum_lanes(p.layout.vectors(), p.schedule.parts, 132);
       SCOPED_TRACE(format("%u tiles, %d parts, %d lanes", tiles, p.parts(), p.lanes()));

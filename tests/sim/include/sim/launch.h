@@ -44,7 +44,7 @@ Result launch_body(const LaunchShape& shape, GlobalMemory& memory, const Options
 template <class Kernel>
 Result launch(const kernels::TileParams& params, GlobalMemory& memory, const Options& options) {
   LaunchShape shape;
-  shape.grid[0] = params.schedule.clusters;
+  shape.grid = params.schedule.clusters;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = kernels::kSharedBytes<Kernel>;
   shape.granule = std::min<int>(sizeof(typename Kernel::Element), 4);

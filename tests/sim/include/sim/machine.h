@@ -88,9 +88,8 @@ struct Warp : Attachments {
 };
 
 struct Cta : Attachments {
-  std::int64_t block[3] = {0, 0, 0};
-  std::int64_t linear = 0;  // over the whole grid
-  int running = 0;          // threads that have not ended
+  std::int64_t index = 0;  // in the grid
+  int running = 0;         // threads that have not ended
   Cluster* cluster = nullptr;
   int cluster_rank = 0;
   int first_agent = 0;
@@ -109,11 +108,11 @@ struct Cluster : Attachments {
 };
 
 struct LaunchShape {
-  std::int64_t grid[3] = {1, 1, 1};
+  std::int64_t grid = 1;  // CTAs
   int threads = 32;
   std::size_t dynamic_shared_bytes = 0;
   int granule = 1;         // see SharedMemory
-  int cluster = 1;         // CTAs of a cluster, along x
+  int cluster = 1;         // CTAs of a cluster
   int agents = 0;          // of a CTA: barriers, warpgroups and queues on whose behalf units work on their own
   bool dependent = false;  // programmatic dependent launch: threads wait for earlier kernels themselves
 };

@@ -43,7 +43,7 @@ const char* to_string(Fault fault);
 struct Report {
   Fault fault = Fault::exception;
   std::string kernel;
-  std::int64_t block[3] = {0, 0, 0};
+  std::int64_t cta = 0;  // in the grid
   int thread = -1;
   Loc where;              // the line of the kernel
   int other_thread = -1;  // of races: the other party

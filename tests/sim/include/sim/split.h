@@ -22,7 +22,7 @@ inline void append(Result& result, const Result& more) {
 template <class Kernel>
 Result launch_split_sum(const kernels::SplitSumParams& params, GlobalMemory& memory, const Options& options) {
   LaunchShape shape;
-  shape.grid[0] = params.ctas();
+  shape.grid = params.ctas();
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
   shape.granule = 16;

@@ -40,22 +40,10 @@ inline int warp_index() {
   return sim::current().warp();
 }
 inline std::int64_t block_x() {
-  return sim::current().cta->block[0];
-}
-inline std::int64_t block_y() {
-  return sim::current().cta->block[1];
-}
-inline std::int64_t block_z() {
-  return sim::current().cta->block[2];
+  return sim::current().cta->index;
 }
 inline std::int64_t grid_x() {
-  return sim::machine().shape().grid[0];
-}
-inline std::int64_t grid_y() {
-  return sim::machine().shape().grid[1];
-}
-inline std::int64_t grid_z() {
-  return sim::machine().shape().grid[2];
+  return sim::machine().shape().grid;
 }
 
 // ---- Barriers ----

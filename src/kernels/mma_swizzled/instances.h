@@ -1,0 +1,62 @@
+// The instances of mma_swizzled: tiles, and the products that each is made for.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/instance_list.h"
+
+namespace xgemm::kernels {
+
+template <TileConfig kConfig, class Epilogue>
+struct MmaSwizzled;
+
+template <>
+struct Instances<Family::mma_swizzled> : TileInstances {
+  template <TileConfig kConfig>
+  using Kernel = MmaSwizzled<kConfig, LinearCombination>;
+
+  // Kinds of products: C of 16 bits; C in fp32 of operands that cp.async can copy, and of operands that start anywhere.
+  enum : unsigned { kC16 = 1, kC32 = 2, kC32Words = 4 };
+
+  struct Product {
+    DType type, type_c;
+    Copy copy;
+    unsigned kind;
+  };
+  static constexpr Product kProducts[] = {
+      {DType::f16, DType::f16, Copy::async, kC16},    {DType::bf16, DType::bf16, Copy::async, kC16},
+      {DType::f16, DType::f16, Copy::prefetch, kC16}, {DType::bf16, DType::bf16, Copy::prefetch, kC16},
+      {DType::f16, DType::f32, Copy::async, kC32},    {DType::f16, DType::f32, Copy::prefetch, kC32Words},
+      {DType::bf16, DType::f32, Copy::async, kC32},   {DType::bf16, DType::f32, Copy::prefetch, kC32Words}};
+
+  struct Tile {
+    int cta_m, cta_n, cta_k, warp_m, warp_n;
+    unsigned products;
+  };
+  static constexpr Tile kTiles[] = {
+      {128, 256, 32, 64, 64, kC16}, {128, 128, 32, 64, 64, kC16 | kC32 | kC32Words}, {64, 64, 64, 32, 32, kC16 | kC32}};
+
+  template <class Add>
+  static constexpr void list(const Add& add) {
+    for (const Product& product : kProducts)
+      for (const Tile& tile : kTiles) {
+        if (!(tile.products & product.kind)) continue;
+        const bool async = product.copy == Copy::async;
+        add_flags(TileConfig{.type = product.type,
+                             .type_c = product.type_c,
+                             .cta_m = tile.cta_m,
+                             .cta_n = tile.cta_n,
+                             .cta_k = tile.cta_k,
+                             .warp_m = tile.warp_m,
+                             .warp_n = tile.warp_n,
+                             .stages = async ? 4 : 3,
+                             .copy = product.copy,
+                             .vector = async ? 8 : 1,
+                             .vector_c = 1,
+                             .min_compute_capability = 80},
+                  kAllFlags, add);
+      }
+  }
+};
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,33 @@
+// The instances of naive: one for all flags, in every product of types that there is.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/instance_list.h"
+
+namespace xgemm::kernels {
+
+template <TileConfig kConfig, class Epilogue>
+struct Naive;
+
+template <>
+struct Instances<Family::naive> : TileInstances {
+  template <TileConfig kConfig>
+  using Kernel = Naive<kConfig, LinearCombination>;
+
+  template <class Add>
+  static constexpr void list(const Add& add) {
+    constexpr ProductTypes kProducts[] = {{DType::f32, DType::f32, DType::f32},
+                                          {DType::f16, DType::f16, DType::f16},
+                                          {DType::bf16, DType::bf16, DType::bf16},
+                                          {DType::f16, DType::f16, DType::f32},
+                                          {DType::bf16, DType::bf16, DType::f32}};
+    for (const ProductTypes& types : kProducts)
+      add(TileConfig{
+          .type = types.a, .type_c = types.c, .cta_m = 32, .cta_n = 8, .any_strides = true, .raster_group = 1});
+  }
+
+  static constexpr void describe(InstanceName&, const TileConfig&) {}
+};
+
+}  // namespace xgemm::kernels

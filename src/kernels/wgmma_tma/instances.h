@@ -1,0 +1,141 @@
+// The instances of wgmma_tma: tiles, and the products that each is made for. fp16 has all tiles but one, bf16 and C in
+// fp32 those that win most often.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/instance_list.h"
+#include "kernels/wgmma_tma/config.h"
+
+namespace xgemm::kernels {
+
+template <WgmmaTmaConfig kConfig, class Epilogue>
+struct WgmmaTma;
+
+template <>
+struct Instances<Family::wgmma_tma> {
+  using Config = WgmmaTmaConfig;
+  template <WgmmaTmaConfig kConfig>
+  using Kernel = WgmmaTma<kConfig, LinearCombination>;
+
+  // Kinds of products.
+  enum : unsigned { kF16 = 1, kBf16 = 2, kF32c = 4, k16 = kF16 | kBf16, kAll = k16 | kF32c };
+
+  struct Product {
+    DType type, type_c;
+    unsigned kind;
+  };
+  static constexpr Product kProducts[] = {{DType::f16, DType::f16, kF16},
+                                          {DType::bf16, DType::bf16, kBf16},
+                                          {DType::f16, DType::f32, kF32c},
+                                          {DType::bf16, DType::f32, kF32c}};
+
+  struct Tile {
+    WgmmaTmaConfig config;  // without its types, flags and groups_rows
+    unsigned products;
+    unsigned flags = kAllFlags;
+  };
+  template <class Add>
+  static constexpr void list(const Add& add) {
+    // clang-format off
+    constexpr Tile kTiles[] = {
+      // Ping-pong.
+      {{.cta_m = 128, .cta_n = 192, .stages = 4, .ping_pong = true, .cluster_m = 2}, kAll},
+      {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true, .cluster_n = 2}, k16},
+      {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true, .cluster_n = 2}, kAll},
+      {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true, .cluster_m = 2}, k16},
+      // Large.
+      {{.cta_m = 192, .cta_n = 192, .stages = 3, .cluster_m = 2}, k16},
+      {{.cta_m = 128, .cta_n = 256, .stages = 4, .cluster_m = 2}, kAll},
+      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true, .cluster_n = 2}, kAll},
+      {{.cta_m = 128, .cta_n = 208, .stages = 4, .cluster_m = 2}, k16},
+      {{.cta_m = 192, .cta_n = 160, .stages = 4, .cluster_m = 2}, kF16},
+      {{.cta_m = 192, .cta_n = 176, .stages = 4, .cluster_m = 2}, k16},
+      {{.cta_m = 128, .cta_n = 160, .stages = 5, .cluster_n = 2}, k16},
+      {{.cta_m = 128, .cta_n = 192, .stages = 4, .cluster_m = 2, .cluster_n = 2}, k16},
+      {{.cta_m = 176, .cta_n = 128, .stages = 5, .transposed = true, .cluster_n = 2}, kF16},
+      {{.cta_m = 144, .cta_n = 128, .stages = 5, .transposed = true, .cluster_n = 2}, kF16},
+      {{.cta_m = 192, .cta_n = 104, .stages = 5, .cluster_n = 2}, kF16},
+      {{.cta_m = 192, .cta_n = 96, .stages = 5, .cluster_n = 2}, k16},
+      {{.cta_m = 96, .cta_n = 192, .stages = 5, .transposed = true, .cluster_n = 2}, kF16},
+      {{.cta_m = 96, .cta_n = 192, .stages = 5, .transposed = true, .cluster_m = 2}, kF16},
+      {{.cta_m = 128, .cta_n = 128, .stages = 6, .cluster_m = 4, .cluster_n = 2}, k16},
+      // Medium.
+      {{.cta_m = 112, .cta_n = 128, .stages = 6, .transposed = true, .cluster_m = 2}, k16},
+      {{.cta_m = 112, .cta_n = 128, .stages = 6, .transposed = true, .cluster_m = 4, .cluster_n = 2}, kF16},
+      {{.cta_m = 80, .cta_n = 128, .stages = 6, .transposed = true, .cluster_m = 2}, k16},
+      // Not for B along n, which would be stored 128 wide.
+      {{.cta_m = 128, .cta_n = 80, .stages = 7, .cluster_n = 2}, kF16, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 96, .stages = 7, .cluster_m = 2, .cluster_n = 2}, k16},
+      {{.cta_m = 128, .cta_n = 96, .stages = 7, .cluster_m = 2}, kF16},
+      {{.cta_m = 128, .cta_n = 96, .stages = 7, .cluster_n = 2}, kF16},
+      {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true, .cluster_n = 2}, k16},
+      {{.cta_m = 128, .cta_n = 64, .stages = 8, .cluster_m = 2}, kF16},
+      {{.cta_m = 128, .cta_n = 64, .stages = 8, .cluster_n = 2}, k16},
+      {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true, .cluster_m = 2, .cluster_n = 4}, k16},
+      {{.cta_m = 128, .cta_n = 64, .stages = 8}, kF32c},
+      {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true, .cluster_n = 2}, k16},
+      {{.cta_m = 64, .cta_n = 96, .stages = 10}, k16},
+      {{.cta_m = 64, .cta_n = 96, .stages = 10, .cluster_m = 4, .cluster_n = 2}, k16},
+      {{.cta_m = 64, .cta_n = 104, .stages = 9, .cluster_n = 2}, kF16},
+      {{.cta_m = 96, .cta_n = 64, .stages = 10, .transposed = true, .cluster_n = 2}, k16},
+      // Small.
+      {{.cta_m = 64, .cta_n = 64, .stages = 10, .cluster_k = 2}, kAll},
+      {{.cta_m = 64, .cta_n = 64, .stages = 13, .cluster_m = 2}, k16},
+      {{.cta_m = 64, .cta_n = 64, .stages = 13, .cluster_m = 4, .cluster_n = 2}, k16},
+      {{.cta_m = 64, .cta_n = 64, .stages = 13, .transposed = true, .cluster_n = 2}, k16},
+      {{.cta_m = 64, .cta_n = 64, .stages = 10}, k16},
+      {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, kF16},
+      {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k16},
+      {{.cta_m = 64, .cta_n = 32, .stages = 10, .cluster_k = 2}, k16},
+      {{.cta_m = 64, .cta_n = 32, .stages = 10}, k16},
+      {{.cta_m = 16, .cta_n = 64, .stages = 16, .transposed = true}, kAll},
+      {{.cta_m = 64, .cta_n = 16, .stages = 16}, kAll},
+      {{.cta_m = 64, .cta_n = 8, .stages = 16}, k16},
+      {{.cta_m = 8, .cta_n = 64, .stages = 16, .transposed = true}, k16},
+    };
+    // clang-format on
+    for (const Tile& tile : kTiles)
+      for (const Product& product : kProducts) {
+        if (!(tile.products & product.kind)) continue;
+        WgmmaTmaConfig c = tile.config;
+        c.type = c.element = product.type;
+        c.type_c = product.type_c;
+        c.groups_rows = c.ping_pong ? 1 : c.tile_rows() / 64;  // a warpgroup multiplies 64 rows at a time
+        add_flags(c, tile.flags, add);
+      }
+  }
+
+  // pp: ping-pong; t: rows of the instruction along columns of C; cMN: cluster of M x N CTAs that share operands; kK: K
+  // CTAs that share a sum.
+  static constexpr void describe(InstanceName& name, const WgmmaTmaConfig& c) {
+    name << "_" << c.cta_m << "x" << c.cta_n << "x" << c.cta_k();
+    if (c.ping_pong) name << "_pp";
+    if (c.transposed) name << "_t";
+    if (c.cluster_m * c.cluster_n > 1) name << "_c" << c.cluster_m << c.cluster_n;
+    if (c.cluster_k > 1) name << "_k" << c.cluster_k;
+    name << "_s" << c.stages;
+  }
+
+  // What TMA needs of operands is what vectors of 16 bytes do.
+  static constexpr KernelInfo common(const WgmmaTmaConfig& c) {
+    return {.config = {.type = c.type,
+                       .type_c = c.type_c,
+                       .cta_m = c.cta_m,
+                       .cta_n = c.cta_n,
+                       .cta_k = c.cta_k(),
+                       .stages = c.stages,
+                       .copy = Copy::bulk,
+                       .a_contiguous = c.a_contiguous,
+                       .b_contiguous = c.b_contiguous,
+                       .vector = 16 / size_of(c.type),
+                       .vector_c = c.vector_c(),
+                       .min_compute_capability = 90,
+                       .later_architectures = false},
+            .threads = c.threads(),
+            .cluster_m = c.cluster_m,
+            .cluster_n = c.cluster_n};
+  }
+};
+
+}  // namespace xgemm::kernels
