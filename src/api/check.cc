@@ -66,22 +66,20 @@ Status illegal_leading_dimension(xgemm_argument argument, const char* name, std:
                                   matrix.rule, wide(max1(matrix.extent))));
 }
 
-// The last byte of a batch of matrices must have a 63-bit offset.
-bool fits_in_address_space(const Stored& matrix, std::int64_t ld, std::int64_t batch_stride, std::int64_t batch_count,
-                           int element_size) {
-  if (matrix.extent == 0 || matrix.lines == 0 || batch_count == 0) return true;
-  const __int128 elements =
-      static_cast<__int128>(ld) * matrix.lines + static_cast<__int128>(batch_stride) * (batch_count - 1);
-  return elements <= INT64_MAX / element_size;
-}
-
-Status check_extent(const char* name, xgemm_argument ld_argument, const Stored& matrix, std::int64_t ld,
-                    std::int64_t batch_stride, std::int64_t batch_count, int element_size) {
-  if (fits_in_address_space(matrix, ld, batch_stride, batch_count, element_size)) return kOk;
-  return illegal(ld_argument,
-                 format("ld%s = %lld makes the matrix reach past 2^63 - 1 bytes (%lld lines, batch of %lld with "
-                        "stride %lld, %d bytes an element)",
-                        name, wide(ld), wide(matrix.lines), wide(batch_count), wide(batch_stride), element_size));
+// The last byte of a matrix that is touched, and that of its batch, must have a 63-bit offset.
+Status check_reach(const char* name, xgemm_argument ld_argument, xgemm_argument stride_argument, const Stored& matrix,
+                   std::int64_t ld, std::int64_t batch_stride, std::int64_t batch_count, int element_size) {
+  const __int128 most = INT64_MAX / element_size;
+  const __int128 one = static_cast<__int128>(ld) * matrix.lines;
+  if (one > most)
+    return illegal(ld_argument,
+                   format("ld%s = %lld makes the matrix reach past 2^63 - 1 bytes (%lld lines, %d bytes an element)",
+                          name, wide(ld), wide(matrix.lines), element_size));
+  if (one + static_cast<__int128>(batch_stride) * (batch_count - 1) > most)
+    return illegal(stride_argument,
+                   format("stride_%s = %lld makes the batch of %lld reach past 2^63 - 1 bytes (%d bytes an element)",
+                          name, wide(batch_stride), wide(batch_count), element_size));
+  return kOk;
 }
 
 Status illegal_blas_argument(int number, const xgemm_args& args, const StoredMatrices& matrices) {
@@ -124,13 +122,25 @@ Status check_batch(const xgemm_args& args) {
   return kOk;
 }
 
-// A null pointer is illegal where the call would read or write through it.
-Status check_pointers(const xgemm_args& args, bool scalars_on_device) {
+// What the call would read or write through must be there, and within reach. What it does not touch may be anything.
+Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool scalars_on_device, int size,
+                    int size_c) {
   const bool empty = args.m == 0 || args.n == 0 || args.batch_count == 0;
   if (empty) return kOk;
   const bool alpha_is_zero = !scalars_on_device && args.alpha != nullptr && *args.alpha == 0.0f;
   const bool beta_is_one = !scalars_on_device && args.beta != nullptr && *args.beta == 1.0f;
   const bool reads_inputs = args.k > 0 && !alpha_is_zero;
+  const bool writes_c = reads_inputs || !beta_is_one;
+  const std::int64_t batch = args.batch_count;
+  if (reads_inputs) {
+    XGEMM_RETURN_IF_FAILED(
+        check_reach("a", XGEMM_ARG_LDA, XGEMM_ARG_STRIDE_A, matrices.a, args.lda, args.stride_a, batch, size));
+    XGEMM_RETURN_IF_FAILED(
+        check_reach("b", XGEMM_ARG_LDB, XGEMM_ARG_STRIDE_B, matrices.b, args.ldb, args.stride_b, batch, size));
+  }
+  if (writes_c)
+    XGEMM_RETURN_IF_FAILED(
+        check_reach("c", XGEMM_ARG_LDC, XGEMM_ARG_STRIDE_C, matrices.c, args.ldc, args.stride_c, batch, size_c));
   if (scalars_on_device && args.alpha == nullptr)
     return illegal(XGEMM_ARG_ALPHA, "alpha = NULL, but scalars on the device need a device pointer");
   if (reads_inputs && args.a == nullptr)
@@ -139,7 +149,7 @@ Status check_pointers(const xgemm_args& args, bool scalars_on_device) {
     return illegal(XGEMM_ARG_B, "b = NULL, but B is read: it may be NULL only when alpha = 0 or k = 0");
   if (scalars_on_device && args.beta == nullptr)
     return illegal(XGEMM_ARG_BETA, "beta = NULL, but scalars on the device need a device pointer");
-  if (args.c == nullptr && (reads_inputs || !beta_is_one)) return illegal(XGEMM_ARG_C, "c = NULL, but C is written");
+  if (writes_c && args.c == nullptr) return illegal(XGEMM_ARG_C, "c = NULL, but C is written");
   return kOk;
 }
 
@@ -182,12 +192,7 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   if (number != 0) return illegal_blas_argument(number, args, matrices);
 
   XGEMM_RETURN_IF_FAILED(check_batch(args));
-  const int size = size_of(*type), size_c = size_of(*type_c);
-  const std::int64_t batch = args.batch_count;
-  XGEMM_RETURN_IF_FAILED(check_extent("a", XGEMM_ARG_LDA, matrices.a, args.lda, args.stride_a, batch, size));
-  XGEMM_RETURN_IF_FAILED(check_extent("b", XGEMM_ARG_LDB, matrices.b, args.ldb, args.stride_b, batch, size));
-  XGEMM_RETURN_IF_FAILED(check_extent("c", XGEMM_ARG_LDC, matrices.c, args.ldc, args.stride_c, batch, size_c));
-  return check_pointers(args, scalars_on_device);
+  return check_memory(args, matrices, scalars_on_device, size_of(*type), size_of(*type_c));
 }
 
 }  // namespace xgemm::api

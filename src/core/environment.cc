@@ -1,8 +1,11 @@
 // Reads the environment once; complains about values that are not allowed.
 #include "core/environment.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,12 +21,16 @@ const char* value_of(const char* variable) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-int read_verbose() {
+void read_verbose(Environment* result) {
   const char* value = value_of("XGEMM_VERBOSE");
-  if (value == nullptr) return 0;
-  if (std::strlen(value) == 1 && *value >= '0' && *value <= '2') return *value - '0';
-  complain("XGEMM_VERBOSE", value, "0, 1, 2");
-  return 0;
+  if (value == nullptr) return;
+  if (std::strlen(value) == 1 && *value >= '0' && *value <= '2') {
+    result->verbose = *value - '0';
+    return;
+  }
+  result->compare = std::strcmp(value, "compare") == 0;
+  result->summary = result->compare || std::strcmp(value, "summary") == 0;
+  if (!result->summary) complain("XGEMM_VERBOSE", value, "0, 1, 2, summary, compare");
 }
 
 int read_math_mode() {
@@ -41,7 +48,8 @@ std::string gpu_rates_file() {
 
 Environment read_environment() {
   Environment result;
-  result.verbose = read_verbose();
+  read_verbose(&result);
+  if (const char* value = value_of("XGEMM_SUMMARY_FILE")) result.summary_file = value;
   result.math_mode = read_math_mode();
   if (const char* value = value_of("XGEMM_FORCE_KERNEL")) result.force_kernel = value;
   if (const char* value = value_of("XGEMM_CPU_BLAS")) result.cpu_blas = value;
@@ -60,11 +68,19 @@ void complain(const char* variable, const std::string& value, const std::string&
   print_line(format("%s=%s is not one of: %s; it is ignored", variable, value.c_str(), allowed.c_str()));
 }
 
-void print_line(const std::string& text) noexcept {
-  // One write, so that lines of several threads do not mix. The destination failing is nothing we could report.
+void print_line(const std::string& text, int to) noexcept {
+  // One write of what a pipe takes at once, so that lines of several threads and processes do not mix. The destination
+  // failing is nothing we could report.
   try {
-    const std::string line = "xgemm: " + text + "\n";
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    constexpr std::size_t kMost = PIPE_BUF - 1;
+    std::string line = "xgemm: " + text;
+    if (line.size() > kMost) line.replace(kMost - 3, std::string::npos, "...");
+    line += '\n';
+    while (::write(to, line.data(), line.size()) < 0) {
+      if (errno == EINTR) continue;
+      pollfd end = {to, POLLOUT, 0};
+      if (errno != EAGAIN || poll(&end, 1, -1) < 0) break;  // a pipe that does not block, and is full
+    }
   } catch (...) {
   }
 }

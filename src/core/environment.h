@@ -6,7 +6,10 @@
 namespace xgemm {
 
 struct Environment {
-  int verbose = 0;  // XGEMM_VERBOSE: 0, 1 (a line a call) or 2 (with its time; synchronises)
+  int verbose = 0;           // XGEMM_VERBOSE: 0, 1 (a line a call) or 2 (with its time; synchronises)
+  bool summary = false;      // or "summary": a table at the end of the process
+  bool compare = false;      // or "compare": the same, with how long the CPU takes for what a GPU computes
+  std::string summary_file;  // XGEMM_SUMMARY_FILE: where the table is appended; "" for stderr
   // Names that the layer which knows them checks: plan/forced_kernel.h and host/cpu_blas.h.
   std::string force_kernel;  // XGEMM_FORCE_KERNEL: a kernel or a family of kernels; "" leaves the choice to the planner
   std::string
@@ -21,7 +24,8 @@ const Environment& environment();
 // The report of such a value.
 void complain(const char* variable, const std::string& value, const std::string& allowed);
 
-// One line on stderr, "xgemm: ..."; for the environment's complaints and the verbose lines, nothing else.
-void print_line(const std::string& text) noexcept;
+// One line on stderr (or another file), "xgemm: ..."; for the environment's complaints, verbose lines and the summary,
+// nothing else. It stays whole where other threads and processes write to the same pipe.
+void print_line(const std::string& text, int to = 2) noexcept;
 
 }  // namespace xgemm

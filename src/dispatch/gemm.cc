@@ -5,16 +5,29 @@
 #include <string>
 
 #include "core/environment.h"
+#include "core/once.h"
 #include "device/device_info.h"
 #include "dispatch/decision.h"
 #include "dispatch/looking_inside.h"
 #include "dispatch/staged_or_cpu.h"
+#include "dispatch/summary.h"
 #include "host/cpu_engine.h"
+#include "plan/forced_kernel.h"
 #include "runtime/device_gemm.h"
 #include "transfer/peer_gemm.h"
 
 namespace xgemm::dispatch {
 namespace {
+
+// Once, to a user who believes that the kernel which he forces computes.
+void say_that_none_is_forced(const Decision& d) {
+  static Once<bool> said;
+  said.get([&] {
+    print_line("XGEMM_FORCE_KERNEL=" + plan::forced_kernel() +
+               " is for what runs on a GPU; a product went to the CPU: " + reason_of(d));
+    return true;
+  });
+}
 
 // *gpu_failure: why the CPU did what the route gave to the GPU.
 Status run(const CallSettings& settings, const Problem& problem, const Decision& d, std::string* gpu_failure) {
@@ -25,6 +38,7 @@ Status run(const CallSettings& settings, const Problem& problem, const Decision&
       // Of a GPU that no kernel serves, but whose own work may be writing the operands.
       if (d.device != nullptr && d.placement.any(runtime::Location::managed))
         device::synchronize(*d.device, settings.stream);
+      if (!plan::forced_kernel().empty()) say_that_none_is_forced(d);
       return host::cpu_gemm(problem);
     case RouteKind::staged:
       return staged_or_cpu(*settings.stager, problem, d.placement, *d.device, settings.stream, gpu_failure);
@@ -39,10 +53,14 @@ Status run(const CallSettings& settings, const Problem& problem, const Decision&
   return fail(XGEMM_INTERNAL_ERROR, "unknown route");
 }
 
-Status run_verbosely(const CallSettings& settings, const Problem& problem, const Decision& d, int level) {
+Status run_watched(const CallSettings& settings, const Problem& problem, const Decision& d) {
+  const Environment& watch = environment();
   const bool on_stream = d.route.kind == RouteKind::device || d.route.kind == RouteKind::peers;
   // A capture has no time, and must not be broken.
-  const bool timed = level >= 2 && (!on_stream || device::synchronize(*d.device, settings.stream));
+  const bool timed =
+      (watch.verbose >= 2 || watch.summary) && (!on_stream || device::synchronize(*d.device, settings.stream));
+  const bool compared = watch.compare && d.route.kind == RouteKind::staged && d.placement.all_on_host();
+  const double cpu_us = compared ? compare_with_cpu(problem) : -1;
   std::string gpu_failure;
   const auto start = std::chrono::steady_clock::now();
   const Status status = run(settings, problem, d, &gpu_failure);
@@ -50,7 +68,10 @@ Status run_verbosely(const CallSettings& settings, const Problem& problem, const
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   // Printing plans again, which may fail and must not replace this call's message.
   const std::string message = last_error();
-  print_call(problem, d, status, gpu_failure, timed ? elapsed.count() : -1.0);
+  if (watch.summary && d.route.kind != RouteKind::none)
+    count_product(problem, place_of(problem, d, !gpu_failure.empty() && status.ok()), status,
+                  timed ? elapsed.count() : 0, cpu_us);
+  if (watch.verbose > 0) print_call(problem, d, status, gpu_failure, timed ? elapsed.count() : -1.0);
   clear_last_error();
   return status.ok() ? kOk : fail(status.code, message);
 }
@@ -58,11 +79,11 @@ Status run_verbosely(const CallSettings& settings, const Problem& problem, const
 }  // namespace
 
 Status gemm(const CallSettings& settings, const Problem& problem) {
-  const int verbose = environment().verbose;
-  if (problem.does_nothing() && verbose == 0) return kOk;
+  const bool watched = environment().verbose > 0 || environment().summary;
+  if (problem.does_nothing() && !watched) return kOk;
   const Decision d = decide(problem);
   std::string gpu_failure;
-  return verbose == 0 ? run(settings, problem, d, &gpu_failure) : run_verbosely(settings, problem, d, verbose);
+  return watched ? run_watched(settings, problem, d) : run(settings, problem, d, &gpu_failure);
 }
 
 Status explain(const CallSettings&, const Problem& problem, std::string* text) {

@@ -14,6 +14,9 @@ namespace xgemm::dispatch {
 void print_call(const Problem& problem, const Decision& decision, Status status, const std::string& gpu_failure,
                 double time_us);
 
+// Where the product was computed, in words: "staged", "cpu openblas", "device" and the kernel.
+std::string place_of(const Problem& problem, const Decision& decision, bool cpu_took_over);
+
 // How the decision would be carried out, and why it was taken. Fails as the call would for want of a device or a
 // kernel.
 Status explain_decision(const Problem& problem, const Decision& decision, std::string* text);

@@ -38,7 +38,7 @@ constexpr bool is_usual(std::int64_t ld, std::int64_t extent) {
 // too.
 bool is_open() {
   static Once<bool> open;
-  return open.get([] { return environment().verbose == 0 && plan::forced_kernel().empty(); });
+  return open.get([] { return environment().verbose == 0 && !environment().summary && plan::forced_kernel().empty(); });
 }
 
 }  // namespace

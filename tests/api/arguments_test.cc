@@ -61,7 +61,11 @@ const std::vector<BadCall>& bad_calls() {
       {"overflow of B", [](auto& x) { x.ldb = kMax; }, -XGEMM_ARG_LDB, "ldb = 9223372036854775807"},
       {"overflow of C", [](auto& x) { x.ldc = kMax / 4; }, -XGEMM_ARG_LDC, "2^63"},
       {"overflow of m", [](auto& x) { x.m = x.lda = x.ldc = kMax; }, -XGEMM_ARG_LDA, "2^63"},
-      {"overflow of a batch", [](auto& x) { x.batch_count = kMax, x.stride_c = 1 << 20; }, -XGEMM_ARG_LDC,
+      {"overflow of a batch of A", [](auto& x) { x.batch_count = 2, x.stride_a = kMax / 4, x.stride_c = 40; },
+       -XGEMM_ARG_STRIDE_A, "stride_a = 2305843009213693951"},
+      {"overflow of a batch of B", [](auto& x) { x.batch_count = 3, x.stride_b = kMax / 8, x.stride_c = 40; },
+       -XGEMM_ARG_STRIDE_B, "batch of 3"},
+      {"overflow of a batch of C", [](auto& x) { x.batch_count = kMax, x.stride_c = 1 << 20; }, -XGEMM_ARG_STRIDE_C,
        "batch of 9223372036854775807"},
   };
   return calls;
@@ -83,6 +87,29 @@ struct Operands {
     return x;
   }
 };
+
+// As in the reference, which returns before it looks at such a matrix.
+TEST(Arguments, WhatIsNotTouchedMayReachAnywhere) {
+  Operands operands;
+  const Matrix<float> before = operands.c;
+  constexpr auto kAbsurd = std::numeric_limits<std::int64_t>::max();
+  const float zero = 0, one = 1;
+  const auto status_of = [&](auto&& change) {
+    xgemm_args args = operands.args();
+    args.alpha = &zero, args.beta = &one;
+    change(args);
+    return xgemm_gemm(nullptr, &args);
+  };
+  const auto absurd = [&](xgemm_args& x) { x.lda = x.ldb = x.ldc = kAbsurd; };
+  EXPECT_EQ(status_of([&](auto& x) { absurd(x), x.m = 0, x.alpha = nullptr; }), 0) << xgemm_last_error();
+  EXPECT_EQ(status_of([&](auto& x) { absurd(x), x.n = 0, x.alpha = nullptr; }), 0) << xgemm_last_error();
+  EXPECT_EQ(status_of([&](auto& x) { absurd(x), x.k = 0; }), 0) << xgemm_last_error();
+  EXPECT_EQ(status_of([&](auto& x) { absurd(x); }), 0) << xgemm_last_error();
+  EXPECT_EQ(status_of([&](auto& x) { x.lda = x.ldb = kAbsurd; }), 0) << xgemm_last_error();
+  EXPECT_TRUE(operands.c.same_bits(before));
+  EXPECT_EQ(status_of([&](auto& x) { x.ldc = kAbsurd, x.beta = &zero; }), -XGEMM_ARG_LDC);
+  EXPECT_TRUE(operands.c.same_bits(before));
+}
 
 TEST(Arguments, EachBadOneIsNamedAndNothingIsWritten) {
   Operands operands;

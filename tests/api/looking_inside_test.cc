@@ -3,6 +3,8 @@
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <set>
@@ -28,11 +30,12 @@ TEST(Explain, BeginsWithTheRouteAndTheKernel) {
     const std::string text = explain(args_of(x.product, x.c.data()));
     const std::string first = split_lines(text).at(0);
     auto at = key_values(first);
-    EXPECT_EQ(first, "route=" + at["route"] + " kernel=" + at["kernel"]) << text;
-    const std::set<std::string> routes = {"none", "cpu", "staged", "device"};
-    EXPECT_TRUE(routes.count(at["route"]) && !at["kernel"].empty()) << text;
     if (size == 0) {
-      EXPECT_EQ(at["route"], "none");
+      EXPECT_EQ(first, "route=none") << text;
+    } else {
+      EXPECT_EQ(first, "route=" + at["route"] + " kernel=" + at["kernel"]) << text;
+      const std::set<std::string> routes = {"cpu", "staged", "device"};
+      EXPECT_TRUE(routes.count(at["route"]) && !at["kernel"].empty()) << text;
     }
     if (size == 3) {
       EXPECT_EQ(at["route"], "cpu");
@@ -208,6 +211,7 @@ TEST(Verbose, OneReplayableLineForEachCall) {
 
     at = key_values(lines[3]);
     EXPECT_EQ(at["route"], "none");
+    EXPECT_EQ(at.count("kernel"), 0u);
   }
 }
 
@@ -215,6 +219,68 @@ TEST(Verbose, NamesTheEngine) {
   const ProbeResult r = run_probe("verbose_calls", {{"XGEMM_VERBOSE", "1"}, {"XGEMM_CPU_BLAS", "builtin"}});
   ASSERT_TRUE(r.ok()) << describe(r);
   EXPECT_EQ(key_values(r.err_lines().at(0))["kernel"], "builtin");
+}
+
+// ---- The summary ----------------------------------------------------------------------------------------------------
+
+// Two shapes, one of them from a thread; then a child's own product. Quick returns do not count.
+XGEMM_PROBE(summary_calls) {
+  const auto multiply = [](std::int64_t n) {
+    Case<float> x('N', 'T', n, n, n, 1.0f, 0.0f);
+    return run(x) + (x.check() ? 0 : 1);
+  };
+  int failed = multiply(9) + multiply(40) + multiply(0);
+  std::thread([&] { failed += multiply(9); }).join();
+  const pid_t child = fork();
+  if (child == 0) std::exit(multiply(7));
+  int status = -1;
+  waitpid(child, &status, 0);
+  return failed + (status == 0 ? 0 : 1);
+}
+
+void expect_summaries(const std::vector<std::string>& lines) {
+  ASSERT_EQ(lines.size(), 7u);
+  EXPECT_NE(lines[0].find(": 1 products, "), std::string::npos) << "the child's own alone: " << lines[0];
+  EXPECT_NE(lines[2].find(": f32 NT 7x7x7"), std::string::npos) << lines[2];
+  EXPECT_NE(lines[3].find(": 3 products, "), std::string::npos) << lines[3];
+  EXPECT_NE((lines[5] + lines[6]).find(": f32 NT 40x40x40"), std::string::npos) << lines[5] << lines[6];
+  EXPECT_NE((lines[5] + lines[6]).find(": f32 NT 9x9x9"), std::string::npos) << lines[5] << lines[6];
+  for (const std::string& line : lines) EXPECT_EQ(line.rfind("xgemm: ", 0), 0u) << line;
+}
+
+TEST(Summary, EveryProcessTellsAtItsEnd) {
+  for (const char* kind : {"summary", "compare"}) {
+    const ProbeResult r = run_probe("summary_calls", {{"XGEMM_VERBOSE", kind}});
+    EXPECT_TRUE(r.ok()) << describe(r);
+    expect_summaries(r.err_lines());
+  }
+}
+
+TEST(Summary, GoesToAFileWhereOneIsNamed) {
+  char name[] = "/tmp/xgemm-summary-XXXXXX";
+  const int file = mkstemp(name);
+  ASSERT_GE(file, 0);
+  const ProbeResult r = run_probe("summary_calls", {{"XGEMM_VERBOSE", "summary"}, {"XGEMM_SUMMARY_FILE", name}});
+  EXPECT_TRUE(r.ok()) << describe(r);
+  EXPECT_EQ(r.err, "");
+  std::string text(10000, '\0');
+  const ssize_t length = read(file, text.data(), text.size());
+  text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  expect_summaries(split_lines(text));
+  close(file);
+  unlink(name);
+  const ProbeResult nowhere =
+      run_probe("summary_calls", {{"XGEMM_VERBOSE", "summary"}, {"XGEMM_SUMMARY_FILE", "/nowhere/file"}});
+  EXPECT_TRUE(nowhere.ok());
+  EXPECT_NE(nowhere.err.find("XGEMM_SUMMARY_FILE=/nowhere/file cannot be written to"), std::string::npos);
+}
+
+// A kernel that is forced where the CPU computes: said once, however many products there are.
+TEST(Verbose, AForcedKernelThatDoesNotComputeIsSaidOnce) {
+  const ProbeResult r = run_probe("many_calls", {{"XGEMM_FORCE_KERNEL", "naive"}});
+  EXPECT_TRUE(r.ok()) << describe(r);
+  ASSERT_EQ(r.err_lines().size(), 1u) << describe(r);
+  EXPECT_NE(r.err.find("XGEMM_FORCE_KERNEL=naive is for what runs on a GPU"), std::string::npos) << r.err;
 }
 
 // ---- Environment, through the shared library ------------------------------------------------------------------------

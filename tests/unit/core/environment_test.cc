@@ -5,6 +5,8 @@
 #include "core/environment.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <thread>
@@ -24,8 +26,8 @@ XGEMM_PROBE(environment) {
   for (int i = 0; i < 4; ++i) threads.emplace_back([] { (void)environment(); });
   for (std::thread& t : threads) t.join();
   const Environment& e = environment();
-  std::printf("verbose=%d force=%s cpu_blas=%s math=%d engine=%s\n", e.verbose, plan::forced_kernel().c_str(),
-              e.cpu_blas.c_str(), e.math_mode, host::cpu_engine_name().c_str());
+  std::printf("verbose=%d summary=%d%d force=%s cpu_blas=%s math=%d engine=%s\n", e.verbose, e.summary, e.compare,
+              plan::forced_kernel().c_str(), e.cpu_blas.c_str(), e.math_mode, host::cpu_engine_name().c_str());
   std::printf("again=%s\n", host::cpu_engine_name().c_str());
   return 0;
 }
@@ -77,7 +79,11 @@ TEST(Environment, VerboseTakesItsLevels) {
     EXPECT_EQ(read_with({{"XGEMM_VERBOSE", level}}, &err)["verbose"], level);
     EXPECT_EQ(err, "");
   }
-  for (const char* bad : {"3", "-1", "yes", "1 ", "01", "9999999999999999999999"}) {
+  EXPECT_EQ(read_with({{"XGEMM_VERBOSE", "summary"}}, &err)["summary"], "10");
+  EXPECT_EQ(err, "");
+  EXPECT_EQ(read_with({{"XGEMM_VERBOSE", "compare"}}, &err)["summary"], "11");
+  EXPECT_EQ(err, "");
+  for (const char* bad : {"3", "-1", "yes", "Summary", "1 ", "01", "9999999999999999999999"}) {
     EXPECT_EQ(read_with({{"XGEMM_VERBOSE", bad}}, &err)["verbose"], "0");
     expect_one_complaint(err, "XGEMM_VERBOSE", bad, {"0, 1, 2"});
   }
@@ -129,6 +135,28 @@ TEST(Environment, EveryBadVariableHasItsLine) {
   const std::vector<std::string> lines = split_lines(err);
   EXPECT_EQ(lines.size(), 4u) << err;
   EXPECT_EQ(at.at("verbose"), "0");
+}
+
+// Processes that write to one pipe: lines of up to what a pipe takes at once, and longer ones, which are cut.
+XGEMM_PROBE(print_lines_in_processes) {
+  for (int p = 0; p < 6; ++p)
+    if (fork() == 0) {
+      for (int i = 0; i < 100; ++i) print_line(std::string(i % 2 ? 3000 : 9000, static_cast<char>('a' + p)));
+      _exit(0);
+    }
+  while (wait(nullptr) > 0) {
+  }
+  return 0;
+}
+
+TEST(Environment, LinesOfProcessesDoNotMix) {
+  const ProbeResult r = run_probe("print_lines_in_processes");
+  ASSERT_TRUE(r.ok()) << describe(r);
+  ASSERT_EQ(r.err_lines().size(), 600u);
+  for (const std::string& line : r.err_lines()) {
+    ASSERT_TRUE(line.size() == 3007 || (line.size() == 4095 && line.substr(4092) == "...")) << line.size();
+    EXPECT_EQ(line.substr(7, 2990), std::string(2990, line[7]));
+  }
 }
 
 TEST(Environment, LinesOfThreadsDoNotMix) {

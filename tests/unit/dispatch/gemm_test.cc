@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "core/environment.h"
 #include "device/health.h"
 #include "dispatch/host_trip.h"
+#include "dispatch/summary.h"
 #include "host/cpu_engine.h"
 #include "kernels/instances.h"
 #include "plan/plan.h"
@@ -28,6 +30,7 @@ namespace {
 // What the fakes do, and what they were asked to.
 struct World {
   Environment environment;
+  std::string forced_kernel;
   runtime::Placement placement;
   bool has_device = true, has_kernels = true, is_capturing = false;
   bool parallel_engine = true;
@@ -62,7 +65,7 @@ Status with_message(Status status) {
 const Environment& environment() {
   return world.environment;
 }
-void print_line(const std::string& text) noexcept {
+void print_line(const std::string& text, int) noexcept {
   world.lines.push_back(text);
 }
 
@@ -73,6 +76,9 @@ bool serves(const ProductTypes&, int) {
 }  // namespace kernels
 
 namespace plan {
+const std::string& forced_kernel() {
+  return world.forced_kernel;
+}
 const char* name_of(const Plan&) {
   return "a_kernel";
 }
@@ -235,6 +241,65 @@ TEST_F(Gemm, TheCpuTakesWhatAGpuLeaves) {
     EXPECT_EQ(call(square(8192)).code, XGEMM_CUDA_ERROR);
     EXPECT_EQ(world.did, Strings{"staged 8192x8192x8192"});
   }
+}
+
+// The summary: by place and shape, the longest first; in one piece, and once. The CPU is asked for its time with a few
+// products of a shape that the GPU computes from host memory, and gets a copy of C.
+TEST_F(Gemm, TheSummaryCountsProductsByPlaceAndShape) {
+  world.environment.summary = world.environment.compare = true;
+  std::vector<float> c(2048 * 2100, 3.0f);
+  Problem staged = square(2048);
+  staged.c.data = c.data();
+  staged.c.ld = 2100;
+  staged.beta.value = 1;
+  world.kernel_us = 1;
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(call(staged).ok());
+  EXPECT_TRUE(call(square(8)).ok());
+  EXPECT_TRUE(call(square(0)).ok());
+  world.placement = all_at(Location::device);
+  world.launching = {XGEMM_CUDA_ERROR};
+  EXPECT_FALSE(call(square(8)).ok());
+  EXPECT_EQ(std::count(world.did.begin(), world.did.end(), "staged 2048x2048x2048"), 5);
+  EXPECT_EQ(std::count(world.did.begin(), world.did.end(), "cpu 2048x2048x2048"), 3);
+  EXPECT_TRUE(world.lines.empty());
+  print_summary();
+  ASSERT_EQ(world.lines.size(), 1u);
+  const std::string& text = world.lines[0];
+  EXPECT_NE(text.find(": 7 products, "), std::string::npos) << text;
+  EXPECT_NE(text.find("  staged: f32 NN 2048x2048x2048"), std::string::npos) << text;
+  EXPECT_NE(text.find(": f32 NN 8x8x8"), std::string::npos) << text;
+  EXPECT_NE(text.find("device a_kernel, failed with status 4: f32 NN 8x8x8"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+  EXPECT_EQ(text.find("other shapes"), std::string::npos);
+  print_summary();
+  EXPECT_EQ(world.lines.size(), 1u);
+}
+
+// However many shapes there are, the text fits into what a pipe takes at once.
+TEST_F(Gemm, TheSummaryOfManyShapesIsShort) {
+  world.environment.summary = true;
+  for (int i = 1; i <= 12000; ++i) {
+    Problem p = square(1);
+    p.m = std::int64_t{1000000000000000000} + i;
+    p.a.ld = p.c.ld = p.m;
+    p.batch_count = p.m;
+    world.placement = all_at(Location::device);
+    EXPECT_TRUE(call(p).ok());
+  }
+  print_summary();
+  ASSERT_EQ(world.lines.size(), 1u);
+  EXPECT_NE(world.lines[0].find(": 12000 products, "), std::string::npos);
+  EXPECT_NE(world.lines[0].find("other shapes"), std::string::npos);
+  EXPECT_LT(world.lines[0].size(), 4000u);
+}
+
+TEST_F(Gemm, AForcedKernelThatDoesNotComputeIsSaidOnce) {
+  world.forced_kernel = "some_kernel";
+  EXPECT_TRUE(call(square(8192)).ok());
+  EXPECT_TRUE(world.lines.empty());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(call(square(8)).ok());
+  ASSERT_EQ(world.lines.size(), 1u);
+  EXPECT_NE(world.lines[0].find("some_kernel"), std::string::npos) << world.lines[0];
 }
 
 // A CPU without a parallel BLAS has one core for a product. It is asked for its BLAS only where it may be used.

@@ -1,0 +1,159 @@
+// Counting products by shape and place. Everything happens under the lock that forks wait for (core/once.h); a child
+// counts from nothing.
+#include "dispatch/summary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/environment.h"
+#include "core/once.h"
+#include "host/cpu_engine.h"
+
+namespace xgemm::dispatch {
+namespace {
+
+constexpr std::size_t kMostShapes = 10000;  // remembered; what comes after them is counted together
+constexpr std::size_t kMostRows = 15;       // printed: with them all fits into what a pipe takes at once
+constexpr int kMostComparisons = 3;         // of a shape
+
+struct Row {
+  long long products = 0;
+  double time_us = 0;
+  long long compared = 0;
+  double cpu_us = 0;  // of the compared ones
+
+  void add(const Row& other) {
+    products += other.products;
+    time_us += other.time_us;
+    compared += other.compared;
+    cpu_us += other.cpu_us;
+  }
+};
+
+struct Table {
+  std::map<std::string, Row> rows;  // by where and what
+  std::map<std::string, int> comparisons;
+  Row others;
+  std::uint32_t process = forks();
+};
+
+// Held by nothing but this: the process may end while threads still multiply.
+constinit Table* table = nullptr;
+
+Table& counted() {
+  if (table == nullptr || table->process != forks()) table = new Table;
+  return *table;
+}
+
+// "f32 NT 300x200x100".
+std::string shape_of(const Problem& p) {
+  std::string text = format("%s %c%c %lldx%lldx%lld", to_string(p.types()).c_str(), static_cast<char>(p.a.op),
+                            static_cast<char>(p.b.op), static_cast<long long>(p.m), static_cast<long long>(p.n),
+                            static_cast<long long>(p.k));
+  if (p.batch_count != 1) text += format(" batch of %lld", static_cast<long long>(p.batch_count));
+  return text;
+}
+
+std::string text_of(const Row& row, const std::string& what) {
+  const double each = row.time_us / static_cast<double>(row.products);
+  std::string line = format("\nxgemm: %10lld %12.3f %12.1f", row.products, row.time_us * 1e-3, each);
+  line += row.compared > 0 ? format(" %12.1f", row.cpu_us / static_cast<double>(row.compared))
+                           : format(" %12s", environment().compare ? "-" : "");
+  return line + "  " + what;
+}
+
+std::string program_name() {
+  std::string name(16, '\0');
+  const int file = ::open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+  const ssize_t length = file < 0 ? 0 : ::read(file, name.data(), name.size());
+  if (file >= 0) ::close(file);
+  name.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  if (!name.empty() && name.back() == '\n') name.pop_back();
+  return name;
+}
+
+std::string text_of(const Table& t) {
+  std::vector<std::pair<std::string, Row>> rows(t.rows.begin(), t.rows.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& x, const auto& y) { return x.second.time_us > y.second.time_us; });
+  Row all = t.others, rest = t.others;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    all.add(rows[i].second);
+    if (i >= kMostRows) rest.add(rows[i].second);
+  }
+  std::string text = format("summary of process %lld (%s): %lld products, %.3f ms", static_cast<long long>(::getpid()),
+                            program_name().c_str(), all.products, all.time_us * 1e-3);
+  text += format("\nxgemm: %10s %12s %12s %12s  where, and what", "products", "time ms", "us each",
+                 environment().compare ? "us by CPU" : "");
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) text += text_of(rows[i].second, rows[i].first);
+  if (rest.products > 0) text += text_of(rest, "other shapes");
+  return text;
+}
+
+[[gnu::destructor]] void at_the_end() {
+  print_summary();
+}
+
+}  // namespace
+
+void count_product(const Problem& problem, const std::string& where, Status status, double time_us, double cpu_us) {
+  const std::string what =
+      where + (status.ok() ? "" : format(", failed with status %d", status.code)) + ": " + shape_of(problem);
+  Row one = {1, time_us, 0, 0};
+  if (cpu_us >= 0) one.compared = 1, one.cpu_us = cpu_us;
+  const Making making;
+  Table& t = counted();
+  if (t.rows.size() < kMostShapes || t.rows.contains(what))
+    t.rows[what].add(one);
+  else
+    t.others.add(one);
+}
+
+double compare_with_cpu(const Problem& problem) {
+  {
+    const Making making;
+    std::map<std::string, int>& comparisons = counted().comparisons;
+    if (comparisons.size() >= kMostShapes || comparisons[shape_of(problem)]++ >= kMostComparisons) return -1;
+  }
+  Problem copied = problem;
+  copied.c.ld = problem.m;
+  copied.c.batch_stride = problem.m * problem.n;
+  const std::int64_t size = size_of(problem.c.type), column = problem.m * size;
+  const std::unique_ptr<char[]> c(
+      new (std::nothrow) char[static_cast<std::size_t>(copied.c.batch_stride * problem.batch_count * size)]);
+  if (c == nullptr) return -1;
+  const auto* from = static_cast<const char*>(problem.c.data);
+  for (std::int64_t i = 0; i < problem.batch_count; ++i)
+    for (std::int64_t j = 0; j < problem.n; ++j)
+      std::copy_n(from + (i * problem.c.batch_stride + j * problem.c.ld) * size, column,
+                  c.get() + (i * copied.c.batch_stride + j * problem.m) * size);
+  copied.c.data = c.get();
+  const auto start = std::chrono::steady_clock::now();
+  const Status status = host::cpu_gemm(copied);
+  const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+  clear_last_error();
+  return status.ok() ? elapsed.count() : -1;
+}
+
+void print_summary() noexcept try {
+  const Making making;
+  if (table == nullptr || table->process != forks()) return;
+  const std::unique_ptr<const Table> all(std::exchange(table, nullptr));
+  const std::string& file = environment().summary_file;
+  const int to = file.empty() ? STDERR_FILENO : ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (to < 0) return print_line(format("XGEMM_SUMMARY_FILE=%s cannot be written to: error %d", file.c_str(), errno));
+  print_line(text_of(*all), to);
+  if (!file.empty()) ::close(to);
+} catch (...) {
+}
+
+}  // namespace xgemm::dispatch
