@@ -115,6 +115,7 @@ class InstalledTree(Workplace):
         major, *_ = options.version.split(".")
         libdir = options.libdir
         wanted = {
+            "bin/xgemm-run",
             *(f"include/{header}" for header in public_headers()),
             f"{libdir}/libxgemm.so", f"{libdir}/libxgemm.so.{major}", f"{libdir}/libxgemm.so.{options.version}",
             f"{libdir}/pkgconfig/xgemm.pc",
@@ -136,6 +137,13 @@ class InstalledTree(Workplace):
                 content = file.read()
             for place in (options.source, options.build, self.path("first")):
                 self.assertNotIn(place.encode(), content, name)
+
+    def test_xgemm_run(self):
+        """It finds the library beside it, wherever that was moved."""
+        script = os.path.join(self.prefix, "bin", "xgemm-run")
+        program = [sys.executable, "-c", "import ctypes; print('version', ctypes.CDLL(None).xgemm_version())"]
+        self.assertRegex(run(script, *program), r"^version \d+\n$")
+        self.assertIn("no product came through libxgemm", run(script, "--report", *program))
 
     def test_pkg_config(self):
         if not shutil.which("pkg-config"):
