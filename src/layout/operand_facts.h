@@ -164,11 +164,6 @@ XGEMM_HOST_DEVICE constexpr int max_vector_width(const OperandFacts& facts, Axis
   return along == facts.contiguous ? max_vector_width(facts) : 1;
 }
 
-// Whether lines end in the middle of a vector of this width: then a kernel must finish them element by element.
-XGEMM_HOST_DEVICE constexpr bool has_partial_vectors(const OperandFacts& facts, int width) {
-  return facts.extent[static_cast<int>(facts.contiguous)] % width != 0;
-}
-
 const char* to_string(Axis axis);
 const char* to_string(ContiguityReason reason);
 

@@ -288,12 +288,11 @@ TEST_F(SimulatorTest, Shuffles) {
     const int lane = gpu::lane_index();
     EXPECT_EQ(gpu::shuffle(lane * 10, 7), 70);
     EXPECT_EQ(gpu::shuffle_xor(lane, 5), lane ^ 5);
-    EXPECT_EQ(gpu::shuffle_down(static_cast<float>(lane), 4), static_cast<float>(lane < 28 ? lane + 4 : lane));
-    EXPECT_EQ(gpu::ballot(lane % 3 == 0), 0x49249249u);
+    EXPECT_EQ(gpu::shuffle(static_cast<float>(lane), lane / 2), static_cast<float>(lane / 2));
     if (lane < 16) {
       EXPECT_EQ(gpu::shuffle_xor(lane, 1, 0xffffu), lane ^ 1);
     } else {
-      EXPECT_EQ(gpu::ballot(true, 0xffff0000u), 0xffff0000u);
+      EXPECT_EQ(gpu::shuffle(lane, 20, 0xffff0000u), 20);
     }
     int sum = lane;
     for (int step = 16; step > 0; step /= 2) sum += gpu::shuffle_xor(sum, step);
@@ -318,7 +317,7 @@ TEST_F(SimulatorTest, LanesInDifferentOperations) {
   int line = 0;
   expect_fault(Fault::warp_divergence, line, 32, [&](float*) {
     NEXT_LINE(line);
-    (void)gpu::ballot(true, 0x0000ffffu);
+    (void)gpu::shuffle(1, 0, 0x0000ffffu);
   });
 }
 
@@ -602,23 +601,6 @@ TEST_F(SimulatorTest, GlobalMemoryBehindABarrierIsOrdered) {
 }
 
 // ---- The rest of the machine ----
-
-TEST_F(SimulatorTest, StaticSharedMemory) {
-  struct Pair {
-    float first[32];
-    float second[32];
-  };
-  expect_clean(32, [&](float*) {
-    Pair& pair = gpu::static_shared<Pair>();
-    float& other = gpu::static_shared<float, 1>();
-    const int t = gpu::thread_index();
-    gpu::write<Space::shared>(&pair.first[t], 1.0f);
-    if (t == 0) gpu::write<Space::shared>(&other, 2.0f);
-    gpu::sync_threads();
-    EXPECT_EQ(gpu::read<Space::shared>(&pair.first[31 - t]), 1.0f);
-    EXPECT_EQ(gpu::read<Space::shared>(&other), 2.0f);
-  });
-}
 
 TEST_F(SimulatorTest, ExceptionsBecomeReports) {
   const Result result = launch(options_of(Order::forward), 32, 1, [&](float*) {

@@ -34,13 +34,12 @@ inline constexpr int kWarpSize = 32;
 
 namespace xgemm::gpu {
 
-// The architecture being compiled for: 750, 800, 900 …; 0 in the host pass. Kernels test the traits below instead.
+// The architecture being compiled for: 750, 800, 900 …; 0 in the host pass.
 #if defined(__CUDA_ARCH__)
 inline constexpr int kArch = __CUDA_ARCH__;
 #else
 inline constexpr int kArch = 0;
 #endif
-inline constexpr bool kHasCopyAsync = kArch >= 800;
 
 struct Loc {
   XGEMM_HOST_DEVICE static constexpr Loc current() { return {}; }
@@ -90,13 +89,6 @@ XGEMM_DEVICE T shuffle(T value, int source_lane, unsigned mask = 0xffffffffu, Lo
 template <class T>
 XGEMM_DEVICE T shuffle_xor(T value, int lane_mask, unsigned mask = 0xffffffffu, Loc = Loc::current()) {
   return __shfl_xor_sync(mask, value, lane_mask);
-}
-template <class T>
-XGEMM_DEVICE T shuffle_down(T value, int delta, unsigned mask = 0xffffffffu, Loc = Loc::current()) {
-  return __shfl_down_sync(mask, value, delta);
-}
-XGEMM_DEVICE unsigned ballot(bool predicate, unsigned mask = 0xffffffffu, Loc = Loc::current()) {
-  return __ballot_sync(mask, predicate);
 }
 
 // ---- Arithmetic whose rounding is part of the contract, so that no compiler flag changes it ----
@@ -225,13 +217,6 @@ template <Space kSpace>
 XGEMM_DEVICE void skip_load(Loc = Loc::current()) {}
 template <Space kSpace>
 XGEMM_DEVICE void skip_store(Loc = Loc::current()) {}
-
-// Shared memory declared where it is used, one object per T and tag. Most kernels use SharedStorage instead.
-template <class T, int kTag = 0>
-XGEMM_DEVICE T& static_shared() {
-  __shared__ T storage;
-  return storage;
-}
 
 // ---- cp.async (sm_80): the destination is undefined until the issuing thread has waited for the group. ----
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 #include <new>
-#include <stdexcept>
 
 namespace xgemm::sim {
 
@@ -23,19 +22,6 @@ void SharedMemory::reset(std::size_t dynamic_bytes, int granule) {
   size_ = dynamic_bytes;
   granule_shift_ = std::bit_width(static_cast<unsigned>(std::clamp(granule, 1, 16))) - 1;
   cells_.assign((size_ >> granule_shift_) + 1, Cell{});
-  statics_.clear();
-}
-
-void* SharedMemory::static_object(const void* key, std::size_t bytes, std::size_t alignment) {
-  for (const StaticObject& object : statics_)
-    if (object.key == key) return base_ + object.offset;
-  const std::size_t offset = (size_ + alignment - 1) / alignment * alignment;
-  if (offset + bytes > kMaxSharedBytes) throw std::length_error("the CTA's shared memory exceeds 227 KiB");
-  size_ = offset + bytes;
-  std::memset(base_ + offset, kPoison, bytes);
-  cells_.resize((size_ >> granule_shift_) + 1);
-  statics_.push_back({key, offset});
-  return base_ + offset;
 }
 
 }  // namespace xgemm::sim

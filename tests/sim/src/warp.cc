@@ -31,11 +31,6 @@ struct ShufflePayload {
   std::uint32_t result;
 };
 
-struct BallotPayload {
-  bool predicate;
-  std::uint32_t result;
-};
-
 int lanes_of_warp(const Thread& thread) {
   return std::min<int>(kWarpSize, static_cast<int>(thread.cta->threads.size()) - thread.warp() * kWarpSize);
 }
@@ -122,26 +117,10 @@ std::uint32_t shuffle(Shuffle kind, std::uint32_t value, int operand, std::uint3
           auto& mine = *static_cast<ShufflePayload*>(lane);
           int source = mine.operand & (kWarpSize - 1);
           if (mine.kind == Shuffle::exclusive_or) source = mine.lane ^ mine.operand;
-          if (mine.kind == Shuffle::down) source = mine.lane + mine.operand;
           if (source < 0 || source >= kWarpSize) source = mine.lane;  // out of range: one's own value
           const auto* from = static_cast<const ShufflePayload*>(lanes[static_cast<std::size_t>(source)]);
           mine.result = from != nullptr ? from->value : 0xffffffffu;  // a lane outside the mask: undefined
         }
-      },
-      false, loc);
-  return payload.result;
-}
-
-std::uint32_t ballot(bool predicate, std::uint32_t mask, Loc loc) {
-  BallotPayload payload{predicate, 0};
-  warp_meet(
-      "a ballot", mask, &payload,
-      [](LanePayloads& lanes) {
-        std::uint32_t votes = 0;
-        for (std::size_t lane = 0; lane < lanes.size(); ++lane)
-          if (lanes[lane] != nullptr && static_cast<BallotPayload*>(lanes[lane])->predicate) votes |= 1u << lane;
-        for (void* lane : lanes)
-          if (lane != nullptr) static_cast<BallotPayload*>(lane)->result = votes;
       },
       false, loc);
   return payload.result;

@@ -31,8 +31,6 @@ TEST(OperandFacts, ColumnMajorIsContiguousAlongTheRowIndex) {
   EXPECT_EQ(facts.divisibility, 128);
   EXPECT_EQ(max_vector_width(facts), 4);
   EXPECT_EQ(max_vector_width(facts, Axis::col), 1);
-  EXPECT_FALSE(has_partial_vectors(facts, 4));
-  EXPECT_TRUE(has_partial_vectors(facts, 8));
 }
 
 TEST(OperandFacts, TransposingSwapsTheAxesAndNothingElse) {

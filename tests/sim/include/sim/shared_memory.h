@@ -46,9 +46,6 @@ class SharedMemory {
     return cells_.data() + ((offset + bytes - 1) >> granule_shift_) + 1;
   }
 
-  // Grows the CTA's memory for an object declared inside the kernel; the same key gives the same object.
-  void* static_object(const void* key, std::size_t bytes, std::size_t alignment);
-
  private:
   struct Free {
     void operator()(unsigned char* p) const;
@@ -58,11 +55,6 @@ class SharedMemory {
   std::size_t size_ = 0;
   int granule_shift_ = 0;
   std::vector<Cell> cells_;
-  struct StaticObject {
-    const void* key;
-    std::size_t offset;
-  };
-  std::vector<StaticObject> statics_;
 };
 
 }  // namespace xgemm::sim

@@ -26,7 +26,6 @@ namespace xgemm::gpu {
 using sim::Loc;
 
 inline constexpr int kArch = 900;
-inline constexpr bool kHasCopyAsync = true;
 
 // ---- Who am I ----
 
@@ -80,13 +79,6 @@ T shuffle(T value, int source_lane, unsigned mask = 0xffffffffu, Loc loc = Loc::
 template <class T>
 T shuffle_xor(T value, int lane_mask, unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
   return detail::shuffle(sim::Shuffle::exclusive_or, value, lane_mask, mask, loc);
-}
-template <class T>
-T shuffle_down(T value, int delta, unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
-  return detail::shuffle(sim::Shuffle::down, value, delta, mask, loc);
-}
-inline unsigned ballot(bool predicate, unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
-  return sim::ballot(predicate, mask, loc);
 }
 
 // ---- Arithmetic ----
@@ -182,12 +174,6 @@ void skip_load(Loc loc = Loc::current()) {
 template <Space kSpace>
 void skip_store(Loc loc = Loc::current()) {
   sim::skip(kSpace == Space::shared ? sim::Traffic::shared_store : sim::Traffic::global_store, loc);
-}
-
-template <class T, int kTag = 0>
-T& static_shared() {
-  static const char key = 0;
-  return *static_cast<T*>(sim::current().cta->shared.static_object(&key, sizeof(T), alignof(T)));
 }
 
 // ---- cp.async ----

@@ -29,8 +29,7 @@ inline void sync_warp(std::uint32_t mask, Loc loc) {
 }
 
 // value from the lane `source`, of 32 bits.
-enum class Shuffle { index, exclusive_or, down };
+enum class Shuffle { index, exclusive_or };
 std::uint32_t shuffle(Shuffle kind, std::uint32_t value, int operand, std::uint32_t mask, Loc loc);
-std::uint32_t ballot(bool predicate, std::uint32_t mask, Loc loc);
 
 }  // namespace xgemm::sim
