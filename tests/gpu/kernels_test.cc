@@ -178,8 +178,8 @@ TEST_P(Kernels, SmallSplits) {
       for (int parts : {2, 3, 8, 40})
         for (std::int64_t whole_tiles : {0, 1, 2})
           for (std::int64_t k : {64, 601, 2600}) {
-            CallSpec spec = spec_of(transa, transb, c.cta_m * kernel().cluster_m + 5, c.cta_n * kernel().cluster_n - 3, k, c.vector,
-                                    static_cast<std::int64_t>(seed % 2));
+            CallSpec spec = spec_of(transa, transb, c.cta_m * kernel().cluster_m + 5, c.cta_n * kernel().cluster_n - 3,
+                                    k, c.vector, static_cast<std::int64_t>(seed % 2));
             if (seed % 3 == 0) spec.batch = 2;  // else there are two tiles: a third whole one is none
             if (spec.batch == 1 && whole_tiles > 1) continue;
             const auto& scalars = kScalars[seed % std::size(kScalars)];
