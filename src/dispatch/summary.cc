@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -46,12 +47,16 @@ struct Table {
   std::uint32_t process = forks();
 };
 
-// Held by nothing but this: the process may end while threads still multiply.
-constinit Table* table = nullptr;
+// Of the process or of one that it was forked from; never destroyed while threads may still multiply.
+constinit std::atomic<Table*> table{nullptr};
 
 Table& counted() {
-  if (table == nullptr || table->process != forks()) table = new Table;
-  return *table;
+  Table* known = table.load(std::memory_order_relaxed);
+  if (known == nullptr || known->process != forks()) {
+    const std::unique_ptr<const Table> of_parent(known);  // whole: the fork waited for whoever counted
+    table.store(known = new Table, std::memory_order_relaxed);
+  }
+  return *known;
 }
 
 // "f32 NT 300x200x100".
@@ -145,9 +150,10 @@ double compare_with_cpu(const Problem& problem) {
 }
 
 void print_summary() noexcept try {
+  if (table.load(std::memory_order_relaxed) == nullptr) return;  // nobody who exits is to wait for what others load
   const Making making;
-  if (table == nullptr || table->process != forks()) return;
-  const std::unique_ptr<const Table> all(std::exchange(table, nullptr));
+  const std::unique_ptr<const Table> all(table.exchange(nullptr, std::memory_order_relaxed));
+  if (all == nullptr || all->process != forks()) return;
   const std::string& file = environment().summary_file;
   const int to = file.empty() ? STDERR_FILENO : ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (to < 0) return print_line(format("XGEMM_SUMMARY_FILE=%s cannot be written to: error %d", file.c_str(), errno));

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "core/environment.h"
 #include "core/once.h"
@@ -136,7 +137,11 @@ CpuBlas::Conduct conduct_of(CpuBlas::Function sgemm) {
   constexpr std::int64_t kLargest = 37;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const auto is_nan = [](float x) { return std::isnan(x); };
-  float a[kLargest * kLargest], b[kLargest * kLargest], c[kLargest * kLargest];
+  // On the heap: the first product may be made by a thread with a small stack.
+  const auto matrices = std::make_unique<float[]>(3 * kLargest * kLargest);
+  float* const a = matrices.get();
+  float* const b = a + kLargest * kLargest;
+  float* const c = b + kLargest * kLargest;
 
   // op(A)(i, l) = f[i] + g[l] and op(B)(l, j) = p[l] + q[j]: an element of the product is then
   // k f[i] q[j] + f[i] sum(p) + q[j] sum(g) + sum(g p), in small integers, which every order of summing has exact.

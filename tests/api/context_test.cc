@@ -2,11 +2,17 @@
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <limits.h>
+#include <pthread.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "api/calls.h"
+#include "api/probe.h"
 
 namespace xgemm::test {
 namespace {
@@ -143,6 +149,66 @@ TEST(Threads, ContextsServeThemAtOnce) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const std::string& failure : failures) EXPECT_EQ(failure, "");
+}
+
+// The smallest stacks that the system allows.
+void* multiply_on_a_small_stack(void* failed) {
+  float a[16], b[16], c[16];
+  for (int i = 0; i < 16; ++i) a[i] = 2, b[i] = 3, c[i] = -1;
+  int status = xsgemm('N', 'T', 4, 4, 4, 1.0f, a, 4, b, 4, 0.0f, c, 4);
+  for (const float x : c) status += x != 24.0f;
+  status += xsgemm('N', 'T', 4, 4, -1, 1.0f, a, 4, b, 4, 0.0f, c, 4) != -XGEMM_ARG_K;
+  *static_cast<int*>(failed) += status;
+  return nullptr;
+}
+
+XGEMM_PROBE(small_stacks) {
+  int failed = 0;
+  multiply_on_a_small_stack(&failed);
+  for (int round = 0; round < 20; ++round) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_t thread;
+    if (pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN) != 0 ||
+        pthread_create(&thread, &attributes, multiply_on_a_small_stack, &failed) != 0)
+      return 1;
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+  }
+  return failed;
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(Threads, StacksMayBeSmall) {
+  for (const char* engine : {"", "builtin"}) {
+    const ProbeResult r = run_probe("small_stacks", {{"XGEMM_CPU_BLAS", engine}});
+    EXPECT_TRUE(r.ok()) << engine << ": " << describe(r);
+  }
+}
+#endif
+
+// A program that exits while its threads multiply: with its own status, and no crash on the way. With the built-in
+// product, for OpenBLAS takes its memory from under its own feet when the process exits.
+XGEMM_PROBE(exit_while_multiplying) {
+  for (int t = 0; t < 3; ++t)
+    std::thread([t] {
+      for (;;) {
+        Case<float> x('N', 'T', 4 + 20 * t, 5, 6, 1.0f, 0.5f);
+        Case<Half> y('N', 'T', 9, 5, 6, 1.0f, 0.5f);
+        static_cast<void>(run(x) + run(y));
+      }
+    }).detach();
+  std::this_thread::sleep_for(std::chrono::microseconds(std::atoi(std::getenv("EXIT_AFTER_US"))));
+  std::exit(17);
+}
+
+TEST(Threads, TheProcessMayExitWhileTheyMultiply) {
+  for (int after = 0; after < 60; ++after) {
+    const ProbeResult r = run_probe("exit_while_multiplying", {{"EXIT_AFTER_US", std::to_string(after * 50)},
+                                                               {"XGEMM_CPU_BLAS", "builtin"},
+                                                               {"XGEMM_VERBOSE", after % 2 ? "summary" : ""}});
+    EXPECT_EQ(r.exit_code, 17) << describe(r);
+  }
 }
 
 // Short-lived threads: their default contexts go with them.
