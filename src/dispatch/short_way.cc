@@ -7,8 +7,9 @@
 #include "core/environment.h"
 #include "core/once.h"
 #include "core/status.h"
+#include "core/thread_state.h"
 #include "dispatch/host_trip.h"
-#include "host/cpu_engine.h"
+#include "host/cpu_blas.h"
 #include "plan/forced_kernel.h"
 #include "runtime/pointer_location.h"
 
@@ -52,10 +53,15 @@ bool take_short_way(char transa, char transb, host::Sgemm p) noexcept try {
     return false;
   if (p.a == nullptr || p.b == nullptr || p.c == nullptr || p.alpha == 0.0f) return false;
   if (!is_open() || runtime::may_have_device_memory()) return false;
+  ThreadState& mine = thread_state;
+  if (mine.inside_library) return false;
+  const host::InsideLibrary guard(mine);
+  const host::CpuBlas& blas = host::cpu_blas();
+  if (blas.sgemm == nullptr || !blas.conduct.keeps_nan || !blas.conduct.spares_c) return false;
   p.transa = a_plain ? Op::none : Op::transpose;
   p.transb = b_plain ? Op::none : Op::transpose;
-  if (!host::cpu_sgemm_alone(p)) return false;
-  clear_last_error();
+  blas.call(p);
+  if (mine.has_message) clear_last_error();
   return true;
 } catch (...) {
   return false;

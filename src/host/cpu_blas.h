@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/thread_state.h"
 #include "host/builtin_gemm.h"
 
 namespace xgemm::host {
@@ -43,6 +44,20 @@ struct CpuBlas {
   // The same, extents above largest_extent in several calls: libraries may have integers of 32 bits. The default leaves
   // room for what a library adds to an extent.
   void run(const Sgemm& product, std::int64_t largest_extent = std::int64_t{1} << 30) const;
+};
+
+// Held while a thread opens or runs the library. One that called sgemm_ by the program's symbols would come back to us:
+// that call takes the built-in product.
+class InsideLibrary {
+ public:
+  explicit InsideLibrary(ThreadState& mine) : mine_(mine), before_(mine.inside_library) { mine.inside_library = true; }
+  ~InsideLibrary() { mine_.inside_library = before_; }
+  InsideLibrary(const InsideLibrary&) = delete;
+  InsideLibrary& operator=(const InsideLibrary&) = delete;
+
+ private:
+  ThreadState& mine_;
+  const bool before_;
 };
 
 // What XGEMM_CPU_BLAS names, else the first library found of OpenBLAS, BLIS, MKL and libblas, else the built-in loop.

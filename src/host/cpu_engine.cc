@@ -33,23 +33,10 @@ constexpr int64_t kBlockRows = 1024;
 constexpr int64_t kBlockColumns = 1024;
 constexpr int64_t kBlockInner = 512;
 
-// Held while this thread opens or runs a library. One that called sgemm_ by the program's symbols would come back to
-// us: that call takes the built-in loop.
-class InsideLibrary {
- public:
-  InsideLibrary() { thread_state.inside_library = true; }
-  ~InsideLibrary() { thread_state.inside_library = before_; }
-  InsideLibrary(const InsideLibrary&) = delete;
-  InsideLibrary& operator=(const InsideLibrary&) = delete;
-
- private:
-  const bool before_ = thread_state.inside_library;
-};
-
 const CpuBlas& engine() {
   static Once<CpuBlas> builtin;
   if (thread_state.inside_library) return builtin.get([] { return CpuBlas{}; });
-  const InsideLibrary guard;
+  const InsideLibrary guard(thread_state);
   return cpu_blas();
 }
 
@@ -83,7 +70,7 @@ void clear(int64_t m, int64_t n, T* c, int64_t ldc) {
 // One fp32 product; k > 0.
 Status sgemm(const Sgemm& p) {
   if (thread_state.inside_library) return builtin_sgemm(p);
-  const InsideLibrary guard;  // also while it is opened
+  const InsideLibrary guard(thread_state);  // also while it is opened
   const CpuBlas& blas = cpu_blas();
   if (blas.sgemm == nullptr || !fits_library(p)) return builtin_sgemm(p);
   if (!blas.conduct.keeps_nan && !all_finite(p)) return builtin_sgemm(p);
@@ -230,15 +217,6 @@ Status cpu_gemm(const Problem& p) {
       break;
   }
   return kOk;
-}
-
-bool cpu_sgemm_alone(const Sgemm& p) {
-  if (thread_state.inside_library) return false;
-  const InsideLibrary guard;
-  const CpuBlas& blas = cpu_blas();
-  if (blas.sgemm == nullptr || !blas.conduct.keeps_nan || !blas.conduct.spares_c) return false;
-  blas.call(p);
-  return true;
 }
 
 std::string cpu_engine_name() {

@@ -11,12 +11,6 @@ namespace xgemm::host {
 // Runs the product on host memory and returns when C is ready. The scalars of the problem must be known.
 Status cpu_gemm(const Problem& problem);
 
-struct Sgemm;
-
-// One fp32 product of at most INT_MAX in all numbers, k > 0, by a library that needs no help; false, with nothing done,
-// where there is none.
-bool cpu_sgemm_alone(const Sgemm& product);
-
 // What serves products on the CPU in this process: "openblas", "blis", "mkl", "blas", the file that XGEMM_CPU_BLAS
 // names, or "builtin". Opens the library on first use.
 std::string cpu_engine_name();
