@@ -80,7 +80,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_PACKAGE_SECTION math)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON) # the C and C++ runtime, at the versions linked against
-  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libopenblas0 | libblis4 | libblas3")
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libopenblas0 | libblis4 | libblas3, python3") # xgemm-run
   set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
   file(WRITE "${PROJECT_BINARY_DIR}/deb/triggers" "activate-noawait ldconfig\n")
   set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/deb/triggers")
