@@ -481,5 +481,23 @@ TEST(PlannerFacts, VectorsAcrossTheContiguousAxisAreNotLegal) {
   }
 }
 
+// Products a few columns or rows wide in fp32: the large operand is streamed, whichever way it lies.
+TEST(Planner, StreamsTheLargeOperandOfNarrowProducts) {
+  for (const DeviceInfo& device : fake_devices()) {
+    if (device.sm_count < 80) continue;
+    for (const char transa : {'N', 'T'})
+      for (const char transb : {'N', 'T'})
+        for (const std::int64_t narrow : {1, 2, 5, 8})
+          for (const bool wide_m : {true, false}) {
+            const std::int64_t m = wide_m ? 8192 : narrow, n = wide_m ? narrow : 8192;
+            for (const Alignment& at : {Alignment{}, Alignment{1, 1, 1, 1, 1, 1}}) {
+              const Problem p = make_problem(DType::f32, transa, transb, m, n, 8192, at);
+              const Plan chosen = plan_for(p, device);
+              EXPECT_EQ(kernels::info(chosen.kernel).family, Family::skinny) << device.name << " " << to_string(p);
+            }
+          }
+  }
+}
+
 }  // namespace
 }  // namespace xgemm::test
