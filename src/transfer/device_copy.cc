@@ -20,6 +20,27 @@ cudaError_t copy_matrix(const ColumnBlock& block, std::byte* to, std::int64_t to
   return error;
 }
 
+// cudaMemcpy2DAsync does not know of two GPUs.
+cudaError_t copy_peer_matrix(const ColumnBlock& block, std::byte* to, int to_device, const std::byte* from,
+                             int from_device, cudaStream_t stream) {
+  const auto width = static_cast<std::size_t>(block.width), columns = static_cast<std::size_t>(block.columns);
+  if (block.columns == 1) return cudaMemcpyPeerAsync(to, to_device, from, from_device, width, stream);
+  if (block.packed_pitch <= kMaxCopyPitch && block.pitch <= kMaxCopyPitch) {
+    cudaMemcpy3DPeerParms copy{};
+    copy.srcDevice = from_device;
+    copy.srcPtr = {const_cast<std::byte*>(from), static_cast<std::size_t>(block.pitch), width, columns};
+    copy.dstDevice = to_device;
+    copy.dstPtr = {to, static_cast<std::size_t>(block.packed_pitch), width, columns};
+    copy.extent = {width, columns, 1};
+    return cudaMemcpy3DPeerAsync(&copy, stream);
+  }
+  cudaError_t error = cudaSuccess;
+  for (std::int64_t j = 0; j < block.columns && error == cudaSuccess; ++j)
+    error =
+        cudaMemcpyPeerAsync(to + j * block.packed_pitch, to_device, from + j * block.pitch, from_device, width, stream);
+  return error;
+}
+
 }  // namespace
 
 cudaError_t copy_block(const ColumnBlock& block, std::byte* to, const std::byte* from, Direction direction,
@@ -33,6 +54,15 @@ cudaError_t copy_block(const ColumnBlock& block, std::byte* to, const std::byte*
   cudaError_t error = cudaSuccess;
   for (std::int64_t i = 0; i < block.matrices && error == cudaSuccess; ++i)
     error = copy_matrix(block, to + i * to_step, to_pitch, from + i * from_step, from_pitch, stream);
+  return error;
+}
+
+cudaError_t pack_from_peer(const ColumnBlock& block, std::byte* to, int to_device, const std::byte* from,
+                           int from_device, cudaStream_t stream) {
+  cudaError_t error = cudaSuccess;
+  for (std::int64_t i = 0; i < block.matrices && error == cudaSuccess; ++i)
+    error = copy_peer_matrix(block, to + i * block.columns * block.packed_pitch, to_device,
+                             from + i * block.matrix_pitch, from_device, stream);
   return error;
 }
 

@@ -9,7 +9,6 @@
 #include "transfer/peer_copies.h"
 
 namespace xgemm::transfer {
-
 Status peer_gemm(const Problem& problem, const runtime::Placement& placement, const device::DeviceInfo& device,
                  const runtime::LaunchSettings& settings) {
   const PeerCopies copies = peer_copies(problem, placement, device.ordinal);
@@ -23,10 +22,10 @@ Status peer_gemm(const Problem& problem, const runtime::Placement& placement, co
     return fail(XGEMM_OUT_OF_DEVICE_MEMORY, format("no %lld bytes of device memory for operands from other GPUs",
                                                    static_cast<long long>(copies.bytes)));
   const auto stream = static_cast<cudaStream_t>(settings.stream);
-  const auto copy = [&](const StagedPart& part, const void* data, std::int64_t offset) {
+  const auto copy = [&](const StagedPart& part, const void* data, int from_device, std::int64_t offset) {
     return device::cuda_status(
-        copy_block(merged(part.block), to + offset, static_cast<const std::byte*>(data) + part.host_offset,
-                   Direction::pack, stream),
+        pack_from_peer(merged(part.block), to + offset, device.ordinal,
+                       static_cast<const std::byte*>(data) + part.host_offset, from_device, stream),
         "copying operands between GPUs");
   };
   const auto copy_scalar = [&](const float* scalar, std::int64_t offset) {
@@ -34,8 +33,10 @@ Status peer_gemm(const Problem& problem, const runtime::Placement& placement, co
                                "copying a scalar between GPUs");
   };
   const Piece whole = whole_of(problem);
-  if (copies.operands.a) XGEMM_RETURN_IF_FAILED(copy(part_of_a(problem, whole), problem.a.data, copies.a_offset));
-  if (copies.operands.b) XGEMM_RETURN_IF_FAILED(copy(part_of_b(problem, whole), problem.b.data, copies.b_offset));
+  if (copies.operands.a)
+    XGEMM_RETURN_IF_FAILED(copy(part_of_a(problem, whole), problem.a.data, placement.a.device, copies.a_offset));
+  if (copies.operands.b)
+    XGEMM_RETURN_IF_FAILED(copy(part_of_b(problem, whole), problem.b.data, placement.b.device, copies.b_offset));
   if (copies.alpha) XGEMM_RETURN_IF_FAILED(copy_scalar(problem.alpha.device, copies.alpha_offset));
   if (copies.beta) XGEMM_RETURN_IF_FAILED(copy_scalar(problem.beta.device, copies.beta_offset));
   return runtime::device_gemm(on_copies(problem, copies, to), device, settings);

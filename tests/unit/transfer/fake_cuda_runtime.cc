@@ -326,5 +326,13 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
   });
   return cudaSuccess;
 }
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, cudaStream_t stream) {
+  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+}
+cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* copy, cudaStream_t stream) {
+  if (copy->srcDevice == copy->dstDevice || copy->extent.depth != 1) return set(cudaErrorInvalidValue);
+  return cudaMemcpy2DAsync(copy->dstPtr.ptr, copy->dstPtr.pitch, copy->srcPtr.ptr, copy->srcPtr.pitch,
+                           copy->extent.width, copy->extent.height, cudaMemcpyDefault, stream);
+}
 
 }  // extern "C"
