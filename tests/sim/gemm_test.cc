@@ -30,7 +30,7 @@ bool tensor_cores(const SimKernel& kernel) {
 }
 // So do a third where slices of K are so long that cases are.
 std::size_t step_of(const SimKernel& kernel) {
-  return tensor_cores(kernel) ? 5 : kernel.config.cta_k > 256 ? 3 : 1;
+  return tensor_cores(kernel) ? 5 : kernel.config.cta_k > 128 ? 3 : 1;
 }
 
 // Hundreds of instances: each runs as many cases as a budget of time allows, drawn anew for each, so that the list as a

@@ -28,13 +28,14 @@ struct TileConfig {
   int warp_m = 0, warp_n = 0;           // elements of C per warp, in kernels that compute by warps
   int stages = 1;                       // slices held in shared memory
   Copy copy = Copy::direct;
-  bool any_strides = false;       // serves operands contiguous along either axis, or neither
-  Axis a_contiguous = Axis::row;  // op(A), m x k: row is along m (not transposed), col along k (transposed)
-  Axis b_contiguous = Axis::row;  // op(B), k x n: row is along k (not transposed), col along n (transposed)
-  int pad = 0;                    // elements between the lines of a tile in shared memory
-  int vector = 1;                 // elements per global load of A and B along the contiguous axis
-  int vector_c = vector;          // elements that accesses to C need aligned
-  int raster_group = 8;           // tiles along m that are walked together (common/schedule.h)
+  bool any_strides = false;                  // serves operands contiguous along either axis, or neither
+  Axis a_contiguous = Axis::row;             // op(A), m x k: row is along m (not transposed), col along k (transposed)
+  Axis b_contiguous = Axis::row;             // op(B), k x n: row is along k (not transposed), col along n (transposed)
+  int pad = 0;                               // elements between the lines of a tile in shared memory
+  int vector = 1;                            // elements per global load of A and B along the contiguous axis
+  int vector_a = vector, vector_b = vector;  // of one that is loaded otherwise
+  int vector_c = vector;                     // elements that accesses to C need aligned
+  int raster_group = 8;                      // tiles along m that are walked together (common/schedule.h)
   int min_compute_capability = 75;
   bool later_architectures = true;  // false for code that runs on min_compute_capability alone, such as sm_90a
 

@@ -32,6 +32,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
   const double element = size_of(p.a.type);
   const double wide = batch * column_tiles * double(rows) * depth * element;
+  const double own_narrow = batch * double(columns) * depth * element;
   const double narrow = batch * column_tiles * row_tiles * shape.width * depth * element;
   const double c_bytes = batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
   const double flops = 2 * batch * row_tiles * column_tiles * shape.rows * shape.width * depth;
@@ -48,7 +49,8 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
     const double units = tiles * parts, rounds = std::ceil(units / slots);
     // A CTA that shares the memory with fewer others is served faster, but not by as much.
     const double idle = rounds * slots / units;
-    const double memory_us = (wide + c_bytes) * 1e-6 / (kMemoryShare * rates.memory_tbs) * (0.5 + 0.5 * idle);
+    const double memory_us =
+        (wide + own_narrow + c_bytes) * 1e-6 / (kMemoryShare * rates.memory_tbs) * (0.5 + 0.5 * idle);
     const double us = kLaunchUs + std::max({memory_us, fma_us * idle, narrow_us}) +
                       (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
     if (parts == 1 || us < best.us) best = {us, rounds, 0, static_cast<int>(parts)};

@@ -92,10 +92,8 @@ struct Skinny {
                                    SharedStorage& smem, int& buffer, const Store& store) {
     const int lane = gpu::lane_index();
     const int line = gpu::warp_index() * kLines;
-    float sums[kLines][kWidth] = {};
-    XGEMM_NO_UNROLL
-    for (std::int64_t k0 = 0; k0 < depth; k0 += kTileK) {
-      gpu::Vector<Element, kVector> wide[kLines][kSteps];
+    using Wide = gpu::Vector<Element, kVector>[kLines][kSteps];
+    const auto load = [&](std::int64_t k0, Wide& wide) {
       const auto block = x.template block<kRows, kTileK>(row, k0);
       XGEMM_UNROLL
       for (int l = 0; l < kLines; ++l) {
@@ -103,7 +101,21 @@ struct Skinny {
         for (int s = 0; s < kSteps; ++s)
           wide[l][s] = block.template load_or_zero<kVector>(line + l, s * kWarpVector + lane * kVector);
       }
-      const float* narrow = next_slice(y.template block<kTileK, kWidth>(k0, column), smem, buffer);
+    };
+    float sums[kLines][kWidth] = {};
+    Wide wide, next;
+    Share share;
+    if (depth > 0) {
+      load(0, wide);
+      fetch(y.template block<kTileK, kWidth>(0, column), share);
+    }
+    XGEMM_NO_UNROLL
+    for (std::int64_t k0 = 0; k0 < depth; k0 += kTileK) {
+      const float* narrow = next_slice<Y::kColumnMajor>(share, smem, buffer);
+      if (k0 + kTileK < depth) {
+        load(k0 + kTileK, next);
+        fetch(y.template block<kTileK, kWidth>(k0 + kTileK, column), share);
+      }
       XGEMM_UNROLL
       for (int s = 0; s < kSteps; ++s) {
         XGEMM_UNROLL
@@ -117,6 +129,11 @@ struct Skinny {
               sums[l][j] = gpu::fma(gpu::to_float(wide[l][s][e]), factors[e], sums[l][j]);
           }
         }
+      }
+      XGEMM_UNROLL
+      for (int l = 0; l < kLines; ++l) {
+        XGEMM_UNROLL
+        for (int s = 0; s < kSteps; ++s) wide[l][s] = next[l][s];
       }
     }
     float mine = 0.0f;
@@ -149,7 +166,9 @@ struct Skinny {
         for (int c = 0; c < kChunks; ++c)
           wide[k][c] = block.template load_or_zero<kVector>(c * kWarpVector + lane * kVector, warp * kDepth + k);
       }
-      const float* narrow = next_slice(y.template block<kTileK, kWidth>(k0, column), smem, buffer);
+      Share share;
+      fetch(y.template block<kTileK, kWidth>(k0, column), share);
+      const float* narrow = next_slice<Y::kColumnMajor>(share, smem, buffer);
       XGEMM_UNROLL
       for (int k = 0; k < kDepth; ++k) {
         XGEMM_UNROLL
@@ -194,19 +213,39 @@ struct Skinny {
     gpu::sync_threads();
   }
 
-  // Brings a slice of Y to shared memory. The other buffer may still be read, by threads that are not here yet.
+  // A thread's elements of a slice of Y, which neighbours in memory go to neighbouring threads of.
+  static_assert(kTileK * kWidth % kThreads == 0);
+  static constexpr int kShare = kTileK * kWidth / kThreads;
+  using Share = float[kShare];
+
+  template <bool kColumnMajor>
+  XGEMM_DEVICE static int share_k(int i) {
+    const int element = i * kThreads + gpu::thread_index();
+    return kColumnMajor ? element % kTileK : element / kWidth;
+  }
+  template <bool kColumnMajor>
+  XGEMM_DEVICE static int share_column(int i) {
+    const int element = i * kThreads + gpu::thread_index();
+    return kColumnMajor ? element / kTileK : element % kWidth;
+  }
+
   template <class Y>
-  XGEMM_DEVICE static const float* next_slice(const Y& y, SharedStorage& smem, int& buffer) {
+  XGEMM_DEVICE static void fetch(const Y& y, Share& share) {
+    XGEMM_UNROLL
+    for (int i = 0; i < kShare; ++i)
+      share[i] =
+          gpu::to_float(y.template load_or_zero<1>(share_k<Y::kColumnMajor>(i), share_column<Y::kColumnMajor>(i))[0]);
+  }
+
+  // Puts a slice of Y into shared memory. The other buffer may still be read, by threads that are not here yet.
+  template <bool kColumnMajor>
+  XGEMM_DEVICE static const float* next_slice(const Share& share, SharedStorage& smem, int& buffer) {
     float* const narrow = smem.narrow[buffer].data;
     buffer ^= 1;
-    static_assert(kTileK * kWidth % kThreads == 0);
     XGEMM_UNROLL
-    for (int i = 0; i < kTileK * kWidth / kThreads; ++i) {
-      const int element = i * kThreads + gpu::thread_index();
-      const int k = Y::kColumnMajor ? element % kTileK : element / kWidth;
-      const int j = Y::kColumnMajor ? element / kTileK : element % kWidth;
-      gpu::write<Space::shared>(narrow + (kAlongK ? j * kLine + k : k * kLine + j),
-                                gpu::to_float(y.template load_or_zero<1>(k, j)[0]));
+    for (int i = 0; i < kShare; ++i) {
+      const int k = share_k<kColumnMajor>(i), j = share_column<kColumnMajor>(i);
+      gpu::write<Space::shared>(narrow + (kAlongK ? j * kLine + k : k * kLine + j), share[i]);
     }
     gpu::sync_threads();
     return narrow;

@@ -15,6 +15,7 @@ namespace {
 using device::DeviceInfo;
 using kernels::Axis;
 using kernels::KernelInfo;
+using kernels::TileConfig;
 using plan::Plan;
 
 const DeviceInfo& h200() {
@@ -139,16 +140,17 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
     for (const auto& [at, operand] : kCases) {
       Plan chosen;
       const Problem p = make_problem(kernel.config.types(), transa, transb, 64, 64, 64, at);
-      if (operand[1] == 'C' && kernel.config.vector_c == 1) {
+      const TileConfig& c = kernel.config;
+      const bool is_c = operand[1] == 'C';
+      const int vector = is_c ? c.vector_c : operand[1] == 'A' ? c.vector_a : c.vector_b;
+      if (vector == 1) {
         EXPECT_TRUE(force(p, h200(), kernel.name, &chosen).ok()) << last_error();
         continue;
       }
       EXPECT_EQ(force(p, h200(), kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE) << kernel.name;
       const std::string message = last_error();
       EXPECT_NE(message.find(operand), std::string::npos) << message;
-      const bool is_c = operand[1] == 'C';
-      const int size = size_of(is_c ? kernel.config.type_c : kernel.config.type);
-      const int vector = is_c ? kernel.config.vector_c : kernel.config.vector;
+      const int size = size_of(is_c ? c.type_c : c.type);
       EXPECT_NE(message.find(std::to_string(vector * size) + " bytes"), std::string::npos) << message;
       EXPECT_NE(message.find(" of " + std::to_string(size)), std::string::npos) << message;
     }
