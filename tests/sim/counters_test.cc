@@ -148,6 +148,30 @@ TEST_P(WithoutConflicts, InSharedMemory) {
 #endif
 }
 
+// Kernels that take any flags and bring both operands into one layout: no conflict whatever the way there.
+class AnyFlags : public Kernel {};
+TEST_P(AnyFlags, NeitherConflictsNorStridedSectors) {
+  for (const std::string& flags : flags_of(kernel().config))
+    for (const int odd : {0, 1}) {
+      const GemmCase c{.transa = flags[0],
+                       .transb = flags[1],
+                       .m = 2 * kernel().config.cta_m,
+                       .n = kernel().config.cta_n,
+                       .k = 2 * kernel().config.cta_k,
+                       .ld_pad = odd,
+                       .shift = odd};
+      Options options;
+      options.count = true;
+      Counters counters;
+      EXPECT_EQ(run_case(kernel(), c, options, &counters), "");
+      EXPECT_EQ(counters.total(Traffic::shared_load).excess(), 0) << flags << odd;
+      EXPECT_EQ(counters.total(Traffic::shared_store).excess(), 0) << flags << odd;
+      if (odd == 0 && kernel().config.vector_c == 1) {
+        EXPECT_EQ(counters.total(Traffic::global_store).ratio(), 1.0) << flags;
+      }
+    }
+}
+
 // What padding does and what it costs (WMMA, tiles of 128 x 256 x 32, 16-bit elements). Without it the eight lines of a
 // matrix lie 64 bytes (lines along K) or a multiple of 128 bytes (along M or N) apart and share banks by fours or by
 // eights. Eight elements more, and they have a bank group each; but lines along K now end amid a row of banks, and the
@@ -190,6 +214,9 @@ std::vector<std::string> names(bool (*takes_part)(const SimKernel&)) {
 bool is_tiled(const SimKernel& kernel) {
   return !kernel.config.any_strides;
 }
+bool takes_any_flags(const SimKernel& kernel) {
+  return kernel.config.any_strides && kernel.config.copy == kernels::Copy::bulk;
+}
 bool is_padded(const SimKernel& kernel) {
   return std::string(kernel.family) == "wmma_padded";
 }
@@ -198,6 +225,7 @@ INSTANTIATE_TEST_SUITE_P(, Kernel, testing::ValuesIn(names(is_tiled)), kName);
 INSTANTIATE_TEST_SUITE_P(, WithoutConflicts,
                          testing::ValuesIn(names([](const SimKernel& k) { return is_tiled(k) && !is_padded(k); })),
                          kName);
+INSTANTIATE_TEST_SUITE_P(, AnyFlags, testing::ValuesIn(names(takes_any_flags)), kName);
 INSTANTIATE_TEST_SUITE_P(, Padding, testing::ValuesIn(names(is_padded)), kName);
 
 // What the rest of the ladder is for: a transposed A costs naive a sector for each lane.

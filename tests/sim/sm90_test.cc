@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <random>
 #include <stdexcept>
@@ -150,6 +151,40 @@ TEST_F(Sm90, MbarrierNotWaitedFor) {
     if (gpu::warp_index() == 0) {
       put(&s.vector[lane], 1.0f);
       gpu::mbarrier_arrive(s.barriers[0]);
+    } else {
+      gpu::mbarrier_wait(s.barriers[0], 1);  // the phase before the first
+      NEXT_LINE(line);
+      (void)get(&s.vector[lane]);
+    }
+  });
+}
+
+// Copies by cp.async that a barrier tells of: the waiter sees them, and nobody else may look.
+TEST_F(Sm90, CopiesArriveAtAnMbarrier) {
+  const auto copy = [this](Shared& s, int lane) {
+    gpu::copy_async<4>(&s.vector[lane], matrix.data() + kPitch * lane);
+    gpu::copy_async<4>(&s.vector[32 + lane], matrix.data(), 0);
+    gpu::copy_async_arrive(s.barriers[0]);
+  };
+  const auto bits = [](const float& x) { return std::bit_cast<std::uint32_t>(get(&x)); };
+  expect_clean(64, 1, [&](Shared& s) {
+    init(s, 32);
+    const int lane = gpu::lane_index();
+    if (gpu::warp_index() == 0) {
+      copy(s, lane);
+    } else {
+      gpu::mbarrier_wait(s.barriers[0], 0);
+      const auto first = static_cast<std::uint32_t>(kPitch * (lane ^ 31) + 1);
+      expect(bits(s.vector[lane ^ 31]) == (first | (first + 1) << 16));
+      expect(bits(s.vector[32 + lane]) == 0);
+    }
+  });
+  int line = 0;
+  expect_fault(Fault::shared_race, line, 64, 1, [&](Shared& s) {
+    init(s, 32);
+    const int lane = gpu::lane_index();
+    if (gpu::warp_index() == 0) {
+      copy(s, lane);
     } else {
       gpu::mbarrier_wait(s.barriers[0], 1);  // the phase before the first
       NEXT_LINE(line);

@@ -106,6 +106,10 @@ XGEMM_DEVICE int opaque(int value) {
   asm volatile("" : "+r"(value));
   return value;
 }
+XGEMM_DEVICE float opaque(float value) {
+  asm volatile("" : "+f"(value));
+  return value;
+}
 XGEMM_DEVICE std::int64_t opaque(std::int64_t value) {
   asm volatile("" : "+l"(value));
   return value;

@@ -3,10 +3,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
-#include <atomic>
-
 #include "kernels/common/launch_instance.cuh"
+#include "kernels/common/opt_in.cuh"
 #include "kernels/common/params.h"
 #include "kernels/common/split_sum.h"
 #include "kernels/wgmma_tma/arguments.h"
@@ -25,33 +23,13 @@ __global__ void __launch_bounds__(Kernel::kThreads, 1)
   }
 }
 
-namespace wgmma_tma_detail {
-
-constexpr int kMaxDevices = 64;
-
-// Opts in to the shared memory, once per kernel and device.
-template <class Kernel>
-cudaError_t opt_in() {
-  static std::array<std::atomic<bool>, kMaxDevices> done{};
-  int device = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error != cudaSuccess) return error;
-  if (device < kMaxDevices && done[device].load(std::memory_order_relaxed)) return cudaSuccess;
-  error = cudaFuncSetAttribute(wgmma_tma_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               sizeof(typename Kernel::SharedStorage));
-  if (error == cudaSuccess && device < kMaxDevices) done[device].store(true, std::memory_order_relaxed);
-  return error;
-}
-
-}  // namespace wgmma_tma_detail
-
 template <WgmmaTmaConfig kConfig>
 cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, float* workspace, cudaStream_t stream) {
   static_assert(2 * (kConfig.shared_bytes() + 1024) > 228 * 1024,
                 "one CTA on an SM: by that resident clusters are counted");
   static_assert(kConfig.cluster_size() <= 8, "the largest cluster that every GPU has");
   using Kernel = WgmmaTma<kConfig>;
-  cudaError_t error = wgmma_tma_detail::opt_in<Kernel>();
+  cudaError_t error = opt_in_to_shared<wgmma_tma_entry<Kernel>, sizeof(typename Kernel::SharedStorage)>();
   if (error != cudaSuccess) return error;
 
   static constexpr WgmmaTmaBoxes kBoxes = wgmma_tma_boxes(kConfig);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/sm90/mbarrier.h"
+
 namespace xgemm::sim {
 namespace {
 
@@ -112,6 +114,13 @@ void copy_async_wait(int pending_groups) {
     for (const Copy& copy : copies.groups.front()) land(thread, copy);
     copies.groups.pop_front();
   }
+}
+
+void copy_async_arrive(void* barrier, Loc loc) {
+  // The copies appear now, but are nobody's to read before the phase is over: that is when their clock is seen.
+  copy_async_commit();
+  copy_async_wait(0);
+  mbarrier_arrive(barrier, loc);
 }
 
 }  // namespace xgemm::sim

@@ -94,12 +94,23 @@ bool tma_serves(const KernelInfo& kernel, const Problem& p) {
          (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
 }
 
+// ffma_tma loads what the copy engine cannot reach by other ways.
+bool ffma_serves(const KernelInfo& kernel, const Problem& p) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
+  const auto tiles = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
+  return std::max({p.m, p.n, p.k}) <= kMost &&
+         tiles(p.m, kernel.config.cta_m) * tiles(p.n, kernel.config.cta_n) * p.batch_count < __int128{1} << 31;
+}
+
 bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
   const TileConfig& c = kernel.config;
   const int size = size_of(c.type);
   const Operands x = operands_of(p);
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
-  if (kernel.family == Family::wgmma_tma && (device.compute_capability != 90 || !tma_serves(kernel, p))) return false;
+  const bool for_sm90a = kernel.family == Family::wgmma_tma || kernel.family == Family::ffma_tma;
+  if (for_sm90a && device.compute_capability != 90) return false;
+  if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p)) return false;
+  if (kernel.family == Family::ffma_tma && !ffma_serves(kernel, p)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
   return loads_are_legal(x.a, c.a_contiguous, c.vector_a, size) &&

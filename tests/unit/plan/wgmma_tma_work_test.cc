@@ -15,6 +15,10 @@
 #include "kernels/common/schedule_pieces.h"
 #include "kernels/common/split_sum_params.h"
 #include "kernels/common/tile_schedule.h"
+#include "kernels/ffma_tma/arguments.h"
+#include "kernels/ffma_tma/cost.h"
+#include "kernels/ffma_tma/instances.h"
+#include "kernels/ffma_tma/schedule.h"
 #include "kernels/wgmma_tma/arguments.h"
 #include "kernels/wgmma_tma/config.h"
 #include "kernels/wgmma_tma/cost.h"
@@ -320,6 +324,74 @@ TEST(WgmmaTmaSchedule, CoversC) {
       expect_tail(p.y, p.y_tail, c.y_along_k());
     }
   });
+}
+
+TEST(FfmaTmaSchedule, CoversC) {
+  constexpr std::int64_t kExtents[] = {1, 2, 31, 32, 33, 127, 128, 129, 1000, 3000};
+  Random random(36);
+  for (int round = 0; round < 20; ++round)
+    for (const kernels::FfmaTmaConfig& c : kernels::kConfigs<kernels::Family::ffma_tma>) {
+      const std::int64_t m = pick(random, kExtents), n = pick(random, kExtents), batch = random.integer(1, 3);
+      const int ctas = static_cast<int>(random.integer(1, 132));
+      const Schedule s = kernels::ffma_tma_schedule(c, m, n, batch, 0, 1, ctas, 132);
+      EXPECT_TRUE(s.tiles_m * c.cta_m >= m && (s.tiles_m - 1) * c.cta_m < m);
+      EXPECT_TRUE(s.tiles_n * c.cta_n >= n && (s.tiles_n - 1) * c.cta_n < n);
+      EXPECT_EQ(s.whole_tiles, s.tiles_m * s.tiles_n * batch);
+      EXPECT_LE(s.clusters, static_cast<unsigned>(ctas));
+      expect_sound(s, batch);
+      const std::int64_t whole = random.integer(0, s.units - 1);
+      const int parts = static_cast<int>(random.integer(2, 20));
+      const Schedule split = kernels::ffma_tma_schedule(c, m, n, batch, whole, parts, ctas, 132);
+      EXPECT_TRUE(split.whole_tiles == whole && split.split_tiles == s.units - whole);
+      EXPECT_EQ(split.workspace_bytes, static_cast<std::size_t>(4 * split.split_tiles * parts * c.cta_m * c.cta_n));
+      expect_sound(split, batch);
+      if (HasFailure()) return;
+    }
+}
+
+// TMA brings what lies along m or n and is aligned; any other operand comes by words.
+TEST(FfmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
+  using kernels::PanelLoad;
+  const kernels::FfmaTmaConfig& c = kernels::kConfigs<kernels::Family::ffma_tma>.front();
+  const auto loads = [&](std::int64_t a_row, std::int64_t a_col, std::uintptr_t a, std::int64_t batch_stride) {
+    kernels::GemmParams g{};
+    g.a = {reinterpret_cast<const void*>(a), a_row, a_col, batch_stride};
+    g.b = {reinterpret_cast<const void*>(std::uintptr_t{1 << 20}), 128, 1, batch_stride};
+    g.c = {reinterpret_cast<void*>(std::uintptr_t{1 << 21}), 1, 100, batch_stride};
+    g.m = g.n = g.k = 100, g.batch_count = 2, g.alpha = 1;
+    return kernels::ffma_tma_arguments(c, g, kernels::ffma_tma_schedule(c, 100, 100, 2, 0, 1, 4, 4), nullptr);
+  };
+  EXPECT_EQ(loads(1, 100, 1 << 16, 40000).a_load, PanelLoad::bulk);
+  EXPECT_EQ(loads(1, 100, 1 << 16, 40000).b_load, PanelLoad::bulk);
+  EXPECT_EQ(loads(1, 100, (1 << 16) + 4, 40000).a_load, PanelLoad::words_mn);
+  EXPECT_EQ(loads(1, 101, 1 << 16, 40000).a_load, PanelLoad::words_mn);
+  EXPECT_EQ(loads(1, 100, 1 << 16, 40001).b_load, PanelLoad::words_mn);
+  EXPECT_EQ(loads(100, 1, 1 << 16, 40000).a_load, PanelLoad::words_k);
+  EXPECT_TRUE(loads(1, 100, 1 << 16, 40000).c_vectors);
+  EXPECT_FALSE(loads(1, 100, 1 << 16, 40001).c_vectors);
+}
+
+TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {
+  constexpr double kExtents[] = {1, 8, 127, 128, 1000, 4096, 16384};
+  Random random(37);
+  int splits = 0;
+  for (int round = 0; round < 300; ++round)
+    for (const kernels::FfmaTmaConfig& c : kernels::kConfigs<kernels::Family::ffma_tma>) {
+      kernels::FfmaTmaCostProblem p;
+      p.m = pick(random, kExtents), p.n = pick(random, kExtents), p.k = pick(random, kExtents);
+      p.words_a = random.integer(0, 1) != 0;
+      const kernels::FfmaTmaCostDevice device;
+      const double limit = 32 << 20, tiles = kernels::ffma_tma_tiles(c, p);
+      const auto best = kernels::ffma_tma_best_split(c, p, device, limit);
+      ASSERT_TRUE(std::isfinite(best.us) && best.us > 0 && best.rounds >= 1);
+      EXPECT_LE(best.us, kernels::ffma_tma_cost(c, p, device, {tiles, 1}).us);
+      if (best.split.parts == 1) continue;
+      ++splits;
+      EXPECT_LE(kernels::ffma_tma_split_bytes(c, p, best.split), limit);
+      EXPECT_LE(best.split.parts * c.cta_k(), p.k + c.cta_k()) << "each part has a slice of K";
+      EXPECT_TRUE(best.split.whole_tiles >= 0 && best.split.whole_tiles < tiles);
+    }
+  EXPECT_GT(splits, 100);
 }
 
 TEST(TileSchedule, CoversC) {

@@ -40,6 +40,9 @@ inline void mbarrier_arrive_remote(Mbarrier& barrier, int cta_rank, Loc loc = Lo
 inline void mbarrier_arrive_remote_release(Mbarrier& barrier, int cta_rank, Loc loc = Loc::current()) {
   sim::mbarrier_arrive_remote(&barrier, cta_rank, sim::Scope::cluster, loc);
 }
+inline void copy_async_arrive(Mbarrier& barrier, Loc loc = Loc::current()) {
+  sim::copy_async_arrive(&barrier, loc);
+}
 inline bool mbarrier_try_wait(Mbarrier& barrier, unsigned parity, Loc loc = Loc::current()) {
   return sim::mbarrier_try_wait(&barrier, parity, sim::Scope::cta, loc);
 }
@@ -93,6 +96,13 @@ XGEMM_DEVICE void mbarrier_arrive_remote_release(Mbarrier& barrier, int cta_rank
       "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n\t}" ::"r"(detail::shared_address(&barrier)),
       "r"(cta_rank)
       : "memory");
+}
+
+// Arrives when all copies that this thread has issued by copy_async() have landed; one of the arrivals that a phase
+// counts.
+XGEMM_DEVICE void copy_async_arrive(Mbarrier& barrier, Loc = Loc::current()) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(detail::shared_address(&barrier))
+               : "memory");
 }
 
 XGEMM_DEVICE bool mbarrier_try_wait(Mbarrier& barrier, unsigned parity, Loc = Loc::current()) {

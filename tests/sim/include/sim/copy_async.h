@@ -11,5 +11,7 @@ namespace xgemm::sim {
 void copy_async(int bytes, void* destination, const void* source, int source_bytes, Loc loc);
 void copy_async_commit();
 void copy_async_wait(int pending_groups);
+// Arrives at an mbarrier when all copies of this thread have landed.
+void copy_async_arrive(void* barrier, Loc loc);
 
 }  // namespace xgemm::sim

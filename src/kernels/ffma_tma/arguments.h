@@ -1,0 +1,67 @@
+// From a problem and its schedule to the parameters of an ffma_tma kernel. Pure host code without CUDA; the launcher
+// encodes the boxes as tensor maps, the simulator takes them as they are.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/params.h"
+#include "kernels/ffma_tma/config.h"
+#include "kernels/ffma_tma/params.h"
+
+namespace xgemm::kernels {
+
+namespace ffma_tma_detail {
+
+constexpr std::int64_t kMaxBulkExtent = (std::int64_t{1} << 31) - 4096;  // m, n and k are below it: family.cc
+constexpr std::int64_t kMaxBulkStride = std::int64_t{1} << 38;           // elements
+
+// mn: the axis that the operand shares with C.
+struct Operand {
+  const ConstMatrixArg& x;
+  std::int64_t mn_extent, mn_stride, k_extent, k_stride, batch_count;
+
+  PanelLoad load() const {
+    if (mn_stride != 1 && mn_extent > 1) return PanelLoad::words_k;
+    const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0 && stride < kMaxBulkStride; };
+    const bool aligned = reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && (k_extent <= 1 || on_vector(k_stride)) &&
+                         (batch_count <= 1 || on_vector(x.batch_stride));
+    return aligned && batch_count <= kMaxBulkExtent ? PanelLoad::bulk : PanelLoad::words_mn;
+  }
+
+  TensorBox box(int tile_k) const {
+    return {x.data,
+            mn_extent,
+            k_extent,
+            x.batch_stride != 0 ? batch_count : 1,
+            k_stride,
+            x.batch_stride,
+            FfmaTmaConfig::kPanel,
+            tile_k,
+            FfmaTmaConfig::kRowBytes,
+            4};
+  }
+};
+
+}  // namespace ffma_tma_detail
+
+inline BasicFfmaTmaParams<TensorBox> ffma_tma_arguments(const FfmaTmaConfig& config, const GemmParams& g,
+                                                        const Schedule& schedule, float* workspace) {
+  using ffma_tma_detail::Operand;
+  const Operand a{g.a, g.m, g.a.row_stride, g.k, g.a.col_stride, g.batch_count};
+  const Operand b{g.b, g.n, g.b.col_stride, g.k, g.b.row_stride, g.batch_count};
+  const bool has_product = g.k > 0 && (g.alpha != 0.0f || g.alpha_device != nullptr);
+  BasicFfmaTmaParams<TensorBox> p{};
+  static_cast<TileParams&>(p) = {g, schedule, workspace};
+  p.a_load = has_product ? a.load() : PanelLoad::words_mn;
+  p.b_load = has_product ? b.load() : PanelLoad::words_mn;
+  if (p.a_load == PanelLoad::bulk) p.a_map = a.box(config.cta_k());
+  if (p.b_load == PanelLoad::bulk) p.b_map = b.box(config.cta_k());
+  const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0; };
+  p.c_vectors = reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0 && (g.n <= 1 || on_vector(g.c.col_stride)) &&
+                (g.batch_count <= 1 || on_vector(g.c.batch_stride));
+  return p;
+}
+
+}  // namespace xgemm::kernels

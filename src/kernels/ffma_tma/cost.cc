@@ -1,0 +1,86 @@
+// The model of ffma_tma's tiles.
+#include "kernels/ffma_tma/cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace xgemm::kernels {
+namespace {
+
+constexpr FfmaTmaCostConstants kConstants;
+
+double fourth(double x) {
+  return x * x * x * x;
+}
+
+double tiles_along(double extent, int tile) {
+  return std::ceil(extent / tile);
+}
+
+}  // namespace
+
+double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p) {
+  return tiles_along(p.m, c.cta_m) * tiles_along(p.n, c.cta_n) * p.batch_count;
+}
+
+double ffma_tma_split_bytes(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaSplit& split) {
+  if (split.parts == 1) return 0;
+  return (ffma_tma_tiles(c, p) - split.whole_tiles) * split.parts * (4.0 * c.cta_m * c.cta_n);
+}
+
+FfmaTmaEstimate ffma_tma_cost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
+                              const FfmaTmaSplit& split) {
+  constexpr double kFmaUnits = 128;  // of an SM
+  const FfmaTmaCostConstants& x = kConstants;
+  const double area = double(c.cta_m) * c.cta_n;
+  const double tiles = ffma_tma_tiles(c, p);
+  const double split_tiles = split.parts == 1 ? 0 : tiles - split.whole_tiles;
+  const double slices = std::ceil(p.k / c.cta_k());
+  const double whole_rounds = std::ceil((tiles - split_tiles) / device.sms);
+  const double part_rounds = std::ceil(split_tiles * split.parts / device.sms);
+  const double words = (p.words_a ? c.cta_m : 0) + (p.words_b ? c.cta_n : 0);
+  const double slice_cycles =
+      c.cta_k() * (area / kFmaUnits / x.issue + words * x.word) + x.slot + (c.groups() > 1 ? x.groups : 0.0);
+  const double epilogue_cycles =
+      x.epilogue + (c.groups() > 1 ? x.exchange : 0.0) + area * x.element * (p.reads_c ? 2 : 1);
+  const double rounds = whole_rounds + part_rounds;
+  const double cycles =
+      (whole_rounds * slices + part_rounds * std::ceil(slices / split.parts)) * slice_cycles + rounds * epilogue_cycles;
+  const double busy_us = cycles * 1e-3 / (x.clock * device.rates.sm_ghz);
+
+  const double tiles_m = tiles_along(p.m, c.cta_m), tiles_n = tiles_along(p.n, c.cta_n);
+  const double c_bytes = 4 * p.m * p.n * p.batch_count * (p.reads_c ? 2 : 1);
+  const double l2_bytes = 4 * p.k * p.batch_count * tiles_m * tiles_n * (c.cta_m + c.cta_n) + c_bytes;
+  const double memory_bytes = 4 * p.k * p.batch_count * (p.m + p.n) + c_bytes;
+  const double l2_us = l2_bytes * 1e-6 / device.rates.l2_tbs;
+  const double memory_us = memory_bytes * 1e-6 / device.rates.memory_tbs;
+
+  const double sum_us = split.parts > 1 ? x.sum + ffma_tma_split_bytes(c, p, split) * 1e-6 / x.sum_bytes : 0.0;
+  // What overlaps is joined between a sum and a maximum: what comes near the largest adds to it.
+  const double us = x.launch + sum_us + std::sqrt(std::sqrt(fourth(busy_us) + fourth(l2_us) + fourth(memory_us)));
+  return {us, rounds, split};
+}
+
+FfmaTmaEstimate ffma_tma_best_split(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p,
+                                    const FfmaTmaCostDevice& device, double workspace_limit) {
+  constexpr int kMinSlices = 2;  // of a part
+  constexpr int kMaxParts = 1024;
+  const double tiles = ffma_tma_tiles(c, p);
+  FfmaTmaEstimate best = ffma_tma_cost(c, p, device, {tiles, 1});
+  if (tiles >= 0x1p31) return best;
+  const double whole = std::floor(tiles / device.sms) * device.sms;
+  const double rest = tiles - whole;
+  const double most = std::min(std::floor(std::ceil(p.k / c.cta_k()) / kMinSlices), double{kMaxParts});
+  if (rest == 0 || most < 2) return best;
+  for (int rounds = 1; rounds <= 3; ++rounds) {
+    const double parts = std::min(most, std::floor(rounds * device.sms / rest));
+    if (parts < 2) continue;
+    const FfmaTmaSplit split = {whole, static_cast<int>(parts)};
+    if (ffma_tma_split_bytes(c, p, split) > workspace_limit) break;
+    const FfmaTmaEstimate with_split = ffma_tma_cost(c, p, device, split);
+    if (with_split.us < best.us) best = with_split;
+  }
+  return best;
+}
+
+}  // namespace xgemm::kernels

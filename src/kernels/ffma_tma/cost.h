@@ -1,0 +1,64 @@
+// How long an ffma_tma instance takes on a problem: the estimate behind the choice of a tile. Host code, pure.
+//
+// The model counts cycles of the SM that has most to do: multiply-adds of its slices at the rate of the FMA units, what
+// a slot costs beside them, words that producer warps copy where TMA cannot, epilogues; and bytes from the L2 and the
+// memory. The GPU's rates (device::Rates) turn these into time.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "device/rates.h"
+#include "kernels/ffma_tma/config.h"
+
+namespace xgemm::kernels {
+
+struct FfmaTmaCostProblem {
+  double m = 0, n = 0, k = 0, batch_count = 1;
+  bool words_a = false, words_b = false;  // copied by producer warps
+  bool reads_c = false;
+};
+
+struct FfmaTmaCostDevice {
+  device::Rates rates;
+  int sms = 132;
+};
+
+// Of the kernel, on any GPU. Measured on an H200.
+struct FfmaTmaCostConstants {
+  double clock = 1.08;     // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.9;      // share of the cycles in which the mainloop multiplies
+  double slot = 190;       // cycles of a slot beside
+  double groups = 200;     // more, where groups of warps share K
+  double word = 0.07;      // cycles of a word that a producer warp copies
+  double epilogue = 800;   // cycles of a tile
+  double exchange = 1000;  // cycles of a tile whose K groups of warps share
+  double element = 0.06;   // cycles of an element of C that is written, or read
+  double launch = 2.3;     // us
+  double sum = 2.6;        // us, of the second stage of a split
+  double sum_bytes = 2.1;  // TB/s of the parts' sums
+};
+
+struct FfmaTmaSplit {
+  double whole_tiles = 0;
+  int parts = 1;
+};
+
+struct FfmaTmaEstimate {
+  double us = 0;
+  double rounds = 0;
+  FfmaTmaSplit split;
+};
+
+double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p);
+double ffma_tma_split_bytes(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaSplit& split);
+
+FfmaTmaEstimate ffma_tma_cost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
+                              const FfmaTmaSplit& split);
+
+// The best way to share K out. Split are the tiles that the last round, which they do not fill, would compute.
+FfmaTmaEstimate ffma_tma_best_split(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p,
+                                    const FfmaTmaCostDevice& device, double workspace_limit);
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,88 @@
+// What the roles of an ffma_tma CTA share: the ring of slots in shared memory, its barriers, and the layout of a slot.
+//
+// A slot holds a slice of A and one of B, each as panels of 32 columns of m (or n). A panel has a row of 128 bytes for
+// each k, whose chunks of 16 bytes are permuted by an exclusive or with k: what TMA calls its 128-byte swizzle, and
+// what makes accesses along either axis free of bank conflicts.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/dtype.cuh"
+#include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/target.cuh"
+#include "kernels/ffma_tma/config.h"
+#include "kernels/ffma_tma/params.h"
+
+namespace xgemm::kernels {
+
+template <FfmaTmaConfig kConfig>
+struct FfmaTmaCta {
+  static constexpr int kTileM = kConfig.cta_m, kTileN = kConfig.cta_n, kTileK = kConfig.cta_k();
+  static constexpr int kDepth = kConfig.depth;
+  static constexpr int kStages = kConfig.stages;
+  static constexpr int kGroups = kConfig.groups();
+  static constexpr int kConsumerThreads = 32 * FfmaTmaConfig::kConsumerWarps;
+  static constexpr int kGroupThreads = 32 * kConfig.group_warps();
+  static constexpr int kPanel = FfmaTmaConfig::kPanel;
+  static constexpr int kPanelFloats = kTileK * kPanel;
+  static constexpr int kSlotFloats = kTileK * (kTileM + kTileN);
+  static constexpr int kBFloats = kTileK * kTileM;  // where the slice of B begins in a slot
+  static constexpr int kThreadM = kConfig.thread_m, kThreadN = kConfig.thread_n;
+  static constexpr int kShareN = kThreadN / kGroups;  // columns of a thread that a group sums up and stores
+
+  static_assert(kTileM % kConfig.warp_m() == 0 && kTileN % kConfig.warp_n() == 0, "warps divide the tile");
+  static_assert(kConfig.warp_m() % kPanel == 0 && kConfig.warp_n() % kPanel == 0, "warps read whole panels");
+  static_assert(kGroups * kConfig.group_warps() == FfmaTmaConfig::kConsumerWarps, "all consumer warps have work");
+  static_assert(kThreadN % kGroups == 0, "groups share the columns of a tile");
+  static_assert(kStages >= kConfig.teams(), "a barrier knows two phases: a team must not be further ahead");
+  static_assert(kDepth % 8 == 0 && kTileK <= 256, "whole periods of the swizzle; extent of a TMA box");
+
+  using Sums = float[kThreadN][kThreadM];
+
+  struct SharedStorage {
+    alignas(1024) float slots[kStages][kSlotFloats];
+    // For each group what the others have summed of its columns; vectors of a thread lie kGroupThreads apart.
+    alignas(16) float exchange[kGroups][kGroups > 1 ? kGroups - 1 : 1][kGroups > 1 ? kShareN* kThreadM / 4 : 1]
+                              [kGroups > 1 ? kGroupThreads : 1][4];
+    gpu::Mbarrier full[kStages];
+    gpu::Mbarrier empty[kStages];
+  };
+  static_assert(sizeof(SharedStorage) <= FfmaTmaConfig::kMaxSharedBytes);
+
+  // By one thread. A slot is full when each operand's slice has come. Of words each thread of the team says when its
+  // own are there; a warp announces what TMA brings for it.
+  template <class Params>
+  XGEMM_DEVICE static void init_barriers(SharedStorage& smem, const Params& p) {
+    const int words = (p.a_load != PanelLoad::bulk ? 1 : 0) + (p.b_load != PanelLoad::bulk ? 1 : 0);
+    const int arrivals = (words < 2 ? kConfig.team_warps() : 0) + words * kConfig.team_warps() * gpu::kWarpSize;
+    for (int s = 0; s < kStages; ++s) {
+      gpu::mbarrier_init(smem.full[s], arrivals);
+      gpu::mbarrier_init(smem.empty[s], FfmaTmaConfig::kConsumerWarps);
+    }
+    gpu::mbarrier_init_fence();
+  }
+
+  // A position in the ring of slots. `phase` is the parity that consumers wait for.
+  struct Ring {
+    int slot = 0;
+    unsigned phase = 0;
+
+    XGEMM_DEVICE void next() { skip(1); }
+    XGEMM_DEVICE void skip(int slots) {
+      const int end = slot + slots;
+      phase ^= static_cast<unsigned>(end / kStages) & 1;
+      slot = end % kStages;
+    }
+  };
+
+  // Slices of a unit.
+  XGEMM_DEVICE static int slices(std::int64_t depth) { return static_cast<int>((depth + kTileK - 1) / kTileK); }
+
+  // By all lanes of a consumer warp that has read what it needs of a slot.
+  XGEMM_DEVICE static void release(SharedStorage& smem, int slot) {
+    gpu::sync_warp();
+    if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.empty[slot]);
+  }
+};
+
+}  // namespace xgemm::kernels

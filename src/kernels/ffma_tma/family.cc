@@ -1,0 +1,71 @@
+// ffma_tma, as the planner sees it: any strides and alignment, on sm_90; a model of its tiles.
+#include "kernels/family.h"
+#include "core/status.h"
+#include "kernels/common/legality.h"
+#include "kernels/ffma_tma/arguments.h"
+#include "kernels/ffma_tma/cost.h"
+#include "kernels/ffma_tma/instances.h"
+#include "kernels/ffma_tma/schedule.h"
+
+namespace xgemm::kernels {
+namespace {
+
+const FfmaTmaConfig& config_of(const KernelInfo& kernel) {
+  return config_of<Family::ffma_tma>(kernel);
+}
+
+// Extents and tiles are counted in 32 bits.
+bool extents_fit(const FfmaTmaConfig& c, const Problem& p) {
+  constexpr std::int64_t kMaxExtent = (std::int64_t{1} << 31) - 4096;
+  if (p.m > kMaxExtent || p.n > kMaxExtent || p.k > kMaxExtent) return false;
+  return ffma_tma_tiles(c, {.m = double(p.m), .n = double(p.n), .batch_count = double(p.batch_count)}) < 0x1p31;
+}
+
+bool serves(const KernelInfo& kernel, const Request& request) {
+  return obstacle(kernel.config, request) == Obstacle::none && extents_fit(config_of(kernel), request.problem);
+}
+
+std::string why_not(const KernelInfo& kernel, const Request& request) {
+  const Obstacle found = obstacle(kernel.config, request);
+  if (found != Obstacle::none) return to_string(found, kernel.config, request);
+  if (extents_fit(config_of(kernel), request.problem)) return {};
+  return "it needs m, n, k and the number of tiles to be below 2^31";
+}
+
+void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
+  const Problem& p = request.problem;
+  // As arguments.h decides it.
+  const auto words = [&](const layout::StridedOperand& x, Axis mn) {
+    return p.reads_inputs() && (x.stride(mn) != 1 || divisibility_along(x, mn) < 16);
+  };
+  const FfmaTmaCostProblem cost_problem = {.m = double(p.m),
+                                           .n = double(p.n),
+                                           .k = p.reads_inputs() ? double(p.k) : 0.0,
+                                           .batch_count = double(p.batch_count),
+                                           .words_a = words(request.facts.a, Axis::row),
+                                           .words_b = words(request.facts.b, Axis::col),
+                                           .reads_c = p.reads_c()};
+  const FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
+  for (int i = 0; i < number; ++i) {
+    const FfmaTmaEstimate e =
+        ffma_tma_best_split(config_of(*kernels[i]), cost_problem, device, workspace_limit(request.device));
+    estimates[i] = {e.us, e.rounds, static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
+  }
+}
+
+bool splits(const KernelInfo&) {
+  return true;
+}
+
+Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
+                  std::int64_t whole_tiles, int parts) {
+  return ffma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, whole_tiles, parts, device.sm_count,
+                           device.sm_count);
+}
+
+}  // namespace
+
+constinit const FamilyInfo ffma_tma_family = {
+    built_instances<Family::ffma_tma>(), serves, why_not, estimate, splits, schedule};
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,154 @@
+// ffma_tma: IEEE fp32 on the FMA units, fed by the copy engine or by producer warps.
+//
+//   warpgroup 0      producers                                 ring of kStages slots in shared memory
+//   warpgroups 1, 2  8 consumer warps: FFMA on the slots,      slot: [ panels of A | panels of B ]
+//                    then the epilogue
+//
+//            empty[s]                          full[s]
+//   producer --wait--> TMA, cp.async --bytes, arrivals--> --wait--> FFMA ---arrive---> empty[s]
+//
+// Slots have one layout (cta.cuh), whatever the flags and the alignment of the operands: consumers read both operands
+// along m and n, and one instance serves every product. How a slice gets there is the producers' matter (producer.cuh)
+// and is chosen by arguments.h for each operand.
+//
+// A warp computes lanes_m * thread_m x lanes_n * thread_n of C. Small tiles have fewer warps' worth of it than there
+// are consumer warps: these then form groups that share K, and add their sums at the end (exchange.cuh).
+//
+// CTAs are persistent, and walk units of the schedule (common/schedule.h). Of a part of a tile they leave the sums,
+// column after column, in the workspace, and a second kernel (split_sum.cuh) adds them in the order of K.
+//
+// Edges: zeros stand beyond k in both operands, so that zeros never meet an Inf. Beyond m and n stand zeros, or what
+// was left in the slot; the sums of it are not stored. Warps with nothing inside of C compute nothing.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/dtype.cuh"
+#include "kernels/common/epilogue.cuh"
+#include "kernels/common/sm90/cluster.cuh"
+#include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/sm90/warpgroup.cuh"
+#include "kernels/common/target.cuh"
+#include "kernels/common/units.cuh"
+#include "kernels/ffma_tma/config.h"
+#include "kernels/ffma_tma/cta.cuh"
+#include "kernels/ffma_tma/exchange.cuh"
+#include "kernels/ffma_tma/mainloop.cuh"
+#include "kernels/ffma_tma/output.cuh"
+#include "kernels/ffma_tma/params.h"
+#include "kernels/ffma_tma/producer.cuh"
+
+namespace xgemm::kernels {
+
+template <FfmaTmaConfig kConfig, class Epilogue = LinearCombination>
+struct FfmaTma {
+  using Cta = FfmaTmaCta<kConfig>;
+  using Producer = FfmaTmaProducer<kConfig, Epilogue>;
+  using Mainloop = FfmaTmaMainloop<kConfig>;
+  using Exchange = FfmaTmaExchange<kConfig>;
+  using Output = FfmaTmaOutput<kConfig>;
+  using Params = FfmaTmaParams;
+  using SharedStorage = typename Cta::SharedStorage;
+
+  static constexpr int kThreads = kConfig.threads();
+  static constexpr int kMinArch = 900;
+  static constexpr int kProducerWarps = FfmaTmaConfig::kProducerThreads / gpu::kWarpSize;
+
+  XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
+    const int warp = gpu::shuffle(gpu::warp_index(), 0);  // uniform, and the compiler knows it
+    if (gpu::thread_index() == 0) {
+      Producer::prefetch_maps(p);
+      Cta::init_barriers(smem, p);
+    }
+    gpu::sync_threads();
+    gpu::grid_launch_dependents();
+    if (warp < kProducerWarps) {
+      gpu::release_registers<kConfig.producer_registers()>();
+      Producer::run(p, smem, warp);
+    } else {
+      gpu::acquire_registers<kConfig.consumer_registers()>();
+      consume(p, smem, warp - kProducerWarps);
+    }
+  }
+
+ private:
+  XGEMM_DEVICE static void consume(const Params& p, SharedStorage& smem, int warp) {
+    const int lane = gpu::lane_index();
+    const int lane_m = kConfig.lanes_m == 4 ? lane_of_four(lane) : lane_of_eight(lane);
+    const int lane_n = kConfig.lanes_m == 4 ? lane_of_eight(lane) : lane_of_four(lane);
+    const int group = warp / kConfig.group_warps();
+    const int group_warp = warp % kConfig.group_warps();
+    const int warp_row = group_warp % kConfig.warps_m() * kConfig.warp_m();
+    const int warp_column = group_warp / kConfig.warps_m() * kConfig.warp_n();
+    const Mainloop mainloop = Mainloop::make(group, warp_row, warp_column, lane_m, lane_n);
+    typename Cta::Ring ring;
+    gpu::grid_wait_dependencies();
+    const Epilogue epilogue = Epilogue::make(p);
+    for_each_unit<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+      const bool inside = unit.row + warp_row < p.m && unit.col + warp_column < p.n;
+      const int slices = Cta::slices(unit.depth);
+      typename Cta::Sums sums = {};
+      if (inside) {
+        mainloop.run(smem, ring, slices, sums);
+      } else {
+        pass(smem, ring, slices);
+      }
+      // The first element that the thread stores, in the tile.
+      const int row = warp_row + 4 * lane_m;
+      const int column = warp_column + 4 * lane_n + Output::column_of(group * Cta::kShareN);
+      if constexpr (Cta::kGroups == 1) {
+        if (inside) store(p, unit, epilogue, row, column, sums);
+      } else {
+        typename Exchange::Share share = {};
+        Exchange::run(smem, group, group_warp * gpu::kWarpSize + lane, sums, share);
+        if (inside) store(p, unit, epilogue, row, column, share);
+      }
+    });
+  }
+
+  // The lanes of a warp as 4 x 8. Both operands are the same in neighbouring lanes, those of numbers that differ in bit
+  // 0 or in bit 1: shared memory then serves half a warp at a time, not a quarter.
+  XGEMM_DEVICE static int lane_of_four(int lane) { return (lane & 1) | (lane >> 1 & 2); }
+  XGEMM_DEVICE static int lane_of_eight(int lane) { return (lane >> 1 & 1) | (lane >> 2 & 6); }
+
+  // A warp with nothing inside of C.
+  XGEMM_DEVICE static void pass(SharedStorage& smem, typename Cta::Ring& ring, int slices) {
+    XGEMM_NO_UNROLL
+    for (int slice = 0; slice < slices; ++slice) {
+      gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+      Cta::release(smem, ring.slot);
+      ring.next();
+    }
+  }
+
+  template <int kColumns>
+  XGEMM_DEVICE static void store(const Params& p, const Unit& unit, const Epilogue& epilogue, int row, int column,
+                                 const float (&sums)[kColumns][Cta::kThreadM]) {
+    if (unit.is_partial(p)) {
+      float* const tile = p.partials + p.schedule.partial_index(unit.index) * (Cta::kTileM * Cta::kTileN);
+      const Output out = {tile + column * Cta::kTileM + row, Cta::kTileM, Cta::kTileM, Cta::kTileN, true};
+      // Through another register: stored as they are, sums would have to lie in fours, and the mainloop wants their
+      // registers spread over the banks.
+      const float one = gpu::opaque(1.0f);
+      out.template store<false>(sums, [&](float sum, float, int, int) { return gpu::multiply(one, sum); });
+      return;
+    }
+    const std::int64_t c_row = unit.row + row, c_column = unit.col + column;
+    const std::int64_t ld = gpu::opaque(p.c.col_stride);
+    const Output out = {static_cast<float*>(p.c.data) + unit.batch * p.c.batch_stride + c_column * ld + c_row, ld,
+                        static_cast<int>(p.m - c_row), static_cast<int>(p.n - c_column), p.c_vectors};
+    if (epilogue.reads_c()) {
+      out.template store<true>(sums, [&](float sum, float old, int i, int j) {
+        return epilogue.template apply<true>(sum, old, c_row + i, c_column + j, p);
+      });
+    } else {
+      out.template store<false>(sums, [&](float sum, float old, int i, int j) {
+        return epilogue.template apply<false>(sum, old, c_row + i, c_column + j, p);
+      });
+    }
+  }
+};
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,57 @@
+// The instances of ffma_tma: tiles. Each serves all flags and alignments.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/instance_list.h"
+#include "kernels/ffma_tma/config.h"
+
+namespace xgemm::kernels {
+
+template <FfmaTmaConfig kConfig, class Epilogue>
+struct FfmaTma;
+
+template <>
+struct Instances<Family::ffma_tma> {
+  using Config = FfmaTmaConfig;
+  template <FfmaTmaConfig kConfig>
+  using Kernel = FfmaTma<kConfig, LinearCombination>;
+
+  template <class Add>
+  static constexpr void list(const Add& add) {
+    constexpr FfmaTmaConfig kTiles[] = {
+        {.cta_m = 128, .cta_n = 128, .depth = 16, .stages = 6},
+        {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6},
+        {.cta_m = 64, .cta_n = 128, .depth = 16, .stages = 6},
+        {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 5},
+        {.cta_m = 64, .cta_n = 32, .lanes_m = 8, .depth = 8, .stages = 6},
+        {.cta_m = 32, .cta_n = 64, .depth = 8, .stages = 6},
+        {.cta_m = 32, .cta_n = 32, .thread_m = 4, .lanes_m = 8, .depth = 8, .stages = 8},
+    };
+    for (const FfmaTmaConfig& tile : kTiles) add(tile);
+  }
+
+  static constexpr void describe(InstanceName& name, const FfmaTmaConfig& c) {
+    name << "_" << c.cta_m << "x" << c.cta_n << "x" << c.cta_k() << "_s" << c.stages;
+  }
+
+  static constexpr KernelInfo common(const FfmaTmaConfig& c) {
+    return {.config = {.type = DType::f32,
+                       .type_c = DType::f32,
+                       .cta_m = c.cta_m,
+                       .cta_n = c.cta_n,
+                       .cta_k = c.cta_k(),
+                       .thread_m = c.thread_m,
+                       .thread_n = c.thread_n,
+                       .stages = c.stages,
+                       .copy = Copy::bulk,
+                       .any_strides = true,
+                       .vector = 1,
+                       .vector_c = 1,
+                       .min_compute_capability = 90,
+                       .later_architectures = false},
+            .threads = c.threads()};
+  }
+};
+
+}  // namespace xgemm::kernels

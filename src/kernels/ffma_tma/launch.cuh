@@ -1,0 +1,68 @@
+// The launch of ffma_tma: tensor maps and attributes. Nothing is decided here.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/launch_instance.cuh"
+#include "kernels/common/opt_in.cuh"
+#include "kernels/common/params.h"
+#include "kernels/common/split_sum.h"
+#include "kernels/ffma_tma/arguments.h"
+#include "kernels/ffma_tma/ffma_tma.cuh"
+#include "kernels/ffma_tma/instances.h"
+#include "kernels/ffma_tma/schedule.h"
+
+namespace xgemm::kernels {
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, 1)
+    ffma_tma_entry(const __grid_constant__ typename Kernel::Params params) {
+  extern __shared__ __align__(1024) unsigned char dynamic_shared[];
+  if constexpr (gpu::kArch >= Kernel::kMinArch) {
+    Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(dynamic_shared));
+  }
+}
+
+template <FfmaTmaConfig kConfig>
+cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, float* workspace, cudaStream_t stream) {
+  using Kernel = FfmaTma<kConfig>;
+  constexpr int kBytes = sizeof(typename Kernel::SharedStorage);
+  cudaError_t error = cudaFuncSetAttribute(ffma_tma_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  if (error != cudaSuccess) return error;
+
+  const BasicFfmaTmaParams<TensorBox> boxes = ffma_tma_arguments(kConfig, g, schedule, workspace);
+  FfmaTmaParams p;
+  static_cast<TileParams&>(p) = boxes;
+  p.a_load = boxes.a_load;
+  p.b_load = boxes.b_load;
+  p.c_vectors = boxes.c_vectors;
+  if (p.a_load == PanelLoad::bulk) error = encode_tensor_map(p.a_map, boxes.a_map);
+  if (error == cudaSuccess && p.b_load == PanelLoad::bulk) error = encode_tensor_map(p.b_map, boxes.b_map);
+  if (error != cudaSuccess) return error;
+
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(schedule.clusters);
+  config.blockDim = dim3(Kernel::kThreads);
+  config.dynamicSmemBytes = kBytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  error = cudaLaunchKernelEx(&config, ffma_tma_entry<Kernel>, p);
+  if (error != cudaSuccess || schedule.split_tiles == 0) return error;
+  const SplitSumLayout layout = ffma_tma_sum_layout(kConfig, schedule);
+  return launch_split_sum(DType::f32, split_sum_params(g, schedule, workspace, layout), stream);
+}
+
+template <>
+struct Launch<Family::ffma_tma> {
+  template <FfmaTmaConfig kConfig>
+  static cudaError_t instance(const GemmParams& params, const Schedule& schedule, float* workspace,
+                              cudaStream_t stream) {
+    return launch_ffma_tma<kConfig>(params, schedule, workspace, stream);
+  }
+};
+
+}  // namespace xgemm::kernels

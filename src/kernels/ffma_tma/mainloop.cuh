@@ -1,0 +1,115 @@
+// The mainloop of an ffma_tma consumer: slots of the ring to sums in registers.
+//
+// A thread has thread_m x thread_n sums, in chunks of four rows and four columns that interleave over the lanes, so
+// that the lanes of a warp read neighbouring chunks. Operands of the next k are on their way while those of this one
+// are multiplied. The sums of a column are visited forwards, of the next one backwards: a factor stays in the operand
+// cache.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/sm90/mbarrier.cuh"
+#include "kernels/common/target.cuh"
+#include "kernels/ffma_tma/cta.cuh"
+
+namespace xgemm::kernels {
+
+// Where a thread finds its chunks of one operand in a slot. kLanes: of the warp, along the operand's axis m or n.
+template <int kLanes, int kThread, int kPanelFloats>
+struct FfmaTmaFragmentReader {
+  static constexpr int kChunks = kThread / 4;
+  // Chunks of a thread lie kLanes apart. Where that is half a panel, every other one is in the half that the exclusive
+  // or with k exchanges: a distance that only depends on k.
+  static constexpr bool kHalves = kLanes == 4;
+  static_assert(kLanes == 8 || (kHalves && kChunks % 2 == 0), "warps begin on whole panels");
+  static constexpr int kPeriod = kHalves ? 4 : 8;
+
+  int at[kPeriod];  // of the first chunk, by k modulo kPeriod; in bytes, without the row
+
+  XGEMM_DEVICE static FfmaTmaFragmentReader make(int lane, int first) {
+    const int start = 4 * first + 16 * lane;
+    FfmaTmaFragmentReader r;
+    XGEMM_UNROLL
+    for (int k = 0; k < kPeriod; ++k) r.at[k] = gpu::opaque(start ^ (16 * k));  // kept, not worked out again
+    return r;
+  }
+
+  // slot: the slice of the operand in a slot.
+  XGEMM_DEVICE void read(const float* slot, int k, float (&fragment)[kThread]) const {
+    XGEMM_UNROLL
+    for (int c = 0; c < kChunks; ++c) {
+      const int panel = kHalves ? c / 2 : c;
+      const int half = kHalves ? ((c & 1) ^ (k >> 2 & 1)) * 64 : 0;
+      const auto chunk = gpu::read<gpu::Space::shared>(reinterpret_cast<const gpu::Vector<float, 4>*>(
+          reinterpret_cast<const unsigned char*>(slot) + at[k % kPeriod] +
+          (panel * (4 * kPanelFloats) + k * FfmaTmaConfig::kRowBytes + half)));
+      XGEMM_UNROLL
+      for (int e = 0; e < 4; ++e) fragment[4 * c + e] = chunk[e];
+    }
+  }
+};
+
+template <FfmaTmaConfig kConfig>
+struct FfmaTmaMainloop {
+  using Cta = FfmaTmaCta<kConfig>;
+  using SharedStorage = typename Cta::SharedStorage;
+  using ReaderA = FfmaTmaFragmentReader<kConfig.lanes_m, Cta::kThreadM, Cta::kPanelFloats>;
+  using ReaderB = FfmaTmaFragmentReader<kConfig.lanes_n(), Cta::kThreadN, Cta::kPanelFloats>;
+
+  ReaderA a;
+  ReaderB b;
+
+  // row, column: of the warp in the CTA tile.
+  XGEMM_DEVICE static FfmaTmaMainloop make(int group, int row, int column, int lane_m, int lane_n) {
+    const int rows_of_k = group * Cta::kDepth * Cta::kPanel;
+    return {ReaderA::make(lane_m, row * Cta::kTileK + rows_of_k),
+            ReaderB::make(lane_n, Cta::kBFloats + column * Cta::kTileK + rows_of_k)};
+  }
+
+  // Adds the products of the next `slices` slots.
+  XGEMM_DEVICE void run(SharedStorage& smem, typename Cta::Ring& ring, int slices, typename Cta::Sums& sums) const {
+    // Of the last k of a slot, operands are multiplied after the wait for the next slot, whose first ones come
+    // meanwhile.
+    Fragments f[2] = {};
+    XGEMM_NO_UNROLL
+    for (int left = slices; left > 0; --left) {
+      // A loop of its own: what comes after it is uniform, and slots are addressed by uniform registers.
+      gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+      const float* const slot = smem.slots[ring.slot];
+      read(slot, 0, f[0]);
+      multiply(f[1], sums);
+      XGEMM_UNROLL
+      for (int k = 0; k < Cta::kDepth - 1; ++k) {
+        read(slot, k + 1, f[(k + 1) % 2]);
+        multiply(f[k % 2], sums);
+      }
+      Cta::release(smem, ring.slot);
+      ring.next();
+    }
+    multiply(f[1], sums);
+  }
+
+ private:
+  struct Fragments {
+    float a[Cta::kThreadM];
+    float b[Cta::kThreadN];
+  };
+
+  XGEMM_DEVICE void read(const float* slot, int k, Fragments& f) const {
+    a.read(slot, k, f.a);
+    b.read(slot, k, f.b);
+  }
+
+  XGEMM_DEVICE static void multiply(const Fragments& f, typename Cta::Sums& sums) {
+    XGEMM_UNROLL
+    for (int j = 0; j < Cta::kThreadN; ++j) {
+      XGEMM_UNROLL
+      for (int step = 0; step < Cta::kThreadM; ++step) {
+        const int i = j % 2 == 0 ? step : Cta::kThreadM - 1 - step;
+        sums[j][i] = gpu::fma(f.a[i], f.b[j], sums[j][i]);
+      }
+    }
+  }
+};
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,48 @@
+// How ffma_tma shares a product out: the order of tiles and the number of CTAs. Host code, pure.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/common/schedule.h"
+#include "kernels/common/split_sum_params.h"
+#include "kernels/ffma_tma/config.h"
+
+namespace xgemm::kernels {
+
+// The tiles from whole_tiles on are computed in `parts` parts each; with one part, all are whole. ctas: those that the
+// GPU runs at the same time. sms: its SMs.
+inline Schedule ffma_tma_schedule(const FfmaTmaConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
+                                  std::int64_t whole_tiles, int parts, int ctas, int sms) {
+  const auto tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
+  Schedule s;
+  s.tiles_m = tiles(m, c.cta_m);
+  s.tiles_n = tiles(n, c.cta_n);
+  const std::int64_t all = s.tiles_m * s.tiles_n * batch_count;
+  s.parts = static_cast<unsigned>(parts);
+  s.whole_tiles = parts == 1 ? all : std::min(whole_tiles, all);
+  s.split_tiles = all - s.whole_tiles;
+  s.units = s.whole_tiles + s.split_tiles * parts;
+  s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, ctas));
+  if (s.split_tiles > 0) {
+    const std::int64_t sums = s.split_tiles * c.cta_m * c.cta_n;
+    s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);
+    s.workspace_bytes = static_cast<std::size_t>(sums) * s.parts * sizeof(float);
+  }
+  // CTAs that run at the same time should cover a square of C: they then read the fewest different slices.
+  const double together = static_cast<double>(std::min<std::int64_t>(all, s.clusters));
+  const auto side = std::lround(std::sqrt(together * c.cta_n / c.cta_m));
+  s.raster_group =
+      static_cast<unsigned>(std::clamp<std::int64_t>(side, 1, std::min<std::int64_t>(s.tiles_m, 0x7fffffff)));
+  return s;
+}
+
+// Where the sums of parts lie.
+inline SplitSumLayout ffma_tma_sum_layout(const FfmaTmaConfig& c, const Schedule& schedule) {
+  return {.tiles = static_cast<int>(schedule.split_tiles), .rows = c.cta_m, .columns = c.cta_n};
+}
+
+}  // namespace xgemm::kernels
