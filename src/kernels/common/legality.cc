@@ -48,8 +48,8 @@ Obstacle obstacle(const TileConfig& c, const Request& request) {
   }
   if (!aligned(facts.c, Axis::row, c.vector_c)) return Obstacle::alignment_c;
   if (!problem.reads_inputs()) return Obstacle::none;
-  if (!aligned(facts.a, c.a_contiguous, c.vector_a)) return Obstacle::alignment_a;
-  if (!aligned(facts.b, c.b_contiguous, c.vector_b)) return Obstacle::alignment_b;
+  if (!aligned(facts.a, c.a_contiguous, c.vector_a())) return Obstacle::alignment_a;
+  if (!aligned(facts.b, c.b_contiguous, c.vector_b())) return Obstacle::alignment_b;
   return Obstacle::none;
 }
 
@@ -70,9 +70,9 @@ std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& req
     case Obstacle::axis_b:
       return format("it is for transb = %s", c.b_contiguous == Axis::row ? "N" : "T");
     case Obstacle::alignment_a:
-      return alignment_text("A", c.vector_a, facts.a, c.a_contiguous);
+      return alignment_text("A", c.vector_a(), facts.a, c.a_contiguous);
     case Obstacle::alignment_b:
-      return alignment_text("B", c.vector_b, facts.b, c.b_contiguous);
+      return alignment_text("B", c.vector_b(), facts.b, c.b_contiguous);
     case Obstacle::alignment_c:
       return alignment_text("C", c.vector_c, facts.c, Axis::row);
   }

@@ -28,14 +28,14 @@ struct TileConfig {
   int warp_m = 0, warp_n = 0;           // elements of C per warp, in kernels that compute by warps
   int stages = 1;                       // slices held in shared memory
   Copy copy = Copy::direct;
-  bool any_strides = false;                  // serves operands contiguous along either axis, or neither
-  Axis a_contiguous = Axis::row;             // op(A), m x k: row is along m (not transposed), col along k (transposed)
-  Axis b_contiguous = Axis::row;             // op(B), k x n: row is along k (not transposed), col along n (transposed)
-  int pad = 0;                               // elements between the lines of a tile in shared memory
-  int vector = 1;                            // elements per global load of A and B along the contiguous axis
-  int vector_a = vector, vector_b = vector;  // of one that is loaded otherwise
-  int vector_c = vector;                     // elements that accesses to C need aligned
-  int raster_group = 8;                      // tiles along m that are walked together (common/schedule.h)
+  bool any_strides = false;                 // serves operands contiguous along either axis, or neither
+  Axis a_contiguous = Axis::row;            // op(A), m x k: row is along m (not transposed), col along k (transposed)
+  Axis b_contiguous = Axis::row;            // op(B), k x n: row is along k (not transposed), col along n (transposed)
+  int pad = 0;                              // elements between the lines of a tile in shared memory
+  int vector = 1;                           // elements per global load of A and B along the contiguous axis
+  bool single_a = false, single_b = false;  // this operand is loaded element by element all the same
+  int vector_c = vector;                    // elements that accesses to C need aligned
+  int raster_group = 8;                     // tiles along m that are walked together (common/schedule.h)
   int min_compute_capability = 75;
   bool later_architectures = true;  // false for code that runs on min_compute_capability alone, such as sm_90a
 
@@ -45,6 +45,9 @@ struct TileConfig {
     return compute_capability == min_compute_capability ||
            (later_architectures && compute_capability > min_compute_capability);
   }
+  // (Functions, not members that default to another one: nvcc's constant evaluator loses those.)
+  constexpr int vector_a() const { return single_a ? 1 : vector; }
+  constexpr int vector_b() const { return single_b ? 1 : vector; }
   constexpr bool on_tensor_cores() const { return warp_m > 0; }
   constexpr int threads() const {
     return warp_m > 0 ? 32 * (cta_m / warp_m) * (cta_n / warp_n) : (cta_m / thread_m) * (cta_n / thread_n);

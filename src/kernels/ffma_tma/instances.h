@@ -46,8 +46,6 @@ struct Instances<Family::ffma_tma> {
                        .stages = c.stages,
                        .copy = Copy::bulk,
                        .any_strides = true,
-                       .vector_a = 1,
-                       .vector_b = 1,
                        .vector_c = 1,
                        .min_compute_capability = 90,
                        .later_architectures = false},

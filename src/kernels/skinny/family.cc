@@ -12,7 +12,8 @@ constexpr double kLaunchUs = 2.4;
 constexpr double kSumUs = 2.6;         // of the second stage, beside its bytes
 constexpr int kCtasPerSm = 2;          // that an SM holds
 constexpr double kMemoryShare = 0.93;  // of the memory's rate, with all of these running
-constexpr double kFmaShare = 0.6;      // of the SMs' 128 multiply-adds in a clock
+constexpr double kFmaShare = 0.03;     // of the SMs' 128 multiply-adds in a clock, for each column of a tile
+constexpr double kRoundUs = 1.5;       // until a CTA's first slice is there, and its sums are added
 constexpr int kMinSlices = 2;          // of a part
 constexpr int kMaxParts = 1024;
 
@@ -36,7 +37,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double narrow = batch * column_tiles * row_tiles * shape.width * depth * element;
   const double c_bytes = batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
   const double flops = 2 * batch * row_tiles * column_tiles * shape.rows * shape.width * depth;
-  const double fma_us = flops * 1e-3 / (2 * 128 * sms * rates.sm_ghz * kFmaShare);
+  const double fma_us = flops * 1e-3 / (2 * 128 * sms * rates.sm_ghz * kFmaShare * shape.width);
   const double narrow_us = narrow * 1e-6 / rates.l2_tbs;
 
   const double tiles = batch * row_tiles * column_tiles, slots = kCtasPerSm * sms;
@@ -51,7 +52,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
     const double idle = rounds * slots / units;
     const double memory_us =
         (wide + own_narrow + c_bytes) * 1e-6 / (kMemoryShare * rates.memory_tbs) * (0.5 + 0.5 * idle);
-    const double us = kLaunchUs + std::max({memory_us, fma_us * idle, narrow_us}) +
+    const double us = kLaunchUs + rounds * kRoundUs + std::max({memory_us, fma_us * idle, narrow_us}) +
                       (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
     if (parts == 1 || us < best.us) best = {us, rounds, 0, static_cast<int>(parts)};
     if (parts >= most || units >= 8 * slots) break;

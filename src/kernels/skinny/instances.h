@@ -46,7 +46,7 @@ struct Instances<Family::skinny> : TileInstances {
               c.cta_m = streams_b ? width : rows;
               c.cta_n = streams_b ? rows : width;
               c.cta_k = !along_k ? 64 : vector == 1 || width == 8 ? 128 : 256;
-              (streams_b ? c.vector_a : c.vector_b) = 1;  // the narrow operand comes element by element
+              (streams_b ? c.single_a : c.single_b) = true;  // the narrow operand comes element by element
               c.vector_c = 1;
               c.raster_group = 1;
               add(c);

@@ -142,7 +142,7 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
       const Problem p = make_problem(kernel.config.types(), transa, transb, 64, 64, 64, at);
       const TileConfig& c = kernel.config;
       const bool is_c = operand[1] == 'C';
-      const int vector = is_c ? c.vector_c : operand[1] == 'A' ? c.vector_a : c.vector_b;
+      const int vector = is_c ? c.vector_c : operand[1] == 'A' ? c.vector_a() : c.vector_b();
       if (vector == 1) {
         EXPECT_TRUE(force(p, h200(), kernel.name, &chosen).ok()) << last_error();
         continue;

@@ -113,8 +113,8 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   if (kernel.family == Family::ffma_tma && !ffma_serves(kernel, p)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
-  return loads_are_legal(x.a, c.a_contiguous, c.vector_a, size) &&
-         loads_are_legal(x.b, c.b_contiguous, c.vector_b, size);
+  return loads_are_legal(x.a, c.a_contiguous, c.vector_a(), size) &&
+         loads_are_legal(x.b, c.b_contiguous, c.vector_b(), size);
 }
 
 // ---- The walk -----------------------------------------------------------------------------------------------------
@@ -482,7 +482,7 @@ TEST(PlannerFacts, VectorsAcrossTheContiguousAxisAreNotLegal) {
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     const TileConfig& c = kernel.config;
-    if (c.vector_a == 1) continue;
+    if (c.vector_a() == 1) continue;
     const char across_a = c.a_contiguous == Axis::row ? 'T' : 'N', along_b = c.b_contiguous == Axis::row ? 'N' : 'T';
     // op(A) has one element along the axis that the instance walks, and many next to each other along the other.
     Problem p = c.a_contiguous == Axis::row ? make_problem(c.type, across_a, along_b, 1, 256, 256)
