@@ -3,11 +3,15 @@
 // An epilogue is a policy that an instance of a kernel is made with:
 //
 //   struct SomeEpilogue {
-//     template <class Params> static SomeEpilogue make(const Params& p);  // by every thread, from a kernel's
-//     parameters bool has_product;                                                   // false: A and B are not read
-//     bool reads_c() const;                                               // whether old C counts, for all elements
-//     alike template <bool kReadsC, class I, class J> float apply(float sum, float old, I i, J j, const
-//     EpilogueArguments& arguments) const;
+//     // By every thread, from a kernel's parameters.
+//     template <class Params>
+//     static SomeEpilogue make(const Params& p);
+//
+//     bool has_product;      // false: A and B are not read
+//     bool reads_c() const;  // whether old C counts, for all elements alike
+//
+//     template <bool kReadsC, class I, class J>
+//     float apply(float sum, float old, I i, J j, const EpilogueArguments& arguments) const;
 //   };
 //
 // apply() gives what element (i, j) of C becomes before it is rounded to C's type, once. A kernel asks reads_c() where
