@@ -14,6 +14,7 @@ namespace xgemm::gpu_test {
 namespace {
 
 TEST(ForkSmall, AChildComputesOnTheCpu) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
   constexpr std::int64_t n = 2048;
   const std::vector<float> a(n * n, 1.0f), b(n * n, 2.0f);
   std::vector<float> c(n * n);

@@ -144,12 +144,12 @@ constexpr TileConfig kPadded{.type = DType::f16,
 
 // The library's smallest instance of mma_swizzled that copies so, with the flags of `like`.
 constexpr TileConfig mma_swizzled(Copy copy, const TileConfig& like) {
-  const TileConfig* smallest = nullptr;
+  TileConfig smallest{.cta_m = 1024, .cta_n = 1024};  // (no pointer: with sanitizers that is no constant expression)
   for (const TileConfig& c : kernels::kConfigs<kernels::Family::mma_swizzled>) {
     if (c.copy != copy || c.a_contiguous != like.a_contiguous || c.b_contiguous != like.b_contiguous) continue;
-    if (smallest == nullptr || c.cta_m * c.cta_n < smallest->cta_m * smallest->cta_n) smallest = &c;
+    if (c.cta_m * c.cta_n < smallest.cta_m * smallest.cta_n) smallest = c;
   }
-  return *smallest;
+  return smallest;
 }
 
 template <template <TileConfig> class Kernel, TileConfig kConfig>
