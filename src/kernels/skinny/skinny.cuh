@@ -41,9 +41,13 @@ struct Skinny {
   static constexpr int kWarpVector = gpu::kWarpSize * kVector;  // elements that a warp loads at once
   static_assert(kWidth % 4 == 0 && kTileM % 4 == 0, "vectors of 4 sums: of the narrow operand, and in the workspace");
 
-  // Y in shared memory: along k, with a column's values four apart from the next column's, or across it.
-  static constexpr int kLine = kAlongK ? kTileK + 4 : kWidth;
-  static constexpr int kNarrow = kAlongK ? kWidth * kLine : kTileK * kLine;
+  // Y in shared memory. Along k: a line for each column, so much longer than the slice that threads with neighbouring
+  // columns write to other banks. Otherwise: planes of four columns, in each the four of a k together, with half of the
+  // banks between one plane and the next.
+  static constexpr int kLine = kAlongK ? kTileK + gpu::kWarpSize / kWidth : 4 * kTileK + 16;
+  // The warps' sums, a line for each column of the tile, which differ likewise.
+  static constexpr int kSumLine = kRows + gpu::kWarpSize / kWidth;
+  static constexpr int kNarrow = kLine * (kAlongK ? kWidth : kWidth / 4);
 
   static constexpr int kLines = kRows / kWarps;        // along k: of a warp
   static constexpr int kSteps = kTileK / kWarpVector;  // and vectors of a lane in each
@@ -54,7 +58,7 @@ struct Skinny {
 
   struct SharedStorage {
     SharedArray<float, kNarrow> narrow[2];
-    SharedArray<float, kAlongK ? 4 : kWarps * kRows * kWidth> sums;
+    SharedArray<float, kAlongK ? 4 : kWarps * kWidth * kSumLine> sums;
   };
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
@@ -174,7 +178,7 @@ struct Skinny {
         XGEMM_UNROLL
         for (int q = 0; q < kWidth / 4; ++q) {
           const auto factors = gpu::read<Space::shared>(
-              reinterpret_cast<const gpu::Vector<float, 4>*>(narrow + (warp * kDepth + k) * kLine + 4 * q));
+              reinterpret_cast<const gpu::Vector<float, 4>*>(narrow + q * kLine + 4 * (warp * kDepth + k)));
           XGEMM_UNROLL
           for (int j = 0; j < 4; ++j) {
             XGEMM_UNROLL
@@ -193,9 +197,10 @@ struct Skinny {
         gpu::Vector<float, kVector> part;
         XGEMM_UNROLL
         for (int e = 0; e < kVector; ++e) part[e] = sums[j][c * kVector + e];
-        gpu::write<Space::shared>(reinterpret_cast<gpu::Vector<float, kVector>*>(
-                                      smem.sums.data + (warp * kWidth + j) * kRows + c * kWarpVector + lane * kVector),
-                                  part);
+        gpu::write<Space::shared>(
+            reinterpret_cast<gpu::Vector<float, kVector>*>(smem.sums.data + (warp * kWidth + j) * kSumLine +
+                                                           c * kWarpVector + lane * kVector),
+            part);
       }
     }
     gpu::sync_threads();
@@ -207,34 +212,39 @@ struct Skinny {
       const int j = kStreamsB ? element % kWidth : element / kRows;
       float sum = 0.0f;
       XGEMM_UNROLL
-      for (int w = 0; w < kWarps; ++w) sum += gpu::read<Space::shared>(smem.sums.data + (w * kWidth + j) * kRows + r);
+      for (int w = 0; w < kWarps; ++w)
+        sum += gpu::read<Space::shared>(smem.sums.data + (w * kWidth + j) * kSumLine + r);
       store(r, j, sum);
     }
     gpu::sync_threads();
   }
 
-  // A thread's elements of a slice of Y, which neighbours in memory go to neighbouring threads of.
+  // A thread's elements of a slice of Y. The lanes of a warp go along Y's contiguous axis; in steps of eight of k and
+  // four columns, whole sectors, where their way to the planes asks for it.
   static_assert(kTileK * kWidth % kThreads == 0);
   static constexpr int kShare = kTileK * kWidth / kThreads;
   using Share = float[kShare];
 
+  struct Place {
+    int k, column;
+  };
   template <bool kColumnMajor>
-  XGEMM_DEVICE static int share_k(int i) {
+  XGEMM_DEVICE static Place place_of(int i) {
     const int element = i * kThreads + gpu::thread_index();
-    return kColumnMajor ? element % kTileK : element / kWidth;
-  }
-  template <bool kColumnMajor>
-  XGEMM_DEVICE static int share_column(int i) {
-    const int element = i * kThreads + gpu::thread_index();
-    return kColumnMajor ? element / kTileK : element % kWidth;
+    if constexpr (!kColumnMajor) return {element / kWidth, element % kWidth};
+    if constexpr (kAlongK) return {element % kTileK, element / kTileK};
+    const int lane = element % gpu::kWarpSize, block = element / gpu::kWarpSize;
+    constexpr int kBlocks = kTileK / 8;
+    return {block % kBlocks * 8 + lane % 8, block / kBlocks * 4 + lane / 8};
   }
 
   template <class Y>
   XGEMM_DEVICE static void fetch(const Y& y, Share& share) {
     XGEMM_UNROLL
-    for (int i = 0; i < kShare; ++i)
-      share[i] =
-          gpu::to_float(y.template load_or_zero<1>(share_k<Y::kColumnMajor>(i), share_column<Y::kColumnMajor>(i))[0]);
+    for (int i = 0; i < kShare; ++i) {
+      const Place at = place_of<Y::kColumnMajor>(i);
+      share[i] = gpu::to_float(y.template load_or_zero<1>(at.k, at.column)[0]);
+    }
   }
 
   // Puts a slice of Y into shared memory. The other buffer may still be read, by threads that are not here yet.
@@ -244,8 +254,9 @@ struct Skinny {
     buffer ^= 1;
     XGEMM_UNROLL
     for (int i = 0; i < kShare; ++i) {
-      const int k = share_k<kColumnMajor>(i), j = share_column<kColumnMajor>(i);
-      gpu::write<Space::shared>(narrow + (kAlongK ? j * kLine + k : k * kLine + j), share[i]);
+      const auto [k, column] = place_of<kColumnMajor>(i);
+      const int at = kAlongK ? column * kLine + k : column / 4 * kLine + 4 * k + column % 4;
+      gpu::write<Space::shared>(narrow + at, share[i]);
     }
     gpu::sync_threads();
     return narrow;
