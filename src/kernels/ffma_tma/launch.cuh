@@ -27,7 +27,7 @@ template <FfmaTmaConfig kConfig>
 cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, float* workspace, cudaStream_t stream) {
   using Kernel = FfmaTma<kConfig>;
   constexpr int kBytes = sizeof(typename Kernel::SharedStorage);
-  cudaError_t error = cudaFuncSetAttribute(ffma_tma_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  cudaError_t error = opt_in_to_shared<ffma_tma_entry<Kernel>, kBytes>();
   if (error != cudaSuccess) return error;
 
   const BasicFfmaTmaParams<TensorBox> boxes = ffma_tma_arguments(kConfig, g, schedule, workspace);
