@@ -3,8 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "core/environment.h"
@@ -40,7 +40,7 @@ DeviceInfo read_info(int ordinal) {
   d.ordinal = ordinal;
   cudaDeviceProp properties;
   if (cudaGetDeviceProperties(&properties, ordinal) == cudaSuccess) {
-    std::strncpy(d.name, properties.name, sizeof(d.name) - 1);
+    std::copy_n(properties.name, sizeof(d.name) - 1, d.name);  // the last character stays zero
     d.memory_bytes = properties.totalGlobalMem;
   }
   d.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, ordinal) +
