@@ -178,12 +178,12 @@ typedef struct xgemm_args {
   char transa;    /* 'N', 'T' or 'C', either case */
   char transb;
   int64_t m, n, k;
-  const float* alpha; /* NULL: 1, where scalars are on the host */
+  const void* alpha; /* float; NULL: 1, where scalars are on the host */
   const void* a;
   int64_t lda; /* row-major: elements between the starts of two neighbouring rows */
   const void* b;
   int64_t ldb;
-  const float* beta; /* NULL: 0, where scalars are on the host */
+  const void* beta; /* float; NULL: 0, where scalars are on the host */
   void* c;
   int64_t ldc;
   int64_t batch_count; /* number of products; 0 does nothing */

@@ -123,24 +123,24 @@ Status check_batch(const xgemm_args& args) {
 }
 
 // What the call would read or write through must be there, and within reach. What it does not touch may be anything.
-Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool scalars_on_device, int size,
-                    int size_c) {
+Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool scalars_on_device, DType type,
+                    DType type_c) {
   const bool empty = args.m == 0 || args.n == 0 || args.batch_count == 0;
   if (empty) return kOk;
-  const bool alpha_is_zero = !scalars_on_device && args.alpha != nullptr && *args.alpha == 0.0f;
-  const bool beta_is_one = !scalars_on_device && args.beta != nullptr && *args.beta == 1.0f;
+  const bool alpha_is_zero = !scalars_on_device && args.alpha != nullptr && scalar_at(args.alpha, type) == 0;
+  const bool beta_is_one = !scalars_on_device && args.beta != nullptr && scalar_at(args.beta, type) == 1;
   const bool reads_inputs = args.k > 0 && !alpha_is_zero;
   const bool writes_c = reads_inputs || !beta_is_one;
   const std::int64_t batch = args.batch_count;
   if (reads_inputs) {
     XGEMM_RETURN_IF_FAILED(
-        check_reach("a", XGEMM_ARG_LDA, XGEMM_ARG_STRIDE_A, matrices.a, args.lda, args.stride_a, batch, size));
+        check_reach("a", XGEMM_ARG_LDA, XGEMM_ARG_STRIDE_A, matrices.a, args.lda, args.stride_a, batch, size_of(type)));
     XGEMM_RETURN_IF_FAILED(
-        check_reach("b", XGEMM_ARG_LDB, XGEMM_ARG_STRIDE_B, matrices.b, args.ldb, args.stride_b, batch, size));
+        check_reach("b", XGEMM_ARG_LDB, XGEMM_ARG_STRIDE_B, matrices.b, args.ldb, args.stride_b, batch, size_of(type)));
   }
   if (writes_c)
-    XGEMM_RETURN_IF_FAILED(
-        check_reach("c", XGEMM_ARG_LDC, XGEMM_ARG_STRIDE_C, matrices.c, args.ldc, args.stride_c, batch, size_c));
+    XGEMM_RETURN_IF_FAILED(check_reach("c", XGEMM_ARG_LDC, XGEMM_ARG_STRIDE_C, matrices.c, args.ldc, args.stride_c,
+                                       batch, size_of(type_c)));
   if (scalars_on_device && args.alpha == nullptr)
     return illegal(XGEMM_ARG_ALPHA, "alpha = NULL, but scalars on the device need a device pointer");
   if (reads_inputs && args.a == nullptr)
@@ -192,7 +192,7 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   if (number != 0) return illegal_blas_argument(number, args, matrices);
 
   XGEMM_RETURN_IF_FAILED(check_batch(args));
-  return check_memory(args, matrices, scalars_on_device, size_of(*type), size_of(*type_c));
+  return check_memory(args, matrices, scalars_on_device, *type, *type_c);
 }
 
 }  // namespace xgemm::api

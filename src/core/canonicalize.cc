@@ -11,12 +11,16 @@ Op to_op(char flag) {
   return flag == 'N' || flag == 'n' ? Op::none : Op::transpose;
 }
 
-Scalar to_scalar(const float* pointer, bool on_device, float when_null) {
+Scalar to_scalar(const void* pointer, DType type, bool on_device, double when_null) {
   if (pointer == nullptr) return {when_null, nullptr};
-  return on_device ? Scalar{0.0f, pointer} : Scalar{*pointer, nullptr};
+  return on_device ? Scalar{0, pointer} : Scalar{scalar_at(pointer, type), nullptr};
 }
 
 }  // namespace
+
+double scalar_at(const void* pointer, DType) {
+  return *static_cast<const float*>(pointer);
+}
 
 std::optional<DType> dtype_of(std::int32_t type) {
   static_assert(static_cast<int>(DType::f32) == XGEMM_F32 && static_cast<int>(DType::f16) == XGEMM_F16 &&
@@ -43,11 +47,11 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   p.n = args.n;
   p.k = args.k;
   p.batch_count = args.batch_count;
-  p.alpha = to_scalar(args.alpha, scalars_on_device, 1.0f);
-  p.beta = to_scalar(args.beta, scalars_on_device, 0.0f);
   // The strides of a single product are unchecked and mean nothing: no pointer may be stepped by them.
   const bool batched = args.batch_count > 1;
   const DType type = *dtype_of(args.type);
+  p.alpha = to_scalar(args.alpha, type, scalars_on_device, 1);
+  p.beta = to_scalar(args.beta, type, scalars_on_device, 0);
   p.a = {type, args.a, to_op(args.transa), args.lda, batched ? args.stride_a : 0};
   p.b = {type, args.b, to_op(args.transb), args.ldb, batched ? args.stride_b : 0};
   p.c = {*dtype_of_c(args.type_c, type), args.c, args.ldc, batched ? args.stride_c : 0};

@@ -15,6 +15,9 @@ std::optional<DType> dtype_of(std::int32_t type);
 // The type of C, by an enum xgemm_type_c beside the type of A and B; empty for any other number.
 std::optional<DType> dtype_of_c(std::int32_t type_c, DType type);
 
+// xgemm_args::alpha or ::beta, on the host, of a product of matrices of this type.
+double scalar_at(const void* pointer, DType type);
+
 // What an enum xgemm_math_mode allows; empty for any other number.
 std::optional<Compute> compute_of(std::int32_t math_mode);
 

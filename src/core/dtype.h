@@ -35,6 +35,10 @@ constexpr const TypeInfo& info_of(DType type) {
   return kTypes[static_cast<int>(type)];
 }
 
+constexpr DType sums_of(DType type) {
+  return info_of(type).sums;
+}
+
 constexpr int size_of(DType type) {
   return info_of(type).size;
 }

@@ -50,9 +50,10 @@ class Printer {
     if (kind != Kind{}) text_ += format(" %s=%s", name, name_of(kind));
   }
   void address(const char*, const void*) {}
-  // Nine significant digits bring every float back exactly.
+  // Nine significant digits bring every float back exactly, seventeen every double.
   void factor(const char* name, const Scalar& x) {
-    text_ += x.known() ? format(" %s=%.9g", name, static_cast<double>(x.value)) : format(" %s=device", name);
+    text_ += x.known() ? format(" %s=%.*g", name, size_of(sums_of(usual_type_)) == 4 ? 9 : 17, x.value)
+                       : format(" %s=device", name);
   }
 
   std::string text() const { return text_ + " layout=col"; }

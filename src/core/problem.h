@@ -54,13 +54,14 @@ struct OutputMatrix {
   bool operator==(const OutputMatrix&) const = default;
 };
 
-// A factor known now, or read from device memory when the work runs.
+// A factor known now, or read from device memory when the work runs. It has the type in which sums are kept
+// (TypeInfo::sums), in device memory as well; a double holds the values of all of these types.
 struct Scalar {
-  float value = 0;
-  const float* device = nullptr;
+  double value = 0;
+  const void* device = nullptr;
 
   constexpr bool known() const { return device == nullptr; }
-  constexpr bool is(float x) const { return known() && value == x; }
+  constexpr bool is(double x) const { return known() && value == x; }
   bool operator==(const Scalar&) const = default;
 };
 
@@ -78,6 +79,7 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 
   ProductTypes types() const { return {a.type, b.type, c.type}; }
+  DType sums() const { return sums_of(a.type); }
   void set_types(ProductTypes types) {
     a.type = types.a;
     b.type = types.b;

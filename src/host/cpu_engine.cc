@@ -166,7 +166,8 @@ Status gemm_16bit(const Problem& p, const uint16_t* a, const uint16_t* b, C* c, 
             sgemm({p.a.op, p.b.op, rows, columns, inner, 1.0f, blocks.a(), a_plain ? rows : inner, blocks.b(),
                    b_plain ? inner : columns, l0 == 0 ? 0.0f : 1.0f, blocks.sums(), rows}));
       }
-      store_block(convert, blocks.sums(), rows, columns, p.alpha.value, p.beta.value, c + i0 + j0 * p.c.ld, p.c.ld);
+      store_block(convert, blocks.sums(), rows, columns, static_cast<float>(p.alpha.value),
+                  static_cast<float>(p.beta.value), c + i0 + j0 * p.c.ld, p.c.ld);
     }
   }
   return kOk;
@@ -177,8 +178,9 @@ Status multiply_f32(const Problem& p) {
   const auto* b = static_cast<const float*>(p.b.data);
   auto* c = static_cast<float*>(p.c.data);
   for (int64_t i = 0; i < p.batch_count; ++i)
-    XGEMM_RETURN_IF_FAILED(sgemm({p.a.op, p.b.op, p.m, p.n, p.k, p.alpha.value, a + i * p.a.batch_stride, p.a.ld,
-                                  b + i * p.b.batch_stride, p.b.ld, p.beta.value, c + i * p.c.batch_stride, p.c.ld}));
+    XGEMM_RETURN_IF_FAILED(
+        sgemm({p.a.op, p.b.op, p.m, p.n, p.k, static_cast<float>(p.alpha.value), a + i * p.a.batch_stride, p.a.ld,
+               b + i * p.b.batch_stride, p.b.ld, static_cast<float>(p.beta.value), c + i * p.c.batch_stride, p.c.ld}));
   return kOk;
 }
 
@@ -204,7 +206,7 @@ Status cpu_gemm(const Problem& p) {
     if (p.a.type == DType::f32) return multiply_f32(p);
     return p.c.type == DType::f32 ? multiply_16bit<float>(p) : multiply_16bit<uint16_t>(p);
   }
-  const float beta = p.beta.value;
+  const auto beta = static_cast<float>(p.beta.value);
   switch (p.c.type) {
     case DType::f32:
       scale_batch<float>(p, [=](float& x) { x *= beta; });

@@ -11,7 +11,7 @@
 namespace xgemm::kernels {
 
 // workspace: schedule.workspace_bytes.
-using Launcher = cudaError_t (*)(const GemmParams& params, const Schedule& schedule, float* workspace,
+using Launcher = cudaError_t (*)(const GemmParams& params, const Schedule& schedule, void* workspace,
                                  cudaStream_t stream);
 Launcher launcher_of(const KernelId& id);
 

@@ -18,8 +18,13 @@ kernels::ConstMatrixArg input_arg(const InputMatrix& x) {
   return {x.data, row_stride, col_stride, x.batch_stride};
 }
 
+// Of the type in which sums are kept.
+kernels::Factor factor_of(const Scalar& x) {
+  return kernels::Factor::of(static_cast<float>(x.value), x.device);
+}
+
 kernels::GemmParams params_of(const Problem& p) {
-  return {{p.alpha.value, p.beta.value, p.alpha.device, p.beta.device},
+  return {{factor_of(p.alpha), factor_of(p.beta)},
           input_arg(p.a),
           input_arg(p.b),
           {p.c.data, 1, p.c.ld, p.c.batch_stride},
@@ -58,9 +63,9 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   const kernels::Launcher launcher = kernels::launcher_of(plan.kernel);
   const auto enqueue = [&](const kernels::Schedule& schedule, void* workspace) {
-    return device::cuda_status(launcher(params_of(problem), schedule, static_cast<float*>(workspace),
-                                        static_cast<cudaStream_t>(settings.stream)),
-                               plan::name_of(plan));
+    return device::cuda_status(
+        launcher(params_of(problem), schedule, workspace, static_cast<cudaStream_t>(settings.stream)),
+        plan::name_of(plan));
   };
   if (plan.schedule.split_tiles == 0) return enqueue(plan.schedule, nullptr);
   // With less memory than all sums need the same sums are made in several launches: the bits of a product do not depend

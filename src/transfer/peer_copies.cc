@@ -32,11 +32,11 @@ PeerCopies peer_copies(const Problem& problem, const runtime::Placement& placeme
   }
   if (is_elsewhere(placement.alpha, ordinal)) {
     copies.alpha = true;
-    copies.alpha_offset = place(sizeof(float));
+    copies.alpha_offset = place(size_of(problem.sums()));
   }
   if (is_elsewhere(placement.beta, ordinal)) {
     copies.beta = true;
-    copies.beta_offset = place(sizeof(float));
+    copies.beta_offset = place(size_of(problem.sums()));
   }
   return copies;
 }
@@ -44,8 +44,8 @@ PeerCopies peer_copies(const Problem& problem, const runtime::Placement& placeme
 Problem on_copies(const Problem& problem, const PeerCopies& copies, std::byte* memory) {
   Problem p = problem_in_slots(problem, whole_of(problem), copies.operands,
                                {memory + copies.a_offset, memory + copies.b_offset, nullptr});
-  if (copies.alpha) p.alpha.device = reinterpret_cast<const float*>(memory + copies.alpha_offset);
-  if (copies.beta) p.beta.device = reinterpret_cast<const float*>(memory + copies.beta_offset);
+  if (copies.alpha) p.alpha.device = memory + copies.alpha_offset;
+  if (copies.beta) p.beta.device = memory + copies.beta_offset;
   return p;
 }
 

@@ -28,8 +28,9 @@ Status peer_gemm(const Problem& problem, const runtime::Placement& placement, co
                        static_cast<const std::byte*>(data) + part.host_offset, from_device, stream),
         "copying operands between GPUs");
   };
-  const auto copy_scalar = [&](const float* scalar, std::int64_t offset) {
-    return device::cuda_status(cudaMemcpyAsync(to + offset, scalar, sizeof(float), cudaMemcpyDefault, stream),
+  const auto copy_scalar = [&](const void* scalar, std::int64_t offset) {
+    const auto bytes = static_cast<std::size_t>(size_of(problem.sums()));
+    return device::cuda_status(cudaMemcpyAsync(to + offset, scalar, bytes, cudaMemcpyDefault, stream),
                                "copying a scalar between GPUs");
   };
   const Piece whole = whole_of(problem);

@@ -151,8 +151,9 @@ void simple_calls() {
     x.c = c.data(), x.ldc = 7;
     bad.spoil(x);
     if (x.layout != XGEMM_COL_MAJOR || x.batch_count != 1 || (sizeof(T) == 2 && x.lda == kMax / 16)) continue;
-    EXPECT_EQ(simple_gemm(x.transa, x.transb, x.m, x.n, x.k, x.alpha ? *x.alpha : 1.0f, static_cast<const T*>(x.a),
-                          x.lda, static_cast<const T*>(x.b), x.ldb, 0.0f, static_cast<T*>(x.c), x.ldc),
+    EXPECT_EQ(simple_gemm(x.transa, x.transb, x.m, x.n, x.k, x.alpha ? *static_cast<const float*>(x.alpha) : 1.0f,
+                          static_cast<const T*>(x.a), x.lda, static_cast<const T*>(x.b), x.ldb, 0.0f,
+                          static_cast<T*>(x.c), x.ldc),
               bad.code);
     EXPECT_NE(std::string(xgemm_last_error()).find(bad.message), std::string::npos) << xgemm_last_error();
     EXPECT_TRUE(c.same_bits(before));

@@ -174,7 +174,7 @@ TEST(Epilogue, TheLetterOfTheReference) {
   GemmParams p{};
   p.k = 4;
   const auto make = [&](float alpha, float beta) {
-    p.alpha = alpha, p.beta = beta;
+    p.alpha = Factor::of(alpha), p.beta = Factor::of(beta);
     return LinearCombination::make(p);
   };
   const auto combine = [&](float alpha, float beta, float sum, float old) {
@@ -202,7 +202,7 @@ TEST(Epilogue, TheLetterOfTheReference) {
 
 TEST(Epilogue, RoundsToHalfOnce) {
   GemmParams p{};
-  p.k = 1, p.alpha = 1.0f, p.beta = 1.0f;
+  p.k = 1, p.alpha = p.beta = Factor::of(1.0f);
   const LinearCombination epilogue = LinearCombination::make(p);
   gpu::half unused;
   const MatrixView<gpu::half, Space::global, int, int, Int<1>, int> view(&unused, 1, 1, {}, 1);

@@ -69,7 +69,7 @@ void expect_places(const Run& run, std::int64_t m, std::int64_t n, std::int64_t 
   p.b = {b.data(), 1, b.ld, b.stride};
   p.c = {c.data(), 1, c.ld, c.stride};
   p.m = m, p.n = n, p.k = k, p.batch_count = kBatch;
-  p.alpha = 1, p.beta = beta;
+  p.alpha = Factor::of(1.0f), p.beta = Factor::of(beta);
   const Result result = run(p, options);
   ASSERT_TRUE(result.ok()) << result.summary();
   for (std::int64_t x = 0; x < kBatch; ++x)

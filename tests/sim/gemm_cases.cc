@@ -103,6 +103,8 @@ class Operand {
 template <class T, class U>
 class Problem {
  public:
+  using Sum = std::conditional_t<sizeof(T) == 8, double, float>;
+
   Problem(const SimKernel& kernel, const GemmCase& c)
       : case_(c),
         kernel_(kernel),
@@ -125,15 +127,15 @@ class Problem {
     p.b = {b_.data(), b_.row_stride(), b_.col_stride(), b_.batch_stride()};
     p.c = {c_.data(), 1, c_.col_stride(), c_.batch_stride()};
     p.m = case_.m, p.n = case_.n, p.k = case_.k, p.batch_count = case_.batch;
-    p.alpha = case_.alpha, p.beta = case_.beta;
     if (case_.alpha == 0.0f || case_.k == 0) p.a.data = p.b.data = nullptr;
     // Scalars on the device replace those in the parameters, whatever these are.
-    float scalars[2] = {case_.alpha, case_.beta};
-    if (case_.device_scalars) {
-      p.alpha = p.beta = std::numeric_limits<float>::quiet_NaN();
-      p.alpha_device = &scalars[0];
-      p.beta_device = &scalars[1];
-    }
+    const Sum scalars[2] = {case_.alpha, case_.beta};
+    const auto factor = [&](const Sum& x) {
+      return case_.device_scalars ? kernels::Factor::of(std::numeric_limits<Sum>::quiet_NaN(), &x)
+                                  : kernels::Factor::of(x);
+    };
+    p.alpha = factor(scalars[0]);
+    p.beta = factor(scalars[1]);
     Options named = options;
     named.kernel = kernel_.name;
     named.whole_tiles = case_.whole_tiles;

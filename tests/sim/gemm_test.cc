@@ -178,7 +178,7 @@ TEST_P(Pieces, GiveTheSameBits) {
   p.a.row_stride = flags[0] == 'N' ? 1 : k, p.a.col_stride = flags[0] == 'N' ? m : 1;
   p.b.row_stride = flags[1] == 'N' ? 1 : n, p.b.col_stride = flags[1] == 'N' ? k : 1;
   p.m = m, p.n = n, p.k = k, p.batch_count = 1;
-  p.alpha = 0.7f, p.beta = -0.3f;
+  p.alpha = kernels::Factor::of(0.7f), p.beta = kernels::Factor::of(-0.3f);
   Options options;
   options.whole_tiles = 1;
   options.parts = 3;

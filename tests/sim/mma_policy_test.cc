@@ -83,7 +83,7 @@ void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k) {
   p.b = {x.b.data(), 1, k, k * n};
   p.c = {c.data(), 1, m, m * n};
   p.m = m, p.n = n, p.k = k, p.batch_count = 1;
-  p.alpha = 1;
+  p.alpha = kernels::Factor::of(1.0f);
   GlobalMemory memory;
   memory.add({"A", x.a.data(), 2, m, k, kMma.planes, 1, m, m * k, Access::read});
   memory.add({"B", x.b.data(), 2, k, n, kMma.planes, 1, k, k * n, Access::read});

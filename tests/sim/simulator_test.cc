@@ -709,7 +709,7 @@ Result run_broken(const Options& options) {
   p.b = {b.data(), 1, k, 0};
   p.c = {c.data(), 1, m + 2, 0};
   p.m = m, p.n = n, p.k = k, p.batch_count = 1;
-  p.alpha = 1.0f;
+  p.alpha = kernels::Factor::of(1.0f);
   Result result = launch<BrokenGemm<kBreak>>(p, options);
   if (kBreak == Break::nothing) {
     for (std::int64_t j = 0; j < n; ++j)
@@ -751,7 +751,7 @@ void run_far(bool transposed) {
   // C (5 x 3, also far apart) = A * I, or A^T.
   const std::vector<Element> identity = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   GemmParams p{};
-  p.k = kLines, p.batch_count = 1, p.alpha = 1.0f;
+  p.k = kLines, p.batch_count = 1, p.alpha = kernels::Factor::of(1.0f);
   void* const out = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (out == MAP_FAILED) {
     munmap(memory, bytes);

@@ -42,9 +42,11 @@ struct ElementOf<DType::bf16> {
 };
 }  // namespace detail
 
-// The C++ type of the elements.
+// The C++ type of the elements, and that of their sums.
 template <DType kType>
 using ElementOf = typename detail::ElementOf<kType>::Type;
+template <DType kType>
+using SumOf = ElementOf<sums_of(kType)>;
 
 XGEMM_DEVICE float to_float(float x) {
   return x;
@@ -90,6 +92,25 @@ XGEMM_DEVICE T from_float(float x) {
   } else {
     static_assert(std::is_same_v<T, float>);
     return x;
+  }
+}
+
+// The same for any pair of an element and the type of its sums.
+template <class Sum, class T>
+XGEMM_DEVICE Sum to_sum(T x) {
+  if constexpr (std::is_same_v<Sum, T>) {
+    return x;
+  } else {
+    static_assert(std::is_same_v<Sum, float>);
+    return to_float(x);
+  }
+}
+template <class T, class Sum>
+XGEMM_DEVICE T from_sum(Sum x) {
+  if constexpr (std::is_same_v<Sum, T>) {
+    return x;
+  } else {
+    return from_float<T>(x);
   }
 }
 

@@ -1,8 +1,10 @@
-// The epilogue: from fp32 sums to C, the same in every kernel.
+// The epilogue: from sums to C, the same in every kernel.
 //
 // An epilogue is a policy that an instance of a kernel is made with:
 //
 //   struct SomeEpilogue {
+//     using Sum = float;  // the type of sums
+//
 //     // By every thread, from a kernel's parameters.
 //     template <class Params>
 //     static SomeEpilogue make(const Params& p);
@@ -11,7 +13,7 @@
 //     bool reads_c() const;  // whether old C counts, for all elements alike
 //
 //     template <bool kReadsC, class I, class J>
-//     float apply(float sum, float old, I i, J j, const EpilogueArguments& arguments) const;
+//     Sum apply(Sum sum, Sum old, I i, J j, const EpilogueArguments& arguments) const;
 //   };
 //
 // apply() gives what element (i, j) of C becomes before it is rounded to C's type, once. A kernel asks reads_c() where
@@ -37,31 +39,41 @@ namespace xgemm::kernels {
 //   otherwise           fma(alpha, sum, beta * c): the product beta * c is rounded, then one fused multiply-add. The
 //                       same expression in every kernel and on both targets, so that kernels differ in summation order
 //                       alone.
-struct LinearCombination {
-  float alpha;
-  float beta;
+template <class Sum_>
+struct BasicLinearCombination {
+  using Sum = Sum_;
+
+  Sum alpha;
+  Sum beta;
   bool has_product;  // false: alpha or k is 0
 
-  // Scalars on the device are read here.
   template <class Params>
-  XGEMM_DEVICE static LinearCombination make(const Params& p, Loc loc = Loc::current()) {
-    const float alpha = p.alpha_device != nullptr ? gpu::read_constant(p.alpha_device, loc) : p.alpha;
-    const float beta = p.beta_device != nullptr ? gpu::read_constant(p.beta_device, loc) : p.beta;
-    return {alpha, beta, alpha != 0.0f && p.k > 0};
+  XGEMM_DEVICE static BasicLinearCombination make(const Params& p, Loc loc = Loc::current()) {
+    const Sum alpha = known(p.alpha, loc), beta = known(p.beta, loc);
+    return {alpha, beta, alpha != Sum{0} && p.k > 0};
   }
 
-  XGEMM_DEVICE bool reads_c() const { return beta != 0.0f; }
+  XGEMM_DEVICE bool reads_c() const { return beta != Sum{0}; }
 
   template <bool kReadsC, class I, class J>
-  XGEMM_DEVICE float apply(float sum, float old, I, J, const EpilogueArguments&) const {
+  XGEMM_DEVICE Sum apply(Sum sum, Sum old, I, J, const EpilogueArguments&) const {
     if constexpr (kReadsC) {
-      const float scaled = gpu::multiply(beta, old);
+      const Sum scaled = gpu::multiply(beta, old);
       return has_product ? gpu::fma(alpha, sum, scaled) : scaled;
     } else {
-      return has_product ? gpu::multiply(alpha, sum) : 0.0f;
+      return has_product ? gpu::multiply(alpha, sum) : Sum{0};
     }
   }
+
+ private:
+  // Scalars on the device are read here.
+  XGEMM_DEVICE static Sum known(const Factor& factor, Loc loc) {
+    return factor.device != nullptr ? gpu::read_constant(static_cast<const Sum*>(factor.device), loc)
+                                    : factor.value<Sum>();
+  }
 };
+
+using LinearCombination = BasicLinearCombination<float>;
 
 // A tile of C that an epilogue finishes: a view of it, and its first row and column. Elements are named by their place
 // in the tile.
@@ -70,6 +82,7 @@ template <class Epilogue, class View, int kVector_ = 1>
 class OutputTile {
  public:
   using Element = typename View::Element;
+  using Sum = typename Epilogue::Sum;
   static constexpr int kVector = kVector_;
 
   XGEMM_DEVICE OutputTile(const Epilogue& epilogue, const EpilogueArguments& arguments, const View& view,
@@ -80,14 +93,14 @@ class OutputTile {
   XGEMM_DEVICE bool reads_c() const { return epilogue_.reads_c(); }
 
   // What element (i, j) becomes. `old` is the old element, and anything where reads_c() is false.
-  XGEMM_DEVICE Element finish(int i, int j, float sum, Element old) const {
-    return gpu::from_float<Element>(
-        reads_c() ? epilogue_.template apply<true>(sum, gpu::to_float(old), row_ + i, col_ + j, arguments_)
-                  : epilogue_.template apply<false>(sum, 0.0f, row_ + i, col_ + j, arguments_));
+  XGEMM_DEVICE Element finish(int i, int j, Sum sum, Element old) const {
+    return gpu::from_sum<Element>(
+        reads_c() ? epilogue_.template apply<true>(sum, gpu::to_sum<Sum>(old), row_ + i, col_ + j, arguments_)
+                  : epilogue_.template apply<false>(sum, Sum{0}, row_ + i, col_ + j, arguments_));
   }
 
   // Writes an element; outside of C it does nothing.
-  XGEMM_DEVICE void store(int i, int j, float sum, Loc loc = Loc::current()) const {
+  XGEMM_DEVICE void store(int i, int j, Sum sum, Loc loc = Loc::current()) const {
     if (view_.contains(i, j)) {
       const Element old = reads_c() ? view_.get(i, j, loc) : Element{};
       view_(i, j, loc) = finish(i, j, sum, old);
@@ -99,14 +112,14 @@ class OutputTile {
 
   // kWidth elements down a column, as one access where they all lie inside. (i, j) is aligned for the vector.
   template <int kWidth>
-  XGEMM_DEVICE void store(int i, int j, const float (&sums)[kWidth], Loc loc = Loc::current()) const {
+  XGEMM_DEVICE void store(int i, int j, const Sum (&sums)[kWidth], Loc loc = Loc::current()) const {
     gpu::Vector<Element, kWidth> value{};
     if (reads_c()) value = view_.template load_or_zero<kWidth>(i, j, loc);
     view_.template store_inside<kWidth>(i, j, finish<kWidth>(i, j, sums, value), loc);
   }
 
   template <int kWidth>
-  XGEMM_DEVICE gpu::Vector<Element, kWidth> finish(int i, int j, const float (&sums)[kWidth],
+  XGEMM_DEVICE gpu::Vector<Element, kWidth> finish(int i, int j, const Sum (&sums)[kWidth],
                                                    gpu::Vector<Element, kWidth> value) const {
     XGEMM_UNROLL
     for (int e = 0; e < kWidth; ++e) value[e] = finish(i + e, j, sums[e], value[e]);
@@ -133,9 +146,10 @@ template <TileConfig kConfig, int kRows, int kCols, class Epilogue, class Store>
 XGEMM_DEVICE void store_unit(const Epilogue& epilogue, const TileParams& p, const Unit& unit, int row, int col,
                              const Store& store) {
   if (unit.is_partial(p)) {
-    const LinearCombination unchanged = {1.0f, 0.0f, true};
+    using Sum = typename Epilogue::Sum;
+    const BasicLinearCombination<Sum> unchanged = {Sum{1}, Sum{0}, true};
     const auto view = view_sums<kConfig>(p, unit).sub(row, col, Int<kRows>{}, Int<kCols>{});
-    store(OutputTile<LinearCombination, decltype(view), 4>(unchanged, p, view, 0, 0));
+    store(OutputTile<BasicLinearCombination<Sum>, decltype(view), 16 / int{sizeof(Sum)}>(unchanged, p, view, 0, 0));
   } else {
     store(output_tile<kConfig, kRows, kCols>(epilogue, p, unit, row, col));
   }

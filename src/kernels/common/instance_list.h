@@ -38,7 +38,10 @@
 
 namespace xgemm::kernels {
 
-struct LinearCombination;  // the epilogue of all instances (common/epilogue.cuh)
+// The epilogue of all instances (common/epilogue.cuh), by the type in which they keep sums.
+template <class Sum>
+struct BasicLinearCombination;
+using LinearCombination = BasicLinearCombination<float>;
 
 template <Family kFamily>
 struct Instances;

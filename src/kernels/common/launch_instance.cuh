@@ -12,7 +12,7 @@ namespace xgemm::kernels {
 // More dynamic shared memory than the default needs an opt-in, once per kernel and device. The attribute sticks to the
 // device's primary context; setting it again is cheap and harmless.
 template <class Kernel>
-cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, float* workspace, cudaStream_t stream) {
+cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, void* workspace, cudaStream_t stream) {
   constexpr int kBytes = kSharedBytes<Kernel>;
   if constexpr (kBytes > kDefaultSharedBytes) {
     const cudaError_t error =
@@ -30,7 +30,7 @@ cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, 
 template <Family kFamily>
 struct Launch {
   template <TileConfig kConfig>
-  static cudaError_t instance(const GemmParams& params, const Schedule& schedule, float* workspace,
+  static cudaError_t instance(const GemmParams& params, const Schedule& schedule, void* workspace,
                               cudaStream_t stream) {
     return launch_instance<typename Instances<kFamily>::template Kernel<kConfig>>(params, schedule, workspace, stream);
   }

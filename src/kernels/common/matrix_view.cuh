@@ -262,8 +262,9 @@ XGEMM_DEVICE auto view_c(const GemmParams& p, const Unit& unit) {
 template <TileConfig kConfig>
 XGEMM_DEVICE auto view_sums(const TileParams& p, const Unit& unit) {
   constexpr int kM = kConfig.cta_m, kN = kConfig.cta_n;
-  return MatrixView<float, Space::global, Int<kM>, Int<kN>, Int<1>, Int<kM>>(
-      p.partials + p.schedule.partial_index(unit.index) * (kM * kN), {}, {}, {}, {});
+  using Sum = gpu::SumOf<kConfig.type>;
+  return MatrixView<Sum, Space::global, Int<kM>, Int<kN>, Int<1>, Int<kM>>(
+      static_cast<Sum*>(p.partials) + p.schedule.partial_index(unit.index) * (kM * kN), {}, {}, {}, {});
 }
 
 }  // namespace xgemm::kernels

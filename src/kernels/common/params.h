@@ -11,7 +11,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "core/portability.h"
 #include "kernels/common/schedule.h"
 
 namespace xgemm::kernels {
@@ -27,12 +29,37 @@ struct BasicMatrixArg {
 using ConstMatrixArg = BasicMatrixArg<const void*>;
 using MatrixArg = BasicMatrixArg<void*>;
 
+// A factor of an epilogue, of the type in which its kernel keeps sums: float or double.
+struct Factor {
+  union {
+    float f32;
+    double f64;
+  };
+  const void* device;  // read instead of the value when it is not null
+
+  static Factor of(float value, const void* device = nullptr) { return {{.f32 = value}, device}; }
+  static Factor of(double value, const void* device = nullptr) { return {{.f64 = value}, device}; }
+
+  template <class Sum>
+  XGEMM_HOST_DEVICE Sum value() const {
+    if constexpr (std::is_same_v<Sum, float>) {
+      return f32;
+    } else {
+      static_assert(std::is_same_v<Sum, double>);
+      return f64;
+    }
+  }
+
+  template <class Sum>
+  XGEMM_HOST_DEVICE bool is_zero() const {
+    return device == nullptr && value<Sum>() == Sum{0};
+  }
+};
+
 // What an epilogue computes with, beside sums and old C.
 struct EpilogueArguments {
-  float alpha;
-  float beta;
-  const float* alpha_device;  // read instead of alpha when it is not null
-  const float* beta_device;   // read instead of beta when it is not null
+  Factor alpha;
+  Factor beta;
 };
 
 struct GemmParams : EpilogueArguments {
@@ -48,7 +75,7 @@ struct GemmParams : EpilogueArguments {
 // What kernels of a TileConfig are launched with.
 struct TileParams : GemmParams {
   Schedule schedule;
-  float* partials;  // of split tiles: a tile of fp32, column after column, for each partial unit
+  void* partials;  // of split tiles: a tile of sums, column after column, for each partial unit
 };
 
 }  // namespace xgemm::kernels

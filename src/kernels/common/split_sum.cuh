@@ -1,4 +1,4 @@
-// split_sum: the second stage of a product whose last tiles are split along K. Adds the fp32 sums that the parts left
+// split_sum: the second stage of a product whose last tiles are split along K. Adds the sums that the parts left
 // in the workspace, in the order of K, and finishes C. The same for all families: SplitSumLayout says where sums lie.
 //
 //   CTA: kThreads = vectors x lanes.  Lane j adds the parts [j * parts / lanes, (j + 1) * parts / lanes), lane 0 adds
@@ -20,11 +20,18 @@ namespace xgemm::kernels {
 
 template <class Element, class Epilogue = LinearCombination>
 struct SplitSum {
+  using Sum = typename Epilogue::Sum;
   static constexpr int kThreads = SplitSumParams::kThreads;
   static constexpr int kMinBlocksPerSm = 2;
   static constexpr int kMinArch = 750;
   using Params = SplitSumParams;
-  using Vector = gpu::Vector<float, 4>;
+  static constexpr int kWords = int{sizeof(Sum)} / 4;  // accesses of 16 bytes that a vector takes
+  using Word = gpu::Vector<Sum, 4 / kWords>;
+  struct Vector {
+    Word words[kWords];
+    XGEMM_DEVICE Sum& operator[](int e) { return words[e / (4 / kWords)][e % (4 / kWords)]; }
+    XGEMM_DEVICE const Sum& operator[](int e) const { return words[e / (4 / kWords)][e % (4 / kWords)]; }
+  };
 
   struct SharedStorage {
     Vector sums[kThreads];
@@ -43,17 +50,27 @@ struct SplitSum {
     Vector sum{};
     if (inside) sum = add_parts(p, index, p.parts() * lane / lanes, p.parts() * (lane + 1) / lanes);
     if (lanes > 1) {
-      gpu::write<gpu::Space::shared>(&smem.sums[gpu::thread_index()], sum);
+      XGEMM_UNROLL
+      for (int w = 0; w < kWords; ++w)
+        gpu::write<gpu::Space::shared>(&smem.sums[gpu::thread_index()].words[w], sum.words[w]);
       gpu::sync_threads();
       if (lane != 0) return;
       XGEMM_NO_UNROLL
       for (int other = 1; other < lanes; ++other)
-        add(sum, gpu::read<gpu::Space::shared>(&smem.sums[gpu::thread_index() + other * vectors]));
+        add(sum, load<gpu::Space::shared>(&smem.sums[gpu::thread_index() + other * vectors]));
     }
     if (inside) store(p, index, sum);
   }
 
  private:
+  template <gpu::Space kSpace>
+  XGEMM_DEVICE static Vector load(const Vector* from) {
+    Vector x;
+    XGEMM_UNROLL
+    for (int w = 0; w < kWords; ++w) x.words[w] = gpu::read<kSpace>(&from->words[w]);
+    return x;
+  }
+
   XGEMM_DEVICE static void add(Vector& sum, const Vector& x) {
     XGEMM_UNROLL
     for (int e = 0; e < 4; ++e) sum[e] += x[e];
@@ -62,19 +79,19 @@ struct SplitSum {
   XGEMM_DEVICE static Vector add_parts(const Params& p, std::int64_t index, int begin, int end) {
     constexpr int kAhead = 8;  // loads in flight
     const std::int64_t step = p.layout.vectors();
-    const Vector* from = reinterpret_cast<const Vector*>(p.partials) + index + begin * step;
+    const Vector* from = static_cast<const Vector*>(p.partials) + index + begin * step;
     Vector sum{};
     int part = begin;
     XGEMM_NO_UNROLL
     for (; part + kAhead <= end; part += kAhead, from += kAhead * step) {
       Vector x[kAhead];
       XGEMM_UNROLL
-      for (int i = 0; i < kAhead; ++i) x[i] = gpu::read<gpu::Space::global>(from + i * step);
+      for (int i = 0; i < kAhead; ++i) x[i] = load<gpu::Space::global>(from + i * step);
       XGEMM_UNROLL
       for (int i = 0; i < kAhead; ++i) add(sum, x[i]);
     }
     XGEMM_NO_UNROLL
-    for (; part < end; ++part, from += step) add(sum, gpu::read<gpu::Space::global>(from));
+    for (; part < end; ++part, from += step) add(sum, load<gpu::Space::global>(from));
     return sum;
   }
 
@@ -94,10 +111,10 @@ struct SplitSum {
       const int j = transposed ? d_row : d_column;
       if (i >= p.m || j >= p.n) continue;
       Element* c = static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch + j * p.c_ld + i;
-      const float value = epilogue.reads_c() ? epilogue.template apply<true>(
-                                                   sum[e], gpu::to_float(gpu::read<gpu::Space::global>(c)), i, j, p)
-                                             : epilogue.template apply<false>(sum[e], 0.0f, i, j, p);
-      gpu::write<gpu::Space::global>(c, gpu::from_float<Element>(value));
+      const Sum value = epilogue.reads_c() ? epilogue.template apply<true>(
+                                                 sum[e], gpu::to_sum<Sum>(gpu::read<gpu::Space::global>(c)), i, j, p)
+                                           : epilogue.template apply<false>(sum[e], Sum{0}, i, j, p);
+      gpu::write<gpu::Space::global>(c, gpu::from_sum<Element>(value));
     }
   }
 };

@@ -11,7 +11,7 @@
 
 namespace xgemm::kernels {
 
-// The sums of one part of all split tiles, as kernels leave them: vectors of 4 floats, tile after tile. A kernel may
+// The sums of one part of all split tiles, as kernels leave them: vectors of 4 sums, tile after tile. A kernel may
 // compute D, the transpose of C; rows and columns are those of D.
 //
 //   by_columns       column after column of a tile; a vector is 4 rows of a column
@@ -79,7 +79,7 @@ struct SplitSumParams : EpilogueArguments {
   std::int64_t c_ld;  // elements
   std::int64_t c_batch;
   int m, n, k;
-  const float* partials;
+  const void* partials;
   BasicSchedule<unsigned> schedule;
   SplitSumLayout layout;
 
@@ -92,7 +92,7 @@ struct SplitSumParams : EpilogueArguments {
   }
 };
 
-inline SplitSumParams split_sum_params(const GemmParams& g, const Schedule& schedule, const float* partials,
+inline SplitSumParams split_sum_params(const GemmParams& g, const Schedule& schedule, const void* partials,
                                        const SplitSumLayout& layout) {
   return {g,
           g.c.data,

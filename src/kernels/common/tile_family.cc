@@ -82,7 +82,7 @@ void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning
   for (int rounds = 1; rounds <= 3; ++rounds) {
     const double parts = std::min(most, std::floor(rounds * slots / rest));
     if (parts < 2) continue;
-    const double bytes = 4 * area * rest * parts;
+    const double bytes = size_of(p.sums()) * area * rest * parts;
     if (bytes > workspace_limit(request.device)) break;
     const Waves part_waves = waves_of(rest * parts, 2 * area * std::ceil(slices / parts) * c.cta_k, row, sms);
     const double us = fixed_us + whole_waves.us + part_waves.us + kSumUs + bytes / kSumBytesPerUs;

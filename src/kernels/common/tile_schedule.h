@@ -35,7 +35,7 @@ inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t 
     s.units = s.whole_tiles + s.split_tiles * parts;
     const std::int64_t sums = s.split_tiles * c.cta_m * c.cta_n;
     s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);
-    s.workspace_bytes = static_cast<std::size_t>(sums) * s.parts * sizeof(float);
+    s.workspace_bytes = static_cast<std::size_t>(sums * size_of(sums_of(c.type))) * s.parts;
   }
   s.raster_group = static_cast<unsigned>(std::min<std::int64_t>(c.raster_group, s.tiles_m));
   s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, std::numeric_limits<std::int32_t>::max()));

@@ -47,11 +47,11 @@ struct Operand {
 }  // namespace ffma_tma_detail
 
 inline BasicFfmaTmaParams<TensorBox> ffma_tma_arguments(const FfmaTmaConfig& config, const GemmParams& g,
-                                                        const Schedule& schedule, float* workspace) {
+                                                        const Schedule& schedule, void* workspace) {
   using ffma_tma_detail::Operand;
   const Operand a{g.a, g.m, g.a.row_stride, g.k, g.a.col_stride, g.batch_count};
   const Operand b{g.b, g.n, g.b.col_stride, g.k, g.b.row_stride, g.batch_count};
-  const bool has_product = g.k > 0 && (g.alpha != 0.0f || g.alpha_device != nullptr);
+  const bool has_product = g.k > 0 && !g.alpha.is_zero<float>();
   BasicFfmaTmaParams<TensorBox> p{};
   static_cast<TileParams&>(p) = {g, schedule, workspace};
   p.a_load = has_product ? a.load() : PanelLoad::words_mn;

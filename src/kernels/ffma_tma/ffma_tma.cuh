@@ -127,7 +127,8 @@ struct FfmaTma {
   XGEMM_DEVICE static void store(const Params& p, const Unit& unit, const Epilogue& epilogue, int row, int column,
                                  const float (&sums)[kColumns][Cta::kThreadM]) {
     if (unit.is_partial(p)) {
-      float* const tile = p.partials + p.schedule.partial_index(unit.index) * (Cta::kTileM * Cta::kTileN);
+      float* const tile =
+          static_cast<float*>(p.partials) + p.schedule.partial_index(unit.index) * (Cta::kTileM * Cta::kTileN);
       const Output out = {tile + column * Cta::kTileM + row, Cta::kTileM, Cta::kTileM, Cta::kTileN, true};
       // Through another register: stored as they are, sums would have to lie in fours, and the mainloop wants their
       // registers spread over the banks.

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(Kernel::kThreads, 1)
 }
 
 template <FfmaTmaConfig kConfig>
-cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, float* workspace, cudaStream_t stream) {
+cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
   using Kernel = FfmaTma<kConfig>;
   constexpr int kBytes = sizeof(typename Kernel::SharedStorage);
   cudaError_t error = opt_in_to_shared<ffma_tma_entry<Kernel>, kBytes>();
@@ -59,7 +59,7 @@ cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, float
 template <>
 struct Launch<Family::ffma_tma> {
   template <FfmaTmaConfig kConfig>
-  static cudaError_t instance(const GemmParams& params, const Schedule& schedule, float* workspace,
+  static cudaError_t instance(const GemmParams& params, const Schedule& schedule, void* workspace,
                               cudaStream_t stream) {
     return launch_ffma_tma<kConfig>(params, schedule, workspace, stream);
   }

@@ -76,7 +76,7 @@ constexpr WgmmaTmaBoxes wgmma_tma_boxes(const WgmmaTmaConfig& c) {
 }
 
 inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& boxes, const GemmParams& g,
-                                                          const Schedule& schedule, float* workspace) {
+                                                          const Schedule& schedule, void* workspace) {
   using wgmma_tma_detail::Operand;
   const Operand a{g.a.data, g.m, g.a.row_stride, g.a.col_stride, g.a.batch_stride};
   const Operand b{g.b.data, g.n, g.b.col_stride, g.b.row_stride, g.b.batch_stride};
@@ -86,7 +86,7 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   BasicWgmmaTmaParams<TensorBox> p{};
   p.m = static_cast<int>(g.m);
   p.n = static_cast<int>(g.n);
-  const bool has_product = g.k > 0 && (g.alpha != 0.0f || g.alpha_device != nullptr);
+  const bool has_product = g.k > 0 && !g.alpha.is_zero<float>();
   p.k = has_product ? static_cast<int>(g.k) : 0;
   p.c_data = g.c.data;
   p.c_ld = g.c.col_stride;
@@ -120,7 +120,7 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   }
 
   p.schedule = schedule.as<unsigned>();
-  p.partials = workspace;
+  p.partials = static_cast<float*>(workspace);
   return p;
 }
 

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(Kernel::kThreads, 1)
 }
 
 template <WgmmaTmaConfig kConfig>
-cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, float* workspace, cudaStream_t stream) {
+cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
   static_assert(2 * (kConfig.shared_bytes() + 1024) > 228 * 1024,
                 "one CTA on an SM: by that resident clusters are counted");
   static_assert(kConfig.cluster_size() <= 8, "the largest cluster that every GPU has");
@@ -79,7 +79,7 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, floa
 template <>
 struct Launch<Family::wgmma_tma> {
   template <WgmmaTmaConfig kConfig>
-  static cudaError_t instance(const GemmParams& params, const Schedule& schedule, float* workspace,
+  static cudaError_t instance(const GemmParams& params, const Schedule& schedule, void* workspace,
                               cudaStream_t stream) {
     return launch_wgmma_tma<kConfig>(params, schedule, workspace, stream);
   }

@@ -17,10 +17,11 @@ SimKernel make_sim_kernel(const char* name, const char* family, const kernels::T
   return {name, family, config, kernels::kSharedBytes<Kernel>,
           [](const kernels::GemmParams& params, const Options& options) {
             using ElementC = typename Kernel::ElementC;
-            return run_scheduled<kernels::SplitSum<ElementC>>(
+            using Epilogue = kernels::BasicLinearCombination<gpu::SumOf<Kernel::kInstance.type>>;
+            return run_scheduled<kernels::SplitSum<ElementC, Epilogue>>(
                 params, schedule_of<Kernel>(params, options), sizeof(typename Kernel::Element), sizeof(ElementC),
                 options, [](const kernels::Schedule& s) { return kernels::tile_sum_layout(Kernel::kInstance, s); },
-                [&](const kernels::Schedule& s, float* partials, GlobalMemory& memory) {
+                [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
                   return launch<Kernel>({params, s, partials}, memory, options);
                 });
           }};

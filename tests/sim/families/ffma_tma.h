@@ -38,7 +38,7 @@ Result run_ffma_tma(const kernels::GemmParams& params, const Options& options) {
   return run_scheduled<kernels::SplitSum<float>>(
       params, schedule, 4, 4, options,
       [](const kernels::Schedule& s) { return kernels::ffma_tma_sum_layout(kConfig, s); },
-      [&](const kernels::Schedule& s, float* partials, GlobalMemory& memory) {
+      [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
         return launch_ffma_tma<kernels::FfmaTma<kConfig>>(kernels::ffma_tma_arguments(kConfig, params, s, partials),
                                                           memory, options);
       });

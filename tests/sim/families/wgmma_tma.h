@@ -44,7 +44,7 @@ inline kernels::Schedule schedule_of(const kernels::WgmmaTmaConfig& config, cons
 inline kernels::BasicWgmmaTmaParams<kernels::TensorBox> arguments_of(const kernels::WgmmaTmaConfig& config,
                                                                      const kernels::GemmParams& params,
                                                                      const kernels::Schedule& schedule,
-                                                                     float* partials) {
+                                                                     void* partials) {
   return kernels::wgmma_tma_arguments(kernels::wgmma_tma_boxes(config), params, schedule, partials);
 }
 
@@ -57,7 +57,7 @@ Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) 
       [](const kernels::Schedule& s) {
         return kernels::split_sum_layout(kConfig, static_cast<unsigned>(s.split_tiles));
       },
-      [&](const kernels::Schedule& s, float* partials, GlobalMemory& memory) {
+      [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
         return launch_wgmma_tma<Kernel>(arguments_of(kConfig, params, s, partials), memory, options);
       });
 }

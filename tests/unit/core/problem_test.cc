@@ -15,12 +15,6 @@
 namespace xgemm::test {
 namespace {
 
-std::uint32_t bits_of(float x) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
 Problem random_problem(Random& random) {
   Problem p;
   const auto extent = [&] { return static_cast<std::int64_t>(random.bits() >> random.integer(1, 63)); };
@@ -53,6 +47,7 @@ TEST(Problem, PrintsInAFormThatReadsBackExactly) {
       EXPECT_TRUE(at.count(key)) << key << " is missing: " << text;
       return std::strtoll(at[key].c_str(), nullptr, 10);
     };
+    const auto scalar = [&](const char* key) { return std::strtof(at[key].c_str(), nullptr); };
     const auto type = [&](const char* key) { return at.count(key) ? at[key] : at["type"]; };
     ASSERT_EQ(at["type"], std::string(1, letter_of(p.a.type)));
     ASSERT_EQ(type("type_b"), std::string(1, letter_of(p.b.type)));
@@ -70,8 +65,8 @@ TEST(Problem, PrintsInAFormThatReadsBackExactly) {
     ASSERT_EQ(number("stride_a"), p.a.batch_stride);
     ASSERT_EQ(number("stride_b"), p.b.batch_stride);
     ASSERT_EQ(number("stride_c"), p.c.batch_stride);
-    ASSERT_EQ(bits_of(std::strtof(at["alpha"].c_str(), nullptr)), bits_of(p.alpha.value)) << text;
-    ASSERT_EQ(bits_of(std::strtof(at["beta"].c_str(), nullptr)), bits_of(p.beta.value)) << text;
+    ASSERT_EQ(scalar("alpha"), p.alpha.value) << text;
+    ASSERT_EQ(scalar("beta"), p.beta.value) << text;
   }
 }
 

@@ -259,7 +259,7 @@ GemmParams gemm_params(std::int64_t m, std::int64_t n, std::int64_t k, std::int6
   g.b = {nowhere(0x2000), 1, k, k * n};
   g.c = {nowhere(0x3000), 1, m, m * n};
   g.m = m, g.n = n, g.k = k, g.batch_count = batch;
-  g.alpha = 1.0f;
+  g.alpha = kernels::Factor::of(1.0f);
   return g;
 }
 
@@ -358,7 +358,7 @@ TEST(FfmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
     g.a = {reinterpret_cast<const void*>(a), a_row, a_col, batch_stride};
     g.b = {reinterpret_cast<const void*>(std::uintptr_t{1 << 20}), 128, 1, batch_stride};
     g.c = {reinterpret_cast<void*>(std::uintptr_t{1 << 21}), 1, 100, batch_stride};
-    g.m = g.n = g.k = 100, g.batch_count = 2, g.alpha = 1;
+    g.m = g.n = g.k = 100, g.batch_count = 2, g.alpha = kernels::Factor::of(1.0f);
     return kernels::ffma_tma_arguments(c, g, kernels::ffma_tma_schedule(c, 100, 100, 2, 0, 1, 4, 4), nullptr);
   };
   EXPECT_EQ(loads(1, 100, 1 << 16, 40000).a_load, PanelLoad::bulk);

@@ -20,17 +20,21 @@ namespace xgemm::sim {
 // C write-only when beta is 0.
 inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes, int element_bytes_c) {
   GlobalMemory memory;
-  const float alpha = p.alpha_device ? *p.alpha_device : p.alpha;
-  const float beta = p.beta_device ? *p.beta_device : p.beta;
-  const Access ab = alpha != 0.0f ? Access::read : Access::none;
+  // Of doubles where elements are: no other type keeps its sums in them.
+  const bool wide = element_bytes == sizeof(double);
+  const auto is_zero = [wide](const kernels::Factor& x) {
+    if (wide) return (x.device ? *static_cast<const double*>(x.device) : x.f64) == 0;
+    return (x.device ? *static_cast<const float*>(x.device) : x.f32) == 0;
+  };
+  const Access ab = !is_zero(p.alpha) ? Access::read : Access::none;
   memory.add(
       {"A", p.a.data, element_bytes, p.m, p.k, p.batch_count, p.a.row_stride, p.a.col_stride, p.a.batch_stride, ab});
   memory.add(
       {"B", p.b.data, element_bytes, p.k, p.n, p.batch_count, p.b.row_stride, p.b.col_stride, p.b.batch_stride, ab});
   memory.add({"C", p.c.data, element_bytes_c, p.m, p.n, p.batch_count, p.c.row_stride, p.c.col_stride, p.c.batch_stride,
-              beta != 0.0f ? Access::read_write : Access::write});
-  if (p.alpha_device) memory.add({"alpha", p.alpha_device, 4, 1, 1, 1, 1, 1, 0, Access::read});
-  if (p.beta_device) memory.add({"beta", p.beta_device, 4, 1, 1, 1, 1, 1, 0, Access::read});
+              !is_zero(p.beta) ? Access::read_write : Access::write});
+  for (const auto& [name, factor] : {std::pair{"alpha", p.alpha}, std::pair{"beta", p.beta}})
+    if (factor.device) memory.add({name, factor.device, wide ? 8 : 4, 1, 1, 1, 1, 1, 0, Access::read});
   return memory;
 }
 

@@ -45,18 +45,20 @@ Result run_scheduled(const kernels::GemmParams& params, const kernels::Schedule&
       append(result, product(piece, nullptr, memory));
       continue;
     }
-    const auto floats = static_cast<std::int64_t>(piece.workspace_bytes / sizeof(float));
-    gpu::Vector<float, 4> unset;
-    for (float& x : unset.data) x = std::numeric_limits<float>::quiet_NaN();
-    std::vector<gpu::Vector<float, 4>> sums(static_cast<std::size_t>(floats / 4), unset);
-    Region region{"the workspace", sums.data(), 4, floats, 1, 1, 1, floats, 0, Access::write};
+    using Number = typename Sum::Sum;
+    using Vector = typename Sum::Word;
+    const auto count = static_cast<std::int64_t>(piece.workspace_bytes / sizeof(Number));
+    Vector unset;
+    for (Number& x : unset.data) x = std::numeric_limits<Number>::quiet_NaN();
+    std::vector<Vector> sums(piece.workspace_bytes / sizeof(Vector), unset);
+    Region region{"the workspace", sums.data(), sizeof(Number), count, 1, 1, 1, count, 0, Access::write};
     memory.add(region);
-    append(result, product(piece, sums.data()->data, memory));
+    append(result, product(piece, sums.data(), memory));
 
     GlobalMemory then = memory_of(params, element_bytes, element_bytes_c);
     region.access = Access::read;
     then.add(region);
-    const auto sum = kernels::split_sum_params(params, piece, sums.data()->data, layout(piece));
+    const auto sum = kernels::split_sum_params(params, piece, sums.data(), layout(piece));
     append(result, launch_split_sum<Sum>(sum, then, options));
   }
   return result;
