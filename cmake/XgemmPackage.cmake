@@ -21,6 +21,9 @@ set(xgemm_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/xgemm")
 install(TARGETS xgemm EXPORT xgemm-targets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT devel
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+# Beside libxgemm, which it opens: for LD_PRELOAD, and for linking without a package of its own.
+install(TARGETS xgemm_cublas
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT devel)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT devel
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 

@@ -2,10 +2,6 @@
 // counts from nothing.
 #include "dispatch/summary.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/end_of_process.h"
 #include "core/environment.h"
 #include "core/once.h"
 #include "host/cpu_engine.h"
@@ -76,16 +73,6 @@ std::string text_of(const Row& row, const std::string& what) {
   return line + "  " + what;
 }
 
-std::string program_name() {
-  std::string name(16, '\0');
-  const int file = ::open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-  const ssize_t length = file < 0 ? 0 : ::read(file, name.data(), name.size());
-  if (file >= 0) ::close(file);
-  name.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
-  if (!name.empty() && name.back() == '\n') name.pop_back();
-  return name;
-}
-
 std::string text_of(const Table& t) {
   std::vector<std::pair<std::string, Row>> rows(t.rows.begin(), t.rows.end());
   std::stable_sort(rows.begin(), rows.end(),
@@ -95,8 +82,8 @@ std::string text_of(const Table& t) {
     all.add(rows[i].second);
     if (i >= kMostRows) rest.add(rows[i].second);
   }
-  std::string text = format("summary of process %lld (%s): %lld products, %.3f ms", static_cast<long long>(::getpid()),
-                            program_name().c_str(), all.products, all.time_us * 1e-3);
+  std::string text =
+      format("summary of %s: %lld products, %.3f ms", name_of_process().c_str(), all.products, all.time_us * 1e-3);
   text += format("\nxgemm: %10s %12s %12s %12s  where, and what", "products", "time ms", "us each",
                  environment().compare ? "us by CPU" : "");
   for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) text += text_of(rows[i].second, rows[i].first);
@@ -154,11 +141,7 @@ void print_summary() noexcept try {
   const Making making;
   const std::unique_ptr<const Table> all(table.exchange(nullptr, std::memory_order_relaxed));
   if (all == nullptr || all->process != forks()) return;
-  const std::string& file = environment().summary_file;
-  const int to = file.empty() ? STDERR_FILENO : ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (to < 0) return print_line(format("XGEMM_SUMMARY_FILE=%s cannot be written to: error %d", file.c_str(), errno));
-  print_line(text_of(*all), to);
-  if (!file.empty()) ::close(to);
+  print_at_the_end(text_of(*all));
 } catch (...) {
 }
 

@@ -117,7 +117,8 @@ class InstalledTree(Workplace):
         wanted = {
             "bin/xgemm-run",
             *(f"include/{header}" for header in public_headers()),
-            f"{libdir}/libxgemm.so", f"{libdir}/libxgemm.so.{major}", f"{libdir}/libxgemm.so.{options.version}",
+            *(f"{libdir}/{library}.so{suffix}" for library in ("libxgemm", "libxgemm_cublas")
+              for suffix in ("", f".{major}", f".{options.version}")),
             f"{libdir}/pkgconfig/xgemm.pc",
             f"{libdir}/cmake/xgemm/xgemmConfig.cmake", f"{libdir}/cmake/xgemm/xgemmConfigVersion.cmake",
             f"{libdir}/cmake/xgemm/xgemmTargets.cmake",
@@ -144,6 +145,9 @@ class InstalledTree(Workplace):
         program = [sys.executable, "-c", "import ctypes; print('version', ctypes.CDLL(None).xgemm_version())"]
         self.assertRegex(run(script, *program), r"^version \d+\n$")
         self.assertIn("no product came through libxgemm", run(script, "--report", *program))
+        program = [sys.executable, "-c", "import ctypes; print(ctypes.CDLL(None).cublasSgemm_v2 is not None)"]
+        self.assertEqual("True\n", run(script, "--cublas", *program))
+        self.assertIn("no product of cuBLAS was seen", run(script, "--cublas", "--report", *program))
 
     def test_pkg_config(self):
         if not shutil.which("pkg-config"):
@@ -216,7 +220,7 @@ class Packages(Workplace):
 
     def check_tree(self, prefix):
         for name in ("include/xgemm.h", "include/xgemm.hpp", "include/xgemm/gemm.hpp", "include/xgemm_blas.h",
-                     f"{options.libdir}/libxgemm.so.0",
+                     f"{options.libdir}/libxgemm.so.0", f"{options.libdir}/libxgemm_cublas.so.0",
                      f"{options.libdir}/pkgconfig/xgemm.pc", f"{options.libdir}/cmake/xgemm/xgemmConfig.cmake",
                      "share/doc/xgemm/LICENSE", "share/doc/xgemm/examples/sgemm.c"):
             self.assertTrue(os.path.isfile(os.path.join(prefix, name)), name)

@@ -13,7 +13,7 @@ import unittest
 
 # From the top.
 FLOORS = [
-    ["api"],
+    ["api", "cublas"],
     ["dispatch"],
     ["transfer"],
     ["runtime"],

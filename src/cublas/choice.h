@@ -1,0 +1,14 @@
+// Which of the products that libxgemm can serve cuBLAS is expected to compute faster. Pure.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "cublas/driver.h"
+#include "xgemm.h"
+
+namespace xgemm::cublas {
+
+// Why cuBLAS, in a few words; null for libxgemm.
+const char* why_cublas(const xgemm_args& product, const Gpu& gpu);
+
+}  // namespace xgemm::cublas

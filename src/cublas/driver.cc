@@ -1,0 +1,129 @@
+// The driver's functions, from its ABI.
+#include "cublas/driver.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/once.h"
+
+namespace xgemm::cublas {
+namespace {
+
+using Result = int;
+using DevicePointer = unsigned long long;
+
+constexpr Result kDone = 0;
+constexpr int kMultiprocessorCount = 16, kCapabilityMajor = 75, kCapabilityMinor = 76;  // CUdevice_attribute
+constexpr int kNotCapturing = 0;
+constexpr int kRelaxedCapture = 2;
+
+struct Driver {
+  Result (*ctx_get_device)(int*) = nullptr;
+  Result (*device_get_attribute)(int*, int attribute, int device) = nullptr;
+  Result (*stream_synchronize)(void*) = nullptr;
+  Result (*stream_is_capturing)(void*, int*) = nullptr;
+  Result (*exchange_capture_mode)(int*) = nullptr;
+  Result (*mem_alloc)(DevicePointer*, std::size_t) = nullptr;
+  Result (*mem_free)(DevicePointer) = nullptr;
+  Result (*copy_device_to_device)(DevicePointer, DevicePointer, std::size_t) = nullptr;
+  Result (*copy_device_to_host)(void*, DevicePointer, std::size_t) = nullptr;
+};
+
+// Null where a function is missing. A program that has a cuBLAS handle has loaded the driver.
+const Driver* driver() {
+  static Once<const Driver*> found;
+  return found.get([]() -> const Driver* {
+    void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return nullptr;
+    bool all = true;
+    const auto find = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      all = all && function != nullptr;
+    };
+    static constinit Driver known;
+    find(known.ctx_get_device, "cuCtxGetDevice");
+    find(known.device_get_attribute, "cuDeviceGetAttribute");
+    find(known.stream_synchronize, "cuStreamSynchronize");
+    find(known.stream_is_capturing, "cuStreamIsCapturing");
+    find(known.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+    find(known.mem_alloc, "cuMemAlloc_v2");
+    find(known.mem_free, "cuMemFree_v2");
+    find(known.copy_device_to_device, "cuMemcpyDtoD_v2");
+    find(known.copy_device_to_host, "cuMemcpyDtoH_v2");
+    return all ? &known : nullptr;
+  });
+}
+
+// Another thread's capture does not forbid what happens here.
+class Relaxed {
+ public:
+  Relaxed() { driver()->exchange_capture_mode(&mode_); }
+  ~Relaxed() { driver()->exchange_capture_mode(&mode_); }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  int mode_ = kRelaxedCapture;
+};
+
+DevicePointer address(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+Gpu ask(int ordinal) {
+  int major = 0, minor = 0, count = 0;
+  if (driver()->device_get_attribute(&major, kCapabilityMajor, ordinal) != kDone ||
+      driver()->device_get_attribute(&minor, kCapabilityMinor, ordinal) != kDone ||
+      driver()->device_get_attribute(&count, kMultiprocessorCount, ordinal) != kDone)
+    return {};
+  return {10 * major + minor, count};
+}
+
+}  // namespace
+
+Gpu current_gpu() {
+  int ordinal = 0;
+  if (driver() == nullptr) return {};
+  if (driver()->ctx_get_device(&ordinal) != kDone) ordinal = 0;
+  constexpr int kMost = 64;
+  static constinit std::atomic<Gpu> known[kMost];
+  if (ordinal < 0 || ordinal >= kMost) return ask(ordinal);
+  Gpu gpu = known[ordinal].load(std::memory_order_relaxed);
+  if (gpu.compute_capability == 0) known[ordinal].store(gpu = ask(ordinal), std::memory_order_relaxed);
+  return gpu;
+}
+
+bool wait_for(void* stream) noexcept try {
+  if (driver() == nullptr) return false;
+  const Relaxed relaxed;
+  int capturing = kNotCapturing;
+  return driver()->stream_is_capturing(stream, &capturing) == kDone && capturing == kNotCapturing &&
+         driver()->stream_synchronize(stream) == kDone;
+} catch (...) {
+  return false;
+}
+
+DeviceCopy::DeviceCopy(const void* from, std::size_t bytes) noexcept {
+  const Relaxed relaxed;
+  DevicePointer allocated = 0;
+  if (driver()->mem_alloc(&allocated, bytes) != kDone) return;
+  memory_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(allocated));
+  if (driver()->copy_device_to_device(allocated, address(from), bytes) == kDone) return;
+  driver()->mem_free(allocated);
+  memory_ = nullptr;
+}
+
+DeviceCopy::~DeviceCopy() {
+  if (memory_ == nullptr) return;
+  const Relaxed relaxed;
+  driver()->mem_free(address(memory_));
+}
+
+bool copy_to_host(void* to, const void* from, std::size_t bytes) noexcept {
+  const Relaxed relaxed;
+  return driver()->copy_device_to_host(to, address(from), bytes) == kDone;
+}
+
+}  // namespace xgemm::cublas

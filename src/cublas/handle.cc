@@ -1,0 +1,67 @@
+// Reading handles, and the workspaces that they were given.
+#include "cublas/handle.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+
+#include "core/once.h"
+#include "cublas/original.h"
+
+namespace xgemm::cublas {
+namespace {
+
+constexpr std::uintptr_t kAlignment = 256;  // of xgemm_set_workspace
+
+struct Getters {
+  int version;
+  Original stream{"cublasGetStream_v2", Library::cublas, version};
+  Original pointer_mode{"cublasGetPointerMode_v2", Library::cublas, version};
+  Original math_mode{"cublasGetMathMode", Library::cublas, version};
+  Original sm_count_target{"cublasGetSmCountTarget", Library::cublas, version};
+};
+constinit Getters getters[] = {{.version = 12}, {.version = 13}};
+
+// Never destroyed: products may be asked for while the process ends. Under the lock that a fork takes.
+using Workspaces = std::map<Handle, Workspace>;
+constinit Workspaces* workspaces = nullptr;
+constinit std::atomic<bool> any{false};
+
+}  // namespace
+
+Workspace aligned(void* memory, std::size_t bytes) {
+  const std::uintptr_t skipped = -reinterpret_cast<std::uintptr_t>(memory) % kAlignment;
+  if (memory == nullptr || bytes <= skipped) return {};
+  return {static_cast<char*>(memory) + skipped, bytes - skipped};
+}
+
+bool read_state(int version, Handle handle, HandleState* state) {
+  Getters& get = getters[version - 12];
+  if (get.stream.call<GetStream>(handle, &state->stream) != kSuccess ||
+      get.pointer_mode.call<GetInt>(handle, &state->pointer_mode) != kSuccess ||
+      get.math_mode.call<GetInt>(handle, &state->math_mode) != kSuccess ||
+      get.sm_count_target.call<GetInt>(handle, &state->sm_count_target) != kSuccess)
+    return false;
+  if (any.load(std::memory_order_acquire)) {
+    const Making making;
+    if (const auto found = workspaces->find(handle); found != workspaces->end()) state->workspace = found->second;
+  }
+  return true;
+}
+
+void remember_workspace(Handle handle, void* memory, std::size_t bytes) noexcept try {
+  const Making making;
+  if (workspaces == nullptr) workspaces = new Workspaces;
+  workspaces->insert_or_assign(handle, aligned(memory, bytes));
+  any.store(true, std::memory_order_release);
+} catch (...) {
+  forget_workspace(handle);
+}
+
+void forget_workspace(Handle handle) noexcept {
+  if (!any.load(std::memory_order_acquire)) return;
+  const Making making;
+  workspaces->erase(handle);
+}
+
+}  // namespace xgemm::cublas

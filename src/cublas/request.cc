@@ -1,0 +1,197 @@
+// Arguments and state of a handle as xgemm_args.
+#include "cublas/request.h"
+
+#include <optional>
+
+#include "core/status.h"
+#include "xgemm/float16.hpp"
+
+namespace xgemm::cublas {
+namespace {
+
+struct Types {
+  xgemm_type type;
+  xgemm_type_c type_c;
+};
+
+// Null where libxgemm has no such product.
+std::optional<Types> types_of(const Call& call) {
+  if (call.a.type != call.b.type) return std::nullopt;
+  const bool same = call.c.type == call.a.type;
+  const bool wide = call.c.type == kReal32F;
+  if (!same && !wide) return std::nullopt;
+  const xgemm_type_c type_c = same ? XGEMM_C_SAME : XGEMM_C_F32;
+  switch (call.a.type) {
+    case kReal32F:
+      return Types{XGEMM_F32, type_c};
+    case kReal16F:
+      return Types{XGEMM_F16, type_c};
+    case kReal16BF:
+      return Types{XGEMM_BF16, type_c};
+    default:
+      return std::nullopt;
+  }
+}
+
+char flag_of(int operation) {
+  switch (operation) {
+    case kOpN:
+      return 'N';
+    case kOpT:
+      return 'T';
+    case kOpC:
+      return 'C';
+    default:
+      return '?';
+  }
+}
+
+bool is_algorithm(int algorithm) {
+  return (algorithm >= kDefaultAlgorithm && algorithm <= kLastAlgorithm) ||
+         (algorithm >= kDefaultTensorOpAlgorithm && algorithm <= kLastTensorOpAlgorithm) ||
+         algorithm == kAutotuneAlgorithm;
+}
+
+const char* obstacle_of(const Call& call, const HandleState& state, const std::optional<Types>& types) {
+  const bool half_scalars = call.compute == kCompute16F;
+  if (call.a.type == kReal64F || call.b.type == kReal64F) return "double precision";
+  if (!types) return "these types";
+  if (call.pointer_arrays) return "arrays of pointers";
+  if (half_scalars) {
+    if (call.a.type != kReal16F || call.c.type != kReal16F) return "these types";
+    // Sums are in fp32, which is what a caller wants who does not insist on less.
+    if ((state.math_mode & kMathModes) == kPedanticMath) return "sums in fp16 are insisted on";
+    if (state.pointer_mode == kScalarsOnDevice) return "scalars in fp16 on the device";
+  } else {
+    switch (call.compute) {
+      case kCompute32F:
+      case kCompute32FPedantic:
+      case kCompute32FFast16F:
+      case kCompute32FFast16BF:
+      case kCompute32FFastTF32:
+      case kCompute32FEmulated16BFx9:
+        break;
+      case kCompute16FPedantic:
+        return "sums in fp16 are insisted on";
+      default:
+        return "this compute type";
+    }
+  }
+  if (state.pointer_mode != kScalarsOnHost && state.pointer_mode != kScalarsOnDevice) return "this pointer mode";
+  if (call.alpha == nullptr || call.beta == nullptr) return "a null pointer";
+  if (flag_of(call.transa) == '?' || flag_of(call.transb) == '?') return "an illegal flag";
+  if (!is_algorithm(call.algorithm)) return "an unknown algorithm";
+  if (state.sm_count_target != 0) return "a part of the GPU's multiprocessors";
+  return nullptr;
+}
+
+// fp32 products that tensor cores may compute with less than fp32's precision: cuBLAS is then several times as fast.
+const char* reservation_of(const Call& call, const HandleState& state) {
+  if (call.a.type != kReal32F || call.compute == kCompute32FPedantic) return nullptr;
+  switch (call.compute) {
+    case kCompute32FFast16F:
+    case kCompute32FFast16BF:
+      return "16 bits are allowed for fp32";
+    case kCompute32FFastTF32:
+      return "TF32 is allowed";
+    case kCompute32FEmulated16BFx9:
+      return "emulation is allowed";
+    default:
+      break;
+  }
+  switch (state.math_mode & kMathModes) {
+    case kTensorOpMath:
+      return "16 bits are allowed for fp32";
+    case kTf32Math:
+      return "TF32 is allowed";
+    case kEmulatedBf16x9Math:
+      return "emulation is allowed";
+    default:
+      return nullptr;
+  }
+}
+
+std::string name_of_type(int type) {
+  switch (type) {
+    case kReal32F:
+      return "f32";
+    case kReal16F:
+      return "f16";
+    case kReal16BF:
+      return "bf16";
+    case kReal64F:
+      return "f64";
+    default:
+      return format("cuda%d", type);
+  }
+}
+
+// "f16", or "f16,f32" with the type of C where it is another.
+std::string types_in_words(const Call& call) {
+  std::string text = name_of_type(call.a.type);
+  if (call.b.type != call.a.type) text.append("*").append(name_of_type(call.b.type));
+  if (call.c.type != call.a.type) text.append(",").append(name_of_type(call.c.type));
+  return text;
+}
+
+long long wide(std::int64_t value) {
+  return value;
+}
+
+}  // namespace
+
+void translate(Request* request) {
+  const Call& call = request->call;
+  const std::optional<Types> types = types_of(call);
+  if ((request->obstacle = obstacle_of(call, request->state, types)) != nullptr) return;
+  request->reservation = reservation_of(call, request->state);
+
+  xgemm_args& args = request->product;
+  args.type = types->type;
+  args.type_c = types->type_c;
+  args.layout = call.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
+  args.transa = flag_of(call.transa);
+  args.transb = flag_of(call.transb);
+  args.m = call.m;
+  args.n = call.n;
+  args.k = call.k;
+  args.a = call.a.data;
+  args.lda = call.a.ld;
+  args.b = call.b.data;
+  args.ldb = call.b.ld;
+  args.c = const_cast<void*>(call.c.data);
+  args.ldc = call.c.ld;
+  args.batch_count = call.batch_count;
+  args.stride_a = call.a.stride;
+  args.stride_b = call.b.stride;
+  args.stride_c = call.c.stride;
+  args.alpha = call.alpha;
+  args.beta = call.beta;
+  if (call.compute == kCompute16F) {
+    request->alpha = half_to_float(*static_cast<const xgemm_half*>(call.alpha));
+    request->beta = half_to_float(*static_cast<const xgemm_half*>(call.beta));
+    args.alpha = &request->alpha;
+    args.beta = &request->beta;
+  }
+  request->reads_c = request->scalars_on_device() || !(*static_cast<const float*>(args.beta) == 0.0f);
+}
+
+std::string to_string(const Call& call) {
+  std::string text = format("type=%s transa=%c transb=%c m=%lld n=%lld k=%lld lda=%lld ldb=%lld ldc=%lld",
+                            types_in_words(call).c_str(), flag_of(call.transa), flag_of(call.transb), wide(call.m),
+                            wide(call.n), wide(call.k), wide(call.a.ld), wide(call.b.ld), wide(call.c.ld));
+  if (call.batch_count != 1)
+    text += format(" batch=%lld stridea=%lld strideb=%lld stridec=%lld", wide(call.batch_count), wide(call.a.stride),
+                   wide(call.b.stride), wide(call.c.stride));
+  if (call.row_major) text += " layout=row";
+  return text;
+}
+
+std::string shape_of(const Call& call) {
+  std::string text = format("%s %c%c %lldx%lldx%lld", types_in_words(call).c_str(), flag_of(call.transa),
+                            flag_of(call.transb), wide(call.m), wide(call.n), wide(call.k));
+  if (call.batch_count != 1) text += format(" batch of %lld", wide(call.batch_count));
+  return text;
+}
+
+}  // namespace xgemm::cublas

@@ -1,0 +1,103 @@
+// The way of a call: decide, compute, tell.
+#include "cublas/serve.h"
+
+#include <chrono>
+
+#include "core/environment.h"
+#include "cublas/choice.h"
+#include "cublas/compare.h"
+#include "cublas/driver.h"
+#include "cublas/library.h"
+#include "cublas/mode.h"
+#include "cublas/report.h"
+
+namespace xgemm::cublas {
+namespace {
+
+constinit thread_local bool inside = false;
+
+// While a call is under way.
+class Inside {
+ public:
+  Inside() { inside = true; }
+  ~Inside() { inside = false; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+bool is_watched() {
+  return environment().verbose > 0 || environment().summary;
+}
+
+const char* why_not_libxgemm(const Request& request) {
+  if (mode() == Mode::never) return "XGEMM_CUBLAS=never";
+  if (request.obstacle != nullptr) return request.obstacle;
+  if (!has_library()) return "libxgemm cannot be opened";
+  if (mode() != Mode::automatic) return nullptr;
+  if (request.reservation != nullptr) return request.reservation;
+  return why_cublas(request.product, current_gpu());
+}
+
+// Whether C is as it was, or will be replaced anyhow, so that cuBLAS may compute what libxgemm could not.
+bool may_be_repeated(int code, const Request& request) {
+  switch (code) {
+    case XGEMM_NO_DEVICE:
+    case XGEMM_UNSUPPORTED:
+    case XGEMM_KERNEL_NOT_USABLE:
+    case XGEMM_OUT_OF_DEVICE_MEMORY:
+      return true;
+    default:
+      return code < 0 || !request.reads_c;
+  }
+}
+
+int status_of(int code) {
+  return code == XGEMM_CUDA_ERROR ? kExecutionFailed : kInternalError;
+}
+
+int compute(const Request& request, const Forward& forward, const char** why) {
+  if (*why != nullptr) return forward();
+  if (mode() == Mode::compare) {
+    *why = "XGEMM_CUBLAS=compare";
+    return compare(request, forward);
+  }
+  const int code = multiply(request);
+  if (code == XGEMM_SUCCESS) return kSuccess;
+  if (!may_be_repeated(code, request)) return status_of(code);
+  *why = error_of_library();
+  return forward();
+}
+
+}  // namespace
+
+bool looks_at_calls() noexcept try { return !inside && (mode() != Mode::never || is_watched()); } catch (...) {
+  return false;
+}
+
+int serve_or_forward(const Request& request, const Forward& forward) noexcept {
+  const Inside here;
+  const char* why = nullptr;
+  bool watched = false;
+  try {
+    watched = is_watched();
+    why = why_not_libxgemm(request);
+  } catch (...) {
+    why = "no memory to think about it";
+  }
+  if (!watched) return compute(request, forward, &why);
+
+  using Clock = std::chrono::steady_clock;
+  void* const stream = request.state.stream;
+  const bool timed = (environment().verbose >= 2 || environment().summary) && wait_for(stream);
+  const Clock::time_point start = Clock::now();
+  Outcome outcome;
+  outcome.status = compute(request, forward, &why);
+  outcome.why_cublas = why;
+  if (timed && wait_for(stream))
+    outcome.time_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  if (environment().summary) count_call(request.call, outcome);
+  if (environment().verbose > 0) print_call(request.call, outcome);
+  return outcome.status;
+}
+
+}  // namespace xgemm::cublas

@@ -1,0 +1,82 @@
+// What is left to cuBLAS though libxgemm could compute it.
+#include "cublas/choice.h"
+
+#include <gtest/gtest.h>
+
+#include "cublas/request.h"
+
+namespace xgemm::cublas {
+namespace {
+
+constexpr Gpu kHopper = {90, 132};
+
+xgemm_args product(xgemm_type type, std::int64_t m, std::int64_t n, std::int64_t k) {
+  xgemm_args x = XGEMM_ARGS_INIT;
+  x.type = type;
+  x.m = m, x.n = n, x.k = k;
+  x.lda = x.ldc = m;
+  x.ldb = k;
+  return x;
+}
+
+TEST(Choice, OnlyMeasuredGpusAreServed) {
+  const xgemm_args x = product(XGEMM_F16, 4096, 4096, 4096);
+  EXPECT_EQ(nullptr, why_cublas(x, kHopper));
+  for (const Gpu& gpu : {Gpu{}, Gpu{80, 108}, Gpu{89, 142}, Gpu{100, 148}}) EXPECT_NE(nullptr, why_cublas(x, gpu));
+}
+
+TEST(Choice, FewTilesWithALongSumAreCublas) {
+  for (const xgemm_type type : {XGEMM_F16, XGEMM_BF16}) {
+    EXPECT_NE(nullptr, why_cublas(product(type, 848, 472, 3376), kHopper));
+    EXPECT_EQ(nullptr, why_cublas(product(type, 848, 472, 336), kHopper));
+    EXPECT_EQ(nullptr, why_cublas(product(type, 8480, 4720, 3376), kHopper));
+    EXPECT_EQ(nullptr, why_cublas(product(type, 4096, 16, 4096), kHopper));  // decoding
+  }
+  EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F32, 848, 472, 3376), kHopper));
+}
+
+TEST(Choice, MisalignedOperandsCountWhereTheyAreSmall) {
+  EXPECT_NE(nullptr, why_cublas(product(XGEMM_F16, 1023, 1023, 1023), kHopper));
+  EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 4095, 4095, 4095), kHopper));
+  EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F32, 1023, 1023, 1023), kHopper));
+}
+
+TEST(Choice, BatchesAndVectorsAreCublas) {
+  xgemm_args x = product(XGEMM_F32, 512, 512, 512);
+  EXPECT_EQ(nullptr, why_cublas(x, kHopper));
+  x.batch_count = 2;
+  EXPECT_NE(nullptr, why_cublas(x, kHopper));
+  EXPECT_NE(nullptr, why_cublas(product(XGEMM_F32, 4096, 1, 4096), kHopper));
+}
+
+// What the caller allows for fp32 is reserved to cuBLAS's tensor cores, unless everything is to be served.
+TEST(Reservation, PrecisionThatIsAllowedToBeLess) {
+  const float one = 1;
+  const auto reserved = [&](int type, int compute, int math_mode) {
+    Request request;
+    request.call.a.type = request.call.b.type = request.call.c.type = type;
+    request.call.compute = compute;
+    request.call.alpha = request.call.beta = &one;
+    request.state.math_mode = math_mode;
+    translate(&request);
+    EXPECT_EQ(nullptr, request.obstacle);
+    return request.reservation != nullptr;
+  };
+  constexpr int kNoReducedReductions = 16;
+  const int strict[] = {kDefaultMath, kPedanticMath, kDefaultMath | kNoReducedReductions};
+  for (const int mode : strict) {
+    EXPECT_FALSE(reserved(kReal32F, kCompute32F, mode));
+    for (const int compute : {kCompute32FFast16F, kCompute32FFast16BF, kCompute32FFastTF32, kCompute32FEmulated16BFx9})
+      EXPECT_TRUE(reserved(kReal32F, compute, mode));
+  }
+  const int loose[] = {kTensorOpMath, kTf32Math, kEmulatedBf16x9Math, kTf32Math | kNoReducedReductions};
+  for (const int mode : loose) {
+    EXPECT_TRUE(reserved(kReal32F, kCompute32F, mode));
+    EXPECT_FALSE(reserved(kReal32F, kCompute32FPedantic, mode));
+    EXPECT_FALSE(reserved(kReal16F, kCompute32F, mode));
+    EXPECT_FALSE(reserved(kReal16BF, kCompute32F, mode));
+  }
+}
+
+}  // namespace
+}  // namespace xgemm::cublas
