@@ -61,7 +61,8 @@ void remember_workspace(Handle handle, void* memory, std::size_t bytes) noexcept
 void forget_workspace(Handle handle) noexcept {
   if (!any.load(std::memory_order_acquire)) return;
   const Making making;
-  workspaces->erase(handle);
+  // What was known stays as an entry: programs set stream and workspace before each call.
+  if (const auto found = workspaces->find(handle); found != workspaces->end()) found->second = {};
 }
 
 }  // namespace xgemm::cublas

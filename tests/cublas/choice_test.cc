@@ -41,12 +41,26 @@ TEST(Choice, MisalignedOperandsCountWhereTheyAreSmall) {
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F32, 1023, 1023, 1023), kHopper));
 }
 
-TEST(Choice, BatchesAndVectorsAreCublas) {
-  xgemm_args x = product(XGEMM_F32, 512, 512, 512);
-  EXPECT_EQ(nullptr, why_cublas(x, kHopper));
-  x.batch_count = 2;
-  EXPECT_NE(nullptr, why_cublas(x, kHopper));
+TEST(Choice, Batches) {
+  const auto in_batch = [](xgemm_type type, std::int64_t m, std::int64_t n, std::int64_t k) {
+    xgemm_args x = product(type, m, n, k);
+    EXPECT_EQ(nullptr, why_cublas(x, kHopper));
+    x.batch_count = 64;
+    return why_cublas(x, kHopper) == nullptr;
+  };
+  for (const xgemm_type type : {XGEMM_F16, XGEMM_BF16}) {
+    EXPECT_TRUE(in_batch(type, 512, 64, 512));
+    EXPECT_TRUE(in_batch(type, 512, 512, 64));
+    EXPECT_FALSE(in_batch(type, 32, 32, 32));
+  }
+  EXPECT_TRUE(in_batch(XGEMM_F32, 512, 512, 64));
+  EXPECT_FALSE(in_batch(XGEMM_F32, 512, 512, 512));
+  EXPECT_FALSE(in_batch(XGEMM_F32, 64, 64, 64));
+}
+
+TEST(Choice, VectorsInFp32AreCublas) {
   EXPECT_NE(nullptr, why_cublas(product(XGEMM_F32, 4096, 1, 4096), kHopper));
+  EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 4096, 1, 4096), kHopper));
 }
 
 // What the caller allows for fp32 is reserved to cuBLAS's tensor cores, unless everything is to be served.
