@@ -10,9 +10,19 @@
 namespace xgemm {
 namespace {
 
-// A string of its own per thread. Messages of failed allocations must not allocate, hence the literal beside it.
-thread_local std::string message_text;
-thread_local const char* message_literal = nullptr;
+// A string of its own per thread, null before its first failure. Calls may also come from what is destroyed after it when
+// the thread ends (a context in a variable of the thread, a product after main()): they find no string, and make one that
+// stays. Messages of failed allocations must not allocate, hence the literal beside it.
+constinit thread_local std::string* message_text = nullptr;
+constinit thread_local const char* message_literal = nullptr;
+
+struct EndOfThread {
+  ~EndOfThread() {
+    thread_state.has_message = false;
+    delete message_text;
+    message_text = nullptr;
+  }
+};
 
 }  // namespace
 
@@ -32,9 +42,12 @@ std::string format(const char* pattern, ...) {
 }
 
 Status fail(int code, std::string message) {
-  thread_state.has_message = true;
-  message_text = std::move(message);
+  thread_local const EndOfThread deletes_text;
+  static_cast<void>(deletes_text);
+  if (message_text == nullptr) message_text = new std::string;
+  *message_text = std::move(message);
   message_literal = nullptr;
+  thread_state.has_message = true;
   return {code};
 }
 
@@ -57,13 +70,13 @@ Status fail_without_reason() noexcept {
 void clear_last_error() noexcept {
   if (!thread_state.has_message) return;
   thread_state.has_message = false;
-  message_text.clear();
+  if (message_text != nullptr) message_text->clear();
   message_literal = nullptr;
 }
 
 const char* last_error() noexcept {
   if (!thread_state.has_message) return "";
-  return message_literal ? message_literal : message_text.c_str();
+  return message_literal ? message_literal : message_text->c_str();
 }
 
 }  // namespace xgemm

@@ -23,11 +23,28 @@ struct Functions {
   decltype(&xgemm_last_error) last_error = nullptr;
 };
 
-// Null where it cannot be opened. It lies beside this library, whose RUNPATH says so.
+constexpr const char* kName = "libxgemm.so.0";
+
+// What the process has loaded, else what lies beside this library, else what the loader finds. A RUNPATH is no help
+// where something stands in front of dlopen() and is its caller: profilers and sanitizers do.
+void* open_shared_object() {
+  if (void* const loaded = dlopen(kName, RTLD_NOW | RTLD_NOLOAD)) return loaded;
+  Dl_info info{};
+  static const char here = 0;
+  if (dladdr(&here, &info) != 0 && info.dli_fname != nullptr) {
+    const std::string file = info.dli_fname;
+    const std::size_t folder = file.rfind('/');
+    if (folder != std::string::npos)
+      if (void* const beside = dlopen((file.substr(0, folder + 1) + kName).c_str(), RTLD_NOW | RTLD_LOCAL))
+        return beside;
+  }
+  return dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+}
+
+// Null where it cannot be opened.
 const Functions* open_library() {
-  constexpr const char* kName = "libxgemm.so.0";
   static constinit Functions known;
-  void* const library = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+  void* const library = open_shared_object();
   const char* missing = nullptr;
   const auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
@@ -56,27 +73,22 @@ const Functions* functions() {
   return opened.get(open_library);
 }
 
-// A context of our own for each thread: the default one belongs to the program.
-class Context {
- public:
-  Context() = default;
-  ~Context() {
-    if (context_ != nullptr) functions()->destroy(context_);
-    context_ = nullptr;
-  }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+// A context of our own for each thread: the default one belongs to the program. A product after the thread's variables
+// are gone makes one that stays.
+constinit thread_local xgemm_context* thread_context = nullptr;
 
-  int get(xgemm_context** context) {
-    const int code = context_ != nullptr ? 0 : functions()->create(&context_);
-    *context = context_;
-    return code;
+struct EndOfThread {
+  ~EndOfThread() {
+    if (thread_context != nullptr) functions()->destroy(thread_context);
+    thread_context = nullptr;
   }
-
- private:
-  xgemm_context* context_ = nullptr;
 };
-thread_local Context thread_context;
+
+int make_context() {
+  thread_local const EndOfThread destroys_it;
+  static_cast<void>(destroys_it);
+  return functions()->create(&thread_context);
+}
 
 }  // namespace
 
@@ -86,8 +98,8 @@ bool has_library() {
 
 int multiply(const Request& request, void* c) {
   const Functions& xgemm = *functions();
-  xgemm_context* context = nullptr;
-  int code = thread_context.get(&context);
+  int code = thread_context != nullptr ? 0 : make_context();
+  xgemm_context* const context = thread_context;
   if (code == 0) code = xgemm.set_stream(context, request.state.stream);
   if (code == 0) code = xgemm.set_workspace(context, request.state.workspace.memory, request.state.workspace.bytes);
   if (code == 0)

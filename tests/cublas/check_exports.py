@@ -32,7 +32,7 @@ class Exports(unittest.TestCase):
         text = tool("readelf", "--dynamic", "--wide")
         needed = {name for name in re.findall(r"\(NEEDED\).*\[(.*)\]", text) if not name.startswith("ld-linux")}
         self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0"})
-        self.assertEqual(["$ORIGIN"], re.findall(r"R(?:UN)?PATH.*\[(.*)\]", text))
+        self.assertNotRegex(text, "R(UN)?PATH")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
+#include <set>
 
 #include "cublas/forms.h"
 #include "stand_in.h"
@@ -14,18 +15,18 @@ namespace {
 
 struct State {
   HandleState state;
-  bool alive = true;
 };
 
 std::atomic<int> calls{0};
 std::mutex lock;
+std::set<Handle>& handles = *new std::set<Handle>;  // products may be asked for after main()
 std::string last_call;
 
 constexpr int kInvalidValue = 7;
 
 State* state_of(Handle handle) {
-  State* const state = static_cast<State*>(handle);
-  return state != nullptr && state->alive ? state : nullptr;
+  const std::lock_guard<std::mutex> guard(lock);
+  return handles.contains(handle) ? static_cast<State*>(handle) : nullptr;
 }
 
 void remember(std::string text) {
@@ -51,11 +52,14 @@ extern "C" {
 
 int cublasCreate_v2(Handle* handle) {
   *handle = new State;
+  const std::lock_guard<std::mutex> guard(lock);
+  handles.insert(*handle);
   return kSuccess;
 }
 int cublasDestroy_v2(Handle handle) {
-  if (state_of(handle) == nullptr) return kNotInitialized;
-  static_cast<State*>(handle)->alive = false;  // kept: tests use it afterwards
+  const std::lock_guard<std::mutex> guard(lock);
+  if (handles.erase(handle) == 0) return kNotInitialized;
+  delete static_cast<State*>(handle);
   return kSuccess;
 }
 

@@ -21,6 +21,7 @@ class HandleState : public testing::Test {
     x_.c = matrix_;
   }
   void TearDown() override {
+    cublasDestroy_v2(x_.handle);
     stand_in_fail(0);
     stand_in_within(nullptr);
   }
