@@ -17,6 +17,7 @@ ProblemFacts gather_facts(const Problem& p) {
   f.a = as_op(p.a, p.a_rows(), p.a_cols(), p);
   f.b = as_op(p.b, p.b_rows(), p.b_cols(), p);
   f.c = column_major(p.c.data, p.m, p.n, p.c.ld, size_of(p.c.type), p.batch_count, p.c.batch_stride);
+  f.old_c = f.c;
   f.a_facts = gather_facts(f.a);
   f.b_facts = gather_facts(f.b);
   f.c_facts = gather_facts(f.c);

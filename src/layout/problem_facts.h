@@ -8,6 +8,7 @@ namespace xgemm::layout {
 
 struct ProblemFacts {
   StridedOperand a, b, c;
+  StridedOperand old_c;  // C, or a copy of it that is read in its place
   OperandFacts a_facts, b_facts, c_facts;
 };
 

@@ -21,10 +21,10 @@ std::string to_string(const kernels::Schedule& s) {
 
 std::string to_string(const Plan& plan) {
   const kernels::TileConfig& c = kernels::info(plan.kernel).config;
-  return format("kernel=%s tile=%dx%dx%d vector=%d stages=%d %s waves=%lld tile_efficiency=%.2f estimated_us=%.1f%s",
+  return format("kernel=%s tile=%dx%dx%d vector=%d stages=%d %s%s waves=%lld tile_efficiency=%.2f estimated_us=%.1f%s",
                 name_of(plan), c.cta_m, c.cta_n, c.cta_k, c.vector, c.stages, to_string(plan.schedule).c_str(),
-                static_cast<long long>(plan.waves), plan.tile_efficiency, plan.estimated_us,
-                plan.forced ? " (forced)" : "");
+                to_string(plan.packing).c_str(), static_cast<long long>(plan.waves), plan.tile_efficiency,
+                plan.estimated_us, plan.forced ? " (forced)" : "");
 }
 
 }  // namespace xgemm::plan

@@ -1,5 +1,5 @@
-// What the planner decides: which instance computes a problem, how its work is shared out, and the estimate that chose
-// it. Nothing that matters for speed or bits is decided after it.
+// What the planner decides: which instance computes a problem, how its work is shared out, which operands it gets as
+// copies, and the estimate that chose it. Nothing that matters for speed or bits is decided after it.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,21 @@
 
 #include "kernels/common/schedule.h"
 #include "kernels/instances.h"
+#include "plan/packing.h"
 
 namespace xgemm::plan {
 
 struct Plan {
   kernels::KernelId kernel;
-  kernels::Schedule schedule;
+  kernels::Schedule schedule;  // of the product, or of a block of it where operands are packed
+  Packing packing;
   std::int64_t waves = 0;      // rounds of CTAs that the GPU needs
   double tile_efficiency = 0;  // useful part of the tiles' area
   double estimated_us = 0;
   bool forced = false;
+
+  // Whether smaller blocks than those of `packing` give the same bits: tiles are all whole, or all in the same parts.
+  bool may_shrink_blocks() const { return schedule.split_tiles == 0 || schedule.whole_tiles == 0; }
 };
 
 const char* name_of(const Plan& plan);

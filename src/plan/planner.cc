@@ -5,10 +5,12 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "kernels/family.h"
+#include "plan/packing.h"
 
 namespace xgemm::plan {
 namespace {
@@ -45,10 +47,33 @@ const Ranges& instances_for(const ProductTypes& types) {
   return none;
 }
 
-// Calls visit(instance, estimate) for the instances that can serve, of those that `force` names, in the order of the
-// ladder.
+// A way for operands to reach a kernel: as they lie, or some of them as copies. Then the problem is a block of C.
+struct Way {
+  Packing packing;
+  Problem problem;
+  ProblemFacts facts = {};
+  double blocks = 1, packing_us = 0;
+};
+
+// Calls visit(way) for each way.
 template <class Visit>
-void weigh(const Request& request, std::string_view force, const Visit& visit) {
+void for_each_way(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, const Visit& visit) {
+  visit(Way{.packing = {}, .problem = p, .facts = facts});
+  const std::optional<Packing> packing = packing_of(p, facts, device);
+  if (!packing) return;
+  Way way = {.packing = *packing,
+             .problem = packed_problem(*packing, p),
+             .blocks = blocks_of(*packing, p),
+             .packing_us = packing_us(*packing, p, device)};
+  way.facts = packed_facts(*packing, way.problem);
+  visit(way);
+}
+
+// Calls visit(instance, estimate) for the instances that can serve in a way, of those that `force` names, in the order
+// of the ladder. The estimate is of the whole product.
+template <class Visit>
+void weigh(const Way& way, const DeviceInfo& device, std::string_view force, const Visit& visit) {
+  const Request request = {way.problem, way.facts, device};
   std::vector<const KernelInfo*> able;
   std::vector<Estimate> estimates;
   const Ranges& ranges = instances_for(request.problem.types());
@@ -61,16 +86,21 @@ void weigh(const Request& request, std::string_view force, const Visit& visit) {
     if (able.empty()) continue;
     estimates.resize(able.size());
     family.estimate(request, able.data(), static_cast<int>(able.size()), estimates.data());
-    for (std::size_t i = 0; i < able.size(); ++i) visit(*able[i], estimates[i]);
+    for (std::size_t i = 0; i < able.size(); ++i) {
+      estimates[i].us = way.blocks * estimates[i].us + way.packing_us;
+      visit(*able[i], estimates[i]);
+    }
   }
 }
 
-Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Problem& p, const DeviceInfo& device) {
+Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way, const DeviceInfo& device) {
+  const Problem& p = way.problem;
   const auto covered = [](std::int64_t extent, int tile) {
     return double(extent) / (double(extent / tile + (extent % tile != 0 ? 1 : 0)) * tile);
   };
   Plan plan;
   plan.kernel = kernel.id();
+  plan.packing = way.packing;
   plan.waves = clamp_to_int64(estimate.waves);
   plan.tile_efficiency = covered(p.m, kernel.config.cta_m) * covered(p.n, kernel.config.cta_n);
   plan.estimated_us = estimate.us;
@@ -92,23 +122,35 @@ std::string not_usable_text(std::string_view force, const Problem& p, const Prob
 }  // namespace
 
 std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
-  return kernels::describe(kernel.family).why_not(kernel, {p, facts, device});
+  std::string reason;
+  for_each_way(p, facts, device, [&](const Way& way) {
+    if (way.packing.any() && reason.empty()) return;
+    const std::string own = kernels::describe(kernel.family).why_not(kernel, {way.problem, way.facts, device});
+    if (!way.packing.any() || own.empty()) reason = own;
+  });
+  return reason;
 }
 
 Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, std::string_view force,
                  Plan* chosen) {
-  const KernelInfo* best = nullptr;
-  Estimate least;
-  weigh({p, facts, device}, force, [&](const KernelInfo& kernel, const Estimate& estimate) {
-    // Equal estimates keep the earlier, simpler kernel.
-    if (best != nullptr && !(estimate.us < least.us)) return;
-    best = &kernel;
-    least = estimate;
+  double least_us = 0;
+  bool found = false;
+  for_each_way(p, facts, device, [&](const Way& way) {
+    const KernelInfo* best = nullptr;
+    Estimate least;
+    weigh(way, device, force, [&](const KernelInfo& kernel, const Estimate& estimate) {
+      // Equal estimates keep the earlier, simpler kernel, and operands where they are.
+      if (found && !(estimate.us < least_us)) return;
+      found = true;
+      least_us = estimate.us;
+      best = &kernel;
+      least = estimate;
+    });
+    if (best != nullptr) *chosen = plan_of(*best, least, way, device);
   });
-  if (best == nullptr && force.empty())
+  if (!found && force.empty())
     return fail(XGEMM_INTERNAL_ERROR, "no kernel serves this call: " + to_string(p) + " on " + to_string(device));
-  if (best == nullptr) return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
-  *chosen = plan_of(*best, least, p, device);
+  if (!found) return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
   chosen->forced = !force.empty();
   return kOk;
 }
@@ -119,10 +161,21 @@ Plan with_split(Plan plan, const Problem& p, const DeviceInfo& device, std::int6
   return plan;
 }
 
+kernels::Schedule schedule_of_block(const Plan& plan, const Problem& block, const DeviceInfo& device) {
+  const kernels::Schedule& own = plan.schedule;
+  if (block.m == plan.packing.m && block.n == plan.packing.n && block.batch_count == plan.packing.batch) return own;
+  // Elements are summed as in a whole block: in the same parts, added in the same order.
+  kernels::Schedule schedule = with_split(plan, block, device, own.whole_tiles, static_cast<int>(own.parts)).schedule;
+  schedule.sum_lanes = own.sum_lanes;
+  return schedule;
+}
+
 std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
   std::vector<Plan> plans;
-  weigh({p, facts, device}, "", [&](const KernelInfo& kernel, const Estimate& estimate) {
-    plans.push_back(plan_of(kernel, estimate, p, device));
+  for_each_way(p, facts, device, [&](const Way& way) {
+    weigh(way, device, "", [&](const KernelInfo& kernel, const Estimate& estimate) {
+      plans.push_back(plan_of(kernel, estimate, way, device));
+    });
   });
   std::stable_sort(plans.begin(), plans.end(),
                    [](const Plan& x, const Plan& y) { return x.estimated_us < y.estimated_us; });
@@ -131,8 +184,10 @@ std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const 
 
 std::string explain_candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
   std::map<const KernelInfo*, std::string> texts;
-  weigh({p, facts, device}, "", [&](const KernelInfo& kernel, const Estimate& estimate) {
-    texts[&kernel] = "  candidate: " + to_string(plan_of(kernel, estimate, p, device)) + "\n";
+  for_each_way(p, facts, device, [&](const Way& way) {
+    weigh(way, device, "", [&](const KernelInfo& kernel, const Estimate& estimate) {
+      texts[&kernel] += "  candidate: " + to_string(plan_of(kernel, estimate, way, device)) + "\n";
+    });
   });
   std::string all;
   for (int i = 0; i < kernels::count(); ++i) {

@@ -17,8 +17,8 @@ namespace xgemm::plan {
 using layout::gather_facts;
 using layout::ProblemFacts;
 
-// Why an instance cannot serve a problem on a device; "" when it can. One clause: "needs operands aligned to 16 bytes
-// ...".
+// Why an instance cannot serve a problem on a device; "" when it can, with its operands as they lie or as copies
+// (packing.h). One clause: "needs operands aligned to 16 bytes ...".
 std::string why_not(const kernels::KernelInfo& kernel, const Problem& problem, const ProblemFacts& facts,
                     const device::DeviceInfo& device);
 
@@ -28,9 +28,13 @@ Status make_plan(const Problem& problem, const ProblemFacts& facts, const device
                  std::string_view force, Plan* chosen);
 
 // The plan with the tiles from whole_tiles on in `parts` parts each (kernels/common/schedule.h); 1 part: nothing is
-// split. For instances that can.
+// split. For instances that can. problem: a block of it, where operands are packed.
 Plan with_split(Plan plan, const Problem& problem, const device::DeviceInfo& device, std::int64_t whole_tiles,
                 int parts);
+
+// The schedule of a block of C (packing.h) whose extents are those of plan.packing or smaller: the last ones, and all of
+// them where there is less memory than the plan counts on.
+kernels::Schedule schedule_of_block(const Plan& plan, const Problem& block, const device::DeviceInfo& device);
 
 // The plans of all instances that can serve, the least estimate first.
 std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);

@@ -1,12 +1,17 @@
-// GemmParams from a Problem, and the launches of a plan.
+// GemmParams from a Problem, and the launches of a plan: the product, and the copies that it may need.
 #include "runtime/launch.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
+#include <optional>
+#include <type_traits>
 
 #include "device/cuda_status.h"
 #include "kernels/common/schedule_pieces.h"
 #include "kernels/launchers.h"
+#include "kernels/pack/pack.h"
+#include "plan/planner.h"
 #include "runtime/workspace.h"
 
 namespace xgemm::runtime {
@@ -32,6 +37,137 @@ kernels::GemmParams params_of(const Problem& p) {
           p.n,
           p.k,
           p.batch_count};
+}
+
+// Enqueues a schedule with room for some or all of its sums.
+Status enqueue(const plan::Plan& plan, const kernels::GemmParams& params, const kernels::Schedule& schedule, void* room,
+               std::size_t room_bytes, const LaunchSettings& settings) {
+  const kernels::Launcher launcher = kernels::launcher_of(plan.kernel);
+  kernels::SchedulePieces pieces(schedule, room_bytes);
+  for (kernels::Schedule piece; pieces.next(&piece);)
+    XGEMM_RETURN_IF_FAILED(device::cuda_status(
+        launcher(params, piece, room, static_cast<cudaStream_t>(settings.stream)), plan::name_of(plan)));
+  return kOk;
+}
+
+// Memory for the copies of a block and the sums of its parts. Where there is too little, blocks shrink as far as that
+// leaves every bit of the result as it is.
+class PackedWorkspace {
+ public:
+  PackedWorkspace(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
+                  const LaunchSettings& settings)
+      : packing_(plan.packing) {
+    const kernels::KernelInfo& kernel = kernels::info(plan.kernel);
+    while (true) {
+      const std::size_t sums = plan.schedule.workspace_bytes, least = kernels::least_workspace(plan.schedule);
+      memory_.emplace(device.ordinal, settings, packing_.bytes + sums, packing_.bytes + least);
+      if (memory_->data() != nullptr || !plan.may_shrink_blocks()) return;
+      const auto smaller =
+          plan::in_smaller_blocks(packing_, problem, std::int64_t{kernel.config.cta_m} * kernel.cluster_m,
+                                  std::int64_t{kernel.config.cta_n} * kernel.cluster_n);
+      if (!smaller) return;
+      packing_ = *smaller;
+    }
+  }
+
+  const plan::Packing& packing() const { return packing_; }
+  char* copies() const { return static_cast<char*>(memory_->data()); }
+  void* sums() const { return copies() + packing_.bytes; }
+  std::size_t sums_bytes() const { return memory_->bytes() - packing_.bytes; }
+
+ private:
+  plan::Packing packing_;
+  std::optional<Workspace> memory_;
+};
+
+// The copy of an operand, and what it is a copy of.
+kernels::PackJob copy_job(const kernels::ConstMatrixArg& source, std::int64_t rows, std::int64_t cols,
+                          std::int64_t batch, const plan::PackedOperand& copy, char* copies) {
+  const bool along_rows = copy.contiguous == layout::Axis::row;
+  return {.source = source.data,
+          .destination = copies + copy.offset,
+          .length = along_rows ? rows : cols,
+          .lines = along_rows ? cols : rows,
+          .batch_count = source.batch_stride == 0 ? 1 : batch,
+          .step = along_rows ? source.row_stride : source.col_stride,
+          .line_stride = along_rows ? source.col_stride : source.row_stride,
+          .batch_stride = source.batch_stride,
+          .ld = copy.ld,
+          .ld_batch = copy.batch_stride};
+}
+
+kernels::ConstMatrixArg copy_arg(const plan::PackedOperand& copy, char* copies) {
+  const bool along_rows = copy.contiguous == layout::Axis::row;
+  return {copies + copy.offset, along_rows ? 1 : copy.ld, along_rows ? copy.ld : 1, copy.batch_stride};
+}
+
+template <class Matrix>
+Matrix moved(Matrix x, std::int64_t row, std::int64_t col, std::int64_t entry, int element_bytes) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(x.data)>>, const char, char>;
+  x.data =
+      static_cast<Byte*>(x.data) + (row * x.row_stride + col * x.col_stride + entry * x.batch_stride) * element_bytes;
+  return x;
+}
+
+// Block after block of C: the copies that it needs and that are not there, then the product. Blocks follow one another
+// along m, back and forth, so that at a turn the rows of op(A) are there.
+Status launch_packed(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
+                     const LaunchSettings& settings) {
+  const PackedWorkspace workspace(plan, problem, device, settings);
+  if (workspace.copies() == nullptr)
+    return fail(XGEMM_OUT_OF_DEVICE_MEMORY,
+                format("no %zu bytes of device memory for aligned copies of operands", workspace.packing().bytes));
+  const plan::Packing& packing = workspace.packing();
+  const kernels::GemmParams all = params_of(problem);
+  const int in_bytes = size_of(problem.a.type), c_bytes = size_of(problem.c.type);
+  std::int64_t a_row = -1, a_entry = -1, b_col = -1, b_entry = -1;  // of the copies that are there
+  for (std::int64_t entry = 0; entry < problem.batch_count; entry += packing.batch) {
+    bool forward = true;
+    for (std::int64_t col = 0; col < problem.n; col += packing.n, forward = !forward) {
+      const std::int64_t last_row = (problem.m - 1) / packing.m * packing.m;
+      for (std::int64_t step = 0; step <= last_row; step += packing.m) {
+        const std::int64_t row = forward ? step : last_row - step;
+        Problem block = problem;
+        block.m = std::min(packing.m, problem.m - row);
+        block.n = std::min(packing.n, problem.n - col);
+        block.batch_count = std::min(packing.batch, problem.batch_count - entry);
+        kernels::GemmParams params = all;
+        params.m = block.m, params.n = block.n, params.batch_count = block.batch_count;
+        params.a = moved(all.a, row, 0, entry, in_bytes);
+        params.b = moved(all.b, 0, col, entry, in_bytes);
+        params.c = moved(all.c, row, col, entry, c_bytes);
+
+        kernels::PackParams inputs{.element_bytes = in_bytes}, old_c{.element_bytes = c_bytes};
+        if (packing.a.used) {
+          const std::int64_t wanted = all.a.batch_stride == 0 ? 0 : entry;
+          if (a_row != row || a_entry != wanted)
+            inputs.add(copy_job(params.a, block.m, problem.k, block.batch_count, packing.a, workspace.copies()));
+          a_row = row, a_entry = wanted;
+          params.a = copy_arg(packing.a, workspace.copies());
+        }
+        if (packing.b.used) {
+          const std::int64_t wanted = all.b.batch_stride == 0 ? 0 : entry;
+          if (b_col != col || b_entry != wanted)
+            inputs.add(copy_job(params.b, problem.k, block.n, block.batch_count, packing.b, workspace.copies()));
+          b_col = col, b_entry = wanted;
+          params.b = copy_arg(packing.b, workspace.copies());
+        }
+        if (packing.c.used) {
+          const kernels::ConstMatrixArg c = {params.c.data, params.c.row_stride, params.c.col_stride,
+                                             params.c.batch_stride};
+          (c_bytes == in_bytes ? inputs : old_c)
+              .add(copy_job(c, block.m, block.n, block.batch_count, packing.c, workspace.copies()));
+          params.c_copy = copy_arg(packing.c, workspace.copies());
+        }
+        for (const kernels::PackParams& pass : {inputs, old_c})
+          XGEMM_RETURN_IF_FAILED(device::cuda_status(
+              kernels::launch_pack(pass, static_cast<cudaStream_t>(settings.stream)), "the copies of operands"));
+        XGEMM_RETURN_IF_FAILED(enqueue(plan, params, plan::schedule_of_block(plan, block, device), workspace.sums(),
+                                       workspace.sums_bytes(), settings));
+      }
+    }
+  }
+  return kOk;
 }
 
 }  // namespace
@@ -61,13 +197,8 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
               const LaunchSettings& settings) {
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
-  const kernels::Launcher launcher = kernels::launcher_of(plan.kernel);
-  const auto enqueue = [&](const kernels::Schedule& schedule, void* workspace) {
-    return device::cuda_status(
-        launcher(params_of(problem), schedule, workspace, static_cast<cudaStream_t>(settings.stream)),
-        plan::name_of(plan));
-  };
-  if (plan.schedule.split_tiles == 0) return enqueue(plan.schedule, nullptr);
+  if (plan.packing.any()) return launch_packed(plan, problem, device, settings);
+  if (plan.schedule.split_tiles == 0) return enqueue(plan, params_of(problem), plan.schedule, nullptr, 0, settings);
   // With less memory than all sums need the same sums are made in several launches: the bits of a product do not depend
   // on what is free.
   const std::size_t least = kernels::least_workspace(plan.schedule);
@@ -75,9 +206,7 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   if (workspace.data() == nullptr)
     return fail(XGEMM_OUT_OF_DEVICE_MEMORY,
                 format("no %zu bytes of device memory for the sums of a split tile", least));
-  kernels::SchedulePieces pieces(plan.schedule, workspace.bytes());
-  for (kernels::Schedule piece; pieces.next(&piece);) XGEMM_RETURN_IF_FAILED(enqueue(piece, workspace.data()));
-  return kOk;
+  return enqueue(plan, params_of(problem), plan.schedule, workspace.data(), workspace.bytes(), settings);
 }
 
 }  // namespace xgemm::runtime

@@ -55,7 +55,12 @@ class Kernels : public testing::TestWithParam<int> {
     if (planned.code == XGEMM_KERNEL_NOT_USABLE) return false;
     EXPECT_TRUE(planned.ok()) << last_error();
     EXPECT_EQ(chosen.kernel, kernel().id());
-    if (parts_ > 0) chosen = plan::with_split(chosen, problem, *device_, whole_tiles_, parts_);
+    for (int i = 0; i < shrinks_; ++i)
+      if (const auto smaller = plan::in_smaller_blocks(chosen.packing, problem, 64, 64)) chosen.packing = *smaller;
+    if (parts_ > 0) {
+      const Problem block = chosen.packing.any() ? plan::packed_problem(chosen.packing, problem) : problem;
+      chosen = plan::with_split(chosen, block, *device_, whole_tiles_, parts_);
+    }
     const Status launched = runtime::launch(chosen, problem, *device_, {cudaStreamPerThread, nullptr, 0});
     EXPECT_TRUE(launched.ok()) << last_error();
     XGEMM_CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
@@ -77,6 +82,8 @@ class Kernels : public testing::TestWithParam<int> {
   template <class T>
   void special_values();
   template <class T>
+  void packs_in_blocks();
+  template <class T>
   void agrees_with_itself();
 
   const device::DeviceInfo* device_ = nullptr;
@@ -84,6 +91,7 @@ class Kernels : public testing::TestWithParam<int> {
   // Split K, where it is not left to the planner.
   std::int64_t whole_tiles_ = 0;
   int parts_ = 0;
+  int shrinks_ = 0;  // how often blocks of a packed product are made smaller
 };
 
 // Pads that make the leading dimension a multiple of `vector` elements, `steps` vectors more than needed.
@@ -191,6 +199,38 @@ TEST_P(Kernels, SmallSplits) {
             ASSERT_TRUE(serve(spec)) << kernel().name << ", " << whole_tiles << " whole tiles, " << parts << " parts";
           }
   EXPECT_GT(served_, 0);
+}
+
+// Operands that reach the kernel as copies, of ever smaller blocks of C.
+template <class T>
+void Kernels::packs_in_blocks() {
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (const int parts : {1, 3})
+        for (const bool shares : {false, true}) {
+          CallSpec spec{.transa = transa, .transb = transb, .m = 333, .n = 290, .k = 515, .alpha = -0.5f, .beta = 2};
+          spec.pad_a = 1, spec.pad_b = 3, spec.pad_c = 1, spec.shift_b = 1, spec.shift_c = 3;
+          spec.batch = 3, spec.gap = 1, spec.shares_a = shares;
+          if (parts > 1 && !kernels::describe(kernel().family).splits(kernel())) continue;
+          parts_ = parts;
+          shrinks_ = 0;
+          Call<T> whole(spec);
+          if (!launch(whole)) continue;
+          ++served_;
+          ASSERT_TRUE(whole.check()) << kernel().name;
+          for (shrinks_ = 1; shrinks_ <= 6; ++shrinks_) {
+            Call<T> blocks(spec);
+            ASSERT_TRUE(launch(blocks));
+            ASSERT_TRUE(same_bits(whole.c, blocks.c)) << kernel().name << ", " << shrinks_;
+            ASSERT_TRUE(blocks.check()) << kernel().name << ", " << shrinks_;
+          }
+        }
+  EXPECT_GT(served_, 0);
+}
+
+TEST_P(Kernels, SmallPackedBlocks) {
+  if (size_of(kernel().config.type) != 2 || kernel().config.vector == 1) GTEST_SKIP() << "not for copies";
+  with_type([&](auto element) { packs_in_blocks<decltype(element)>(); });
 }
 
 // What fills the edges of a tile must not meet a NaN or an infinity of the matrix.

@@ -29,6 +29,7 @@ std::vector<CallSpec> varied_specs() {
           {.m = 64, .n = 64, .k = 8000},
           {.transa = 'T', .transb = 'T', .m = 120, .n = 130, .k = 50, .beta = 2, .batch = 6},
           {.m = 1, .n = 1000, .k = 1000},
+          {.transa = 'T', .m = 777, .n = 515, .k = 701, .beta = 1, .pad_c = 3, .shift_b = 1},  // 16 bits: in copies
           {.m = 300, .n = 300, .k = 0, .beta = 3},
           {.m = 1024, .n = 1024, .k = 256}};
 }

@@ -110,7 +110,8 @@ class Problem {
         kernel_(kernel),
         a_(c.transa != 'N', c.m, c.k, c.batch, kernel.config.vector, c),
         b_(c.transb != 'N', c.k, c.n, c.batch, kernel.config.vector, c),
-        c_(false, c.m, c.n, c.batch, kernel.config.vector_c, without_spread(c)) {
+        c_(false, c.m, c.n, c.batch, vector_of_c(kernel, c), without_spread(c)),
+        c_copy_(false, c.m, c.n, c.batch, kernel.config.vector_old_c, without_spread(c)) {
     a_.fill(c.fill, c.seed * 3 + 1);
     b_.fill(c.fill, c.seed * 3 + 2);
     if (c.beta != 0.0f) c_.fill(Fill::uniform, c.seed * 3 + 3);  // else NaN poison
@@ -127,6 +128,12 @@ class Problem {
     p.b = {b_.data(), b_.row_stride(), b_.col_stride(), b_.batch_stride()};
     p.c = {c_.data(), 1, c_.col_stride(), c_.batch_stride()};
     p.m = case_.m, p.n = case_.n, p.k = case_.k, p.batch_count = case_.batch;
+    if (copies_c()) {
+      for (std::int64_t b = 0; b < case_.batch; ++b)
+        for (std::int64_t j = 0; j < case_.n; ++j)
+          for (std::int64_t i = 0; i < case_.m; ++i) c_copy_.at(i, j, b) = c_.at(i, j, b);
+      p.c_copy = {c_copy_.data(), 1, c_copy_.col_stride(), c_copy_.batch_stride()};
+    }
     if (case_.alpha == 0.0f || case_.k == 0) p.a.data = p.b.data = nullptr;
     // Scalars on the device replace those in the parameters, whatever these are.
     const Sum scalars[2] = {case_.alpha, case_.beta};
@@ -152,6 +159,12 @@ class Problem {
   std::vector<U> result() const { return c_.snapshot(); }
 
  private:
+  // A kernel that needs old C aligned, but not C, gets both kinds of C, and for the one a copy of what was there.
+  static int vector_of_c(const SimKernel& kernel, const GemmCase& c) {
+    return c.seed % 2 == 0 ? kernel.config.vector_c : std::max(kernel.config.vector_c, kernel.config.vector_old_c);
+  }
+  bool copies_c() const { return case_.beta != 0.0f && case_.seed % 2 == 0 && kernel_.config.vector_old_c > 1; }
+
   static GemmCase without_spread(GemmCase c) {
     c.spread = 1;
     return c;
@@ -222,7 +235,7 @@ class Problem {
   GemmCase case_;
   const SimKernel& kernel_;
   Operand<T> a_, b_;
-  Operand<U> c_;
+  Operand<U> c_, c_copy_;
   std::vector<T> a_before_, b_before_;
   std::vector<U> c_before_;
   std::vector<double> value_, magnitude_;

@@ -47,6 +47,7 @@ Obstacle obstacle(const TileConfig& c, const Request& request) {
     if (!walks(facts.b, c.b_contiguous)) return Obstacle::axis_b;
   }
   if (!aligned(facts.c, Axis::row, c.vector_c)) return Obstacle::alignment_c;
+  if (problem.reads_c() && !aligned(facts.old_c, Axis::row, c.vector_old_c)) return Obstacle::alignment_old_c;
   if (!problem.reads_inputs()) return Obstacle::none;
   if (!aligned(facts.a, c.a_contiguous, c.vector_a())) return Obstacle::alignment_a;
   if (!aligned(facts.b, c.b_contiguous, c.vector_b())) return Obstacle::alignment_b;
@@ -75,6 +76,8 @@ std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& req
       return alignment_text("B", c.vector_b(), facts.b, c.b_contiguous);
     case Obstacle::alignment_c:
       return alignment_text("C", c.vector_c, facts.c, Axis::row);
+    case Obstacle::alignment_old_c:
+      return alignment_text("C", c.vector_old_c, facts.old_c, Axis::row);
   }
   return "?";
 }

@@ -7,7 +7,17 @@
 
 namespace xgemm::kernels {
 
-enum class Obstacle { none, type, architecture, axis_a, axis_b, alignment_a, alignment_b, alignment_c };
+enum class Obstacle {
+  none,
+  type,
+  architecture,
+  axis_a,
+  axis_b,
+  alignment_a,
+  alignment_b,
+  alignment_c,
+  alignment_old_c
+};
 
 Obstacle obstacle(const TileConfig& config, const Request& request);
 

@@ -70,6 +70,7 @@ struct GemmParams : EpilogueArguments {
   std::int64_t n;
   std::int64_t k;
   std::int64_t batch_count;
+  ConstMatrixArg c_copy = {};  // of old C, for kernels that need it aligned; data is null where there is none
 };
 
 // What kernels of a TileConfig are launched with.

@@ -1,6 +1,7 @@
 // The launch of split_sum.
 #include "kernels/common/split_sum.h"
 
+#include "kernels/common/early_launch.h"
 #include "kernels/common/split_sum.cuh"
 
 namespace xgemm::kernels {
@@ -13,26 +14,10 @@ __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
   if constexpr (gpu::kArch >= Kernel::kMinArch) Kernel::run(params, shared);
 }
 
-// Programmatic dependent launch came with sm_90.
-bool starts_early() {
-  int device = 0, major = 0;
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
-}
-
 template <class Element>
 cudaError_t launch(const SplitSumParams& params, cudaStream_t stream) {
   using Kernel = SplitSum<Element>;
-  cudaLaunchAttribute attribute;
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(params.ctas()));
-  config.blockDim = dim3(Kernel::kThreads);
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = starts_early() ? 1 : 0;
-  return cudaLaunchKernelEx(&config, split_sum_entry<Kernel>, params);
+  return launch_early(split_sum_entry<Kernel>, static_cast<unsigned>(params.ctas()), Kernel::kThreads, stream, params);
 }
 
 }  // namespace

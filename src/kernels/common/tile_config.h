@@ -35,6 +35,7 @@ struct TileConfig {
   int vector = 1;                           // elements per global load of A and B along the contiguous axis
   bool single_a = false, single_b = false;  // this operand is loaded element by element all the same
   int vector_c = vector;                    // elements that accesses to C need aligned
+  int vector_old_c = 1;                     // and to old C, which may be read from a copy
   int raster_group = 8;                     // tiles along m that are walked together (common/schedule.h)
   int min_compute_capability = 75;
   bool later_architectures = true;  // false for code that runs on min_compute_capability alone, such as sm_90a

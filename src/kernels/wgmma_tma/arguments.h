@@ -96,20 +96,21 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   p.y_batch_step = y.batch_stride != 0 ? boxes.mma.planes : 0;
 
   if (boxes.c_bytes != 0) {
+    const auto box = [&](const auto& c, std::int64_t rows) {
+      return TensorBox{c.data,          rows,           g.n,          g.batch_count,
+                       c.col_stride,    c.batch_stride, boxes.c_rows, boxes.c_columns,
+                       boxes.c_swizzle, boxes.c_bytes};
+    };
     const int whole = 16 / boxes.c_bytes;
-    p.c_whole_m = p.m / whole * whole;
-    p.c_old = {g.c.data,
-               g.m,
-               g.n,
-               g.batch_count,
-               g.c.col_stride,
-               g.c.batch_stride,
-               boxes.c_rows,
-               boxes.c_columns,
-               boxes.c_swizzle,
-               boxes.c_bytes};
-    p.c = p.c_old;
-    if (p.c_whole_m != 0) p.c.extent_x = p.c_whole_m;  // otherwise it is not stored through
+    const auto aligned = [&](std::int64_t count, std::int64_t stride) { return count <= 1 || stride % whole == 0; };
+    if (reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0 && aligned(g.n, g.c.col_stride) &&
+        aligned(g.batch_count, g.c.batch_stride)) {
+      p.c_whole_m = p.m / whole * whole;
+    }
+    if (p.c_whole_m != 0) p.c = box(g.c, p.c_whole_m);
+    if (!g.beta.is_zero<float>()) {
+      p.c_old = g.c_copy.data != nullptr ? box(g.c_copy, g.m) : box(g.c, g.m);
+    }
   }
   if (has_product) {
     using namespace wgmma_tma_detail;

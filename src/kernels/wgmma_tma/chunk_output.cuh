@@ -1,6 +1,7 @@
 // How 16-bit C leaves a wgmma_tma kernel: by chunks of 64 rows x kChunk columns of D, registers -> stmatrix -> buffer
-// -> TMA store, which runs under the next chunk and the next tile's mainloop. Old C arrives through the slots of the
-// ring, after the last slice of K, and is read with ldmatrix into the layout of the accumulators.
+// -> TMA store, which runs under the next chunk and the next tile's mainloop. What TMA cannot store (rows beyond whole
+// vectors, a C that is not aligned) the consumer's threads copy from the buffers. Old C arrives through the slots of
+// the ring, after the last slice of K, and is read with ldmatrix into the layout of the accumulators.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -42,7 +43,9 @@ struct WgmmaTmaChunkOutput {
   // Slots that old C takes.
   static constexpr int kSlots = (kTileChunks + kChunksPerSlot - 1) / kChunksPerSlot;
 
-  XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams& p) { gpu::tma_prefetch_map(p.c); }
+  XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams& p) {
+    if (p.c_whole_m != 0) gpu::tma_prefetch_map(p.c);
+  }
 
   // The producer's part: old C to the ring.
   XGEMM_DEVICE static void load_c(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place, Ring& ring,
@@ -144,7 +147,7 @@ struct WgmmaTmaChunkOutput {
       }
       if (p.c_whole_m != p.m) {
         for_batch(first, [&](int chunk, const char* buffer) {
-          at(chunk, [&](int c_row, int c_column) { store_last_rows(p, buffer, c_row, c_column, batch); });
+          at(chunk, [&](int c_row, int c_column) { store_rest(p, buffer, c_row, c_column, batch); });
         });
       }
     }
@@ -179,23 +182,41 @@ struct WgmmaTmaChunkOutput {
     return Cta::kSwizzleC == 0 ? offset : offset ^ (offset >> 3 & (Cta::kSwizzleC - 16));
   }
 
-  // The last m % 8 rows of C, where they lie in this chunk, one element at a time.
-  XGEMM_DEVICE static void store_last_rows(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column,
-                                           int batch) {
+  // The rows of C from c_whole_m on, where they lie in this chunk: the last m % 8, or all of a C that the copy engine
+  // cannot address. By pairs that are aligned in C; neighbouring threads go down a column.
+  XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column, int batch) {
     constexpr int kRows = kTransposed ? kChunk : 64;  // of C
     constexpr int kColumns = kTransposed ? 64 : kChunk;
-    const int rows = p.m - p.c_whole_m;
-    const int first = p.c_whole_m - c_row;
-    if (first < 0 || first >= kRows) return;
-    Element* c = static_cast<Element*>(p.c_data) + batch * p.c_batch + p.c_whole_m;
+    const int first = p.c_whole_m - c_row > 0 ? p.c_whole_m - c_row : 0;
+    const int rows = (p.m - c_row < kRows ? p.m - c_row : kRows) - first;
+    if (rows <= 0) return;
+    const int columns = p.n - c_column < kColumns ? p.n - c_column : kColumns;
+    Element* const c = static_cast<Element*>(p.c_data) + batch * p.c_batch + c_column * p.c_ld + c_row + first;
+    const int pairs = rows / 2 + 1;  // of a column that starts between two
+    const int columns_a_step = gpu::kGroupThreads / pairs, pairs_a_step = gpu::kGroupThreads % pairs;
+    const int thread = gpu::thread_index() % gpu::kGroupThreads;
+    int column = thread / pairs, pair = thread % pairs;
     XGEMM_NO_UNROLL
-    for (int i = gpu::thread_index() % gpu::kGroupThreads; i < rows * kColumns; i += gpu::kGroupThreads) {
-      const int column = i / rows;
-      const int row = i - column * rows;
-      if (c_column + column >= p.n) return;
-      const int offset = swizzled(column * Cta::kChunkRowBytes + (first + row) * 2);
-      const Element value = gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + offset));
-      gpu::write<gpu::Space::global>(c + row + (c_column + column) * p.c_ld, value);
+    while (column < columns) {
+      Element* const line = c + column * p.c_ld;
+      const int row = 2 * pair - static_cast<int>(reinterpret_cast<std::uintptr_t>(line) / sizeof(Element) % 2);
+      const auto value = [&](int r) {
+        const int offset = swizzled(column * Cta::kChunkRowBytes + (first + r) * 2);
+        return gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + offset));
+      };
+      if (row >= 0 && row + 1 < rows) {
+        gpu::write<gpu::Space::global>(reinterpret_cast<gpu::Vector<Element, 2>*>(line + row),
+                                       gpu::Vector<Element, 2>{{value(row), value(row + 1)}});
+      } else if (row < rows) {
+        const int single = row >= 0 ? row : 0;
+        gpu::write<gpu::Space::global>(line + single, value(single));
+      }
+      column += columns_a_step;
+      pair += pairs_a_step;
+      if (pair >= pairs) {
+        pair -= pairs;
+        ++column;
+      }
     }
   }
 

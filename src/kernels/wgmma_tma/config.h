@@ -74,8 +74,10 @@ struct WgmmaTmaConfig {
   // Elements of 16 bits leave for C, and come from it, through shared memory: in a row of a fragment there are too few
   // neighbours of them for an access. Fragments of fp32 have sectors of 32 bytes, and go straight to C.
   constexpr bool c_through_shared() const { return size_of(type_c) == 2; }
-  // Elements that accesses to C need aligned: of the copy engine, else pairs along the rows of D or single ones.
-  constexpr int vector_c() const { return c_through_shared() ? 16 / size_of(type_c) : transposed ? 2 : 1; }
+  // Elements that accesses to C need aligned: pairs along the rows of D or single ones. Where C leaves through shared
+  // memory, the copy engine stores what it can address, and brings old C.
+  constexpr int vector_c() const { return !c_through_shared() && transposed ? 2 : 1; }
+  constexpr int vector_old_c() const { return c_through_shared() ? 16 / size_of(type_c) : vector_c(); }
 
   // Then C leaves in chunks of 64 rows of D: what a consumer has converted waits in a buffer for the copy engine. The
   // more of a tile the buffers hold, the fewer times the consumer waits. A chunk's rows (of D or, not transposed,

@@ -92,6 +92,14 @@ CostDevice cost_device(const device::DeviceInfo& device) {
   return d;
 }
 
+// What it costs that threads store a C that TMA cannot: in each round, a tile through the SM, two elements at a time. Of
+// ping-pong consumers one multiplies meanwhile.
+double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double rounds) {
+  constexpr double kCyclesPerElement = 0.09;
+  if (!c.c_through_shared() || c.ping_pong || divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
+  return rounds * c.cta_m * c.cta_n * kCyclesPerElement * 1e-3 / request.device.rates.sm_ghz;
+}
+
 // The network is asked about instances that may turn out to be the best: those that the model puts near its own best.
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
   // Names are compared once in a process, not once in a call.
@@ -118,7 +126,8 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   for (int i = 0; i < number; ++i) {
     const CostEstimate& e = model[static_cast<std::size_t>(i)];
     const bool in_question = e.us * CostCorrection::kLeast <= to_beat;
-    estimates[i] = {in_question ? corrected(i) : e.us, e.terms.rounds, static_cast<std::int64_t>(e.split.whole_tiles),
+    const double scattered_us = scattered_c_us(config_of(*kernels[i]), request, e.terms.rounds);
+    estimates[i] = {(in_question ? corrected(i) : e.us) + scattered_us, e.terms.rounds, static_cast<std::int64_t>(e.split.whole_tiles),
                     e.split.parts};
   }
 }

@@ -130,6 +130,7 @@ struct Instances<Family::wgmma_tma> {
                        .b_contiguous = c.b_contiguous,
                        .vector = 16 / size_of(c.type),
                        .vector_c = c.vector_c(),
+                       .vector_old_c = c.vector_old_c(),
                        .min_compute_capability = 90,
                        .later_architectures = false},
             .threads = c.threads(),

@@ -48,7 +48,14 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, void
       encode(other, other_box);
     }
   };
-  if constexpr (kConfig.c_through_shared()) encode_both(p.c_old, boxes.c_old, p.c, boxes.c);
+  if constexpr (kConfig.c_through_shared()) {
+    if (p.c_whole_m != 0) encode(p.c, boxes.c);
+    if (boxes.c_old == boxes.c) {
+      p.c_old = p.c;
+    } else if (boxes.c_old.data != nullptr) {
+      encode(p.c_old, boxes.c_old);
+    }
+  }
   if (p.k > 0) {
     encode_both(p.x, boxes.x, p.x_tail, boxes.x_tail);
     encode_both(p.y, boxes.y, p.y_tail, boxes.y_tail);

@@ -17,8 +17,9 @@ struct WgmmaTmaScalars : EpilogueArguments {
   std::int64_t c_batch;
   int m;
   int n;
-  int c_whole_m;     // whole vectors of 16 bytes of m: TMA stores clip the contiguous axis to them, not to elements
-  int k;             // 0 where A and B are not read
+  int c_whole_m;  // rows of C that TMA stores: whole vectors of 16 bytes of m, as it clips the contiguous axis to them
+                  // and not to elements; none of a C that is not aligned for it
+  int k;          // 0 where A and B are not read
   int x_batch_step;  // 0 where all entries of the batch are the same matrix
   int y_batch_step;
   float* partials;  // sums of the parts of split tiles: a tile of fp32 for each CTA of each unit
@@ -35,7 +36,7 @@ struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   Map y_tail;
   // Where C leaves through shared memory.
   Map c_old;  // where beta is not 0
-  Map c;      // c_whole_m rows only
+  Map c;      // where c_whole_m is not 0, of those rows
 };
 using WgmmaTmaParams = BasicWgmmaTmaParams<TensorMap>;
 

@@ -102,7 +102,8 @@ bool ffma_serves(const KernelInfo& kernel, const Problem& p) {
          tiles(p.m, kernel.config.cta_m) * tiles(p.n, kernel.config.cta_n) * p.batch_count < __int128{1} << 31;
 }
 
-bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
+// old_c: what is read in place of C; C itself where there is no copy.
+bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device, const Strides* old_c = nullptr) {
   const TileConfig& c = kernel.config;
   const int size = size_of(c.type);
   const Operands x = operands_of(p);
@@ -112,9 +113,30 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p)) return false;
   if (kernel.family == Family::ffma_tma && !ffma_serves(kernel, p)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
+  if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
   return loads_are_legal(x.a, c.a_contiguous, c.vector_a(), size) &&
          loads_are_legal(x.b, c.b_contiguous, c.vector_b(), size);
+}
+
+// The same of a block of C, with copies in place of operands.
+bool is_legal_packed(const KernelInfo& kernel, const Problem& p, const plan::Packing& packing,
+                     const DeviceInfo& device) {
+  const Problem block = plan::packed_problem(packing, p);
+  Strides old_c = operands_of(block).c;
+  if (packing.c.used) {
+    old_c.base = packing.c.offset;
+    old_c.col = packing.c.ld * size_of(p.c.type);
+    old_c.batch = static_cast<std::uint64_t>(packing.c.batch_stride * size_of(p.c.type));
+  }
+  return is_legal(kernel, block, device, &old_c);
+}
+
+// With its operands as they lie, or as copies.
+bool may_serve(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
+  if (is_legal(kernel, p, device)) return true;
+  const auto packing = plan::packing_of(p, plan::gather_facts(p), device);
+  return packing && is_legal_packed(kernel, p, *packing, device);
 }
 
 // ---- The walk -----------------------------------------------------------------------------------------------------
@@ -145,7 +167,9 @@ void walk(std::uint64_t seed, int count, F&& f) {
 TEST(Planner, EveryPlanIsLegal) {
   walk(11, 20000, [](const Problem& p, const DeviceInfo& device) {
     const Plan chosen = plan_for(p, device);
-    EXPECT_TRUE(is_legal(kernels::info(chosen.kernel), p, device)) << to_string(chosen);
+    const KernelInfo& kernel = kernels::info(chosen.kernel);
+    EXPECT_TRUE(chosen.packing.any() ? is_legal_packed(kernel, p, chosen.packing, device) : is_legal(kernel, p, device))
+        << to_string(chosen);
     EXPECT_FALSE(chosen.forced);
   });
 }
@@ -158,7 +182,7 @@ TEST(Planner, LegalityIsExact) {
     for (int i = 0; i < kernels::count(); ++i) {
       const KernelInfo& kernel = kernels::info(i);
       const std::string reason = plan::why_not(kernel, p, facts, device);
-      EXPECT_EQ(reason.empty(), is_legal(kernel, p, device)) << kernel.name << ": " << reason;
+      EXPECT_EQ(reason.empty(), may_serve(kernel, p, device)) << kernel.name << ": " << reason;
     }
   });
 }
@@ -173,11 +197,12 @@ TEST(Planner, TheEstimatesAreFiniteAndTheChoiceIsTheLeast) {
         << to_string(chosen);
     for (int i = 0; i < kernels::count(); ++i) {
       const KernelInfo& kernel = kernels::info(i);
-      if (!is_legal(kernel, p, device)) continue;
+      if (!may_serve(kernel, p, device)) continue;
       const Plan other = plan_for(p, device, kernel.name);
       EXPECT_EQ(other.kernel, kernel.id());
       EXPECT_LE(chosen.estimated_us, other.estimated_us) << to_string(other);
-      EXPECT_TRUE(chosen.estimated_us < other.estimated_us || chosen.kernel <= other.kernel)
+      EXPECT_TRUE(chosen.estimated_us < other.estimated_us || chosen.kernel <= other.kernel ||
+                  (other.packing.any() && !chosen.packing.any()))
           << "of equals the simpler one";
     }
   });
@@ -190,11 +215,12 @@ TEST(Planner, CountsItsTiles) {
     const kernels::Schedule& s = chosen.schedule;
     const std::int64_t tile_m = kernel.config.cta_m * kernel.cluster_m;
     const std::int64_t tile_n = kernel.config.cta_n * kernel.cluster_n;
-    EXPECT_TRUE(static_cast<__int128>(s.tiles_m) * tile_m >= p.m &&
-                static_cast<__int128>(s.tiles_m - 1) * tile_m < p.m);
-    EXPECT_TRUE(static_cast<__int128>(s.tiles_n) * tile_n >= p.n &&
-                static_cast<__int128>(s.tiles_n - 1) * tile_n < p.n);
-    const __int128 tiles = static_cast<__int128>(s.tiles_m) * s.tiles_n * p.batch_count;
+    const Problem block = chosen.packing.any() ? plan::packed_problem(chosen.packing, p) : p;
+    EXPECT_TRUE(static_cast<__int128>(s.tiles_m) * tile_m >= block.m &&
+                static_cast<__int128>(s.tiles_m - 1) * tile_m < block.m);
+    EXPECT_TRUE(static_cast<__int128>(s.tiles_n) * tile_n >= block.n &&
+                static_cast<__int128>(s.tiles_n - 1) * tile_n < block.n);
+    const __int128 tiles = static_cast<__int128>(s.tiles_m) * s.tiles_n * block.batch_count;
     EXPECT_TRUE(tiles >= (__int128{1} << 63) || s.whole_tiles + s.split_tiles == tiles);
     EXPECT_TRUE(s.clusters >= 1 && s.clusters <= s.units);
     EXPECT_TRUE(s.raster_group >= 1 && s.raster_group <= (s.raster_n ? s.tiles_n : s.tiles_m));
@@ -366,8 +392,8 @@ TEST(Planner, HalvesGoToTheTensorCores) {
       }
 }
 
-// From sm_80 on, 16-bit types have tensor cores for operands that start anywhere: mma_swizzled, where TMA cannot take
-// them or there is none. Before, there is double_buffered.
+// From sm_80 on, 16-bit types have tensor cores for operands that start anywhere: those of wgmma_tma, for copies of
+// what TMA cannot take, else those of mma_swizzled. Before, there is double_buffered.
 TEST(Planner, SixteenBitsGoToTheTensorCoresWhereverTheyStart) {
   const bool tma = kernels::is_kernel_or_family("wgmma_tma");
   for (const DeviceInfo& device : fake_devices())
@@ -381,15 +407,17 @@ TEST(Planner, SixteenBitsGoToTheTensorCoresWhereverTheyStart) {
               const Plan chosen = plan_for(p, device);
               SCOPED_TRACE(describe(p, device) + ": " + to_string(chosen));
               const KernelInfo& kernel = kernels::info(chosen.kernel);
-              bool for_tma = false;  // legal for it
-              for (int i = 0; i < kernels::count(); ++i)
-                for_tma =
-                    for_tma || (kernels::info(i).family == Family::wgmma_tma && is_legal(kernels::info(i), p, device));
-              EXPECT_EQ(for_tma, tma && at.a + at.c + at.lda + at.ldb + at.ldc == 0 && device.compute_capability == 90);
               if (device.compute_capability < 80) {
                 EXPECT_EQ(kernel.family, type == DType::f16 ? Family::double_buffered : Family::smem_tiled);
               } else {
-                EXPECT_EQ(kernel.family, for_tma ? Family::wgmma_tma : Family::mma_swizzled);
+                const bool has_tma = tma && device.compute_capability == 90;
+                EXPECT_EQ(kernel.family, has_tma ? Family::wgmma_tma : Family::mma_swizzled);
+              }
+              // A C that TMA cannot store needs no copy.
+              if (kernel.family == Family::wgmma_tma) {
+                EXPECT_EQ(chosen.packing.a.used, at.a + at.lda % 8 != 0);
+                EXPECT_EQ(chosen.packing.b.used, at.b + at.ldb % 8 != 0);
+                EXPECT_EQ(chosen.packing.c.used, false);
               }
               if (HasFailure()) return;
             }

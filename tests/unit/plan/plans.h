@@ -15,7 +15,7 @@ inline const device::DeviceInfo& h200() {
 }
 
 inline bool same(const plan::Plan& x, const plan::Plan& y) {
-  return x.kernel == y.kernel && x.schedule == y.schedule && x.waves == y.waves &&
+  return x.kernel == y.kernel && x.schedule == y.schedule && x.packing == y.packing && x.waves == y.waves &&
          x.tile_efficiency == y.tile_efficiency && x.estimated_us == y.estimated_us && x.forced == y.forced;
 }
 

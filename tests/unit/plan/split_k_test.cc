@@ -218,18 +218,19 @@ TEST(SplitPlan, SaysWhatTheLaunchNeeds) {
       const kernels::TileConfig& c = kernel.config;
       const std::int64_t cluster_m = kernel.cluster_m, cluster_n = kernel.cluster_n;
       const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+      const Problem block = plan.packing.any() ? plan::packed_problem(plan.packing, p) : p;
       const std::int64_t tiles =
-          ceil_div(p.m, c.cta_m * cluster_m) * ceil_div(p.n, c.cta_n * cluster_n) * p.batch_count;
+          ceil_div(block.m, c.cta_m * cluster_m) * ceil_div(block.n, c.cta_n * cluster_n) * block.batch_count;
       EXPECT_EQ(schedule.whole_tiles + schedule.split_tiles, tiles);
       EXPECT_LE(schedule.parts, ceil_div(p.k, c.cta_k));
       EXPECT_EQ(static_cast<std::int64_t>(schedule.workspace_bytes),
                 schedule.split_tiles * schedule.parts * cluster_m * cluster_n * c.cta_m * c.cta_n * 4);
       // The same by hand.
       const int parts = static_cast<int>(schedule.parts);
-      EXPECT_EQ(to_string(plan::with_split(plan, p, device, schedule.whole_tiles, parts)), to_string(plan));
-      EXPECT_EQ(plan::with_split(plan, p, device, 0, 2).schedule.workspace_bytes,
+      EXPECT_EQ(to_string(plan::with_split(plan, block, device, schedule.whole_tiles, parts)), to_string(plan));
+      EXPECT_EQ(plan::with_split(plan, block, device, 0, 2).schedule.workspace_bytes,
                 static_cast<std::size_t>(tiles * 2 * cluster_m * cluster_n * c.cta_m * c.cta_n * 4));
-      EXPECT_EQ(plan::with_split(plan, p, device, 0, 1).schedule.workspace_bytes, 0u);
+      EXPECT_EQ(plan::with_split(plan, block, device, 0, 1).schedule.workspace_bytes, 0u);
     }
   });
   if (!wgmma_tma_instances().empty()) {

@@ -33,6 +33,10 @@ inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes, i
       {"B", p.b.data, element_bytes, p.k, p.n, p.batch_count, p.b.row_stride, p.b.col_stride, p.b.batch_stride, ab});
   memory.add({"C", p.c.data, element_bytes_c, p.m, p.n, p.batch_count, p.c.row_stride, p.c.col_stride, p.c.batch_stride,
               !is_zero(p.beta) ? Access::read_write : Access::write});
+  if (p.c_copy.data) {
+    memory.add({"the copy of C", p.c_copy.data, element_bytes_c, p.m, p.n, p.batch_count, p.c_copy.row_stride,
+                p.c_copy.col_stride, p.c_copy.batch_stride, Access::read});
+  }
   for (const auto& [name, factor] : {std::pair{"alpha", p.alpha}, std::pair{"beta", p.beta}})
     if (factor.device) memory.add({name, factor.device, wide ? 8 : 4, 1, 1, 1, 1, 1, 0, Access::read});
   return memory;

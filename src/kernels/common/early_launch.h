@@ -1,0 +1,33 @@
+// Programmatic dependent launch, where the GPU has it: a kernel may start while the one before it ends. It then waits
+// by itself before it touches global memory (common/sm90/cluster.cuh). CUDA builds only.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace xgemm::kernels {
+
+// It came with sm_90.
+inline bool starts_early() {
+  int device = 0, major = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
+}
+
+template <class Params>
+cudaError_t launch_early(void (*entry)(const Params), unsigned ctas, unsigned threads, cudaStream_t stream,
+                         const Params& params) {
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(ctas);
+  config.blockDim = dim3(threads);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = starts_early() ? 1 : 0;
+  return cudaLaunchKernelEx(&config, entry, params);
+}
+
+}  // namespace xgemm::kernels

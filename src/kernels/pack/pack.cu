@@ -1,0 +1,37 @@
+// The launch of the packing pass.
+#include "kernels/pack/pack.h"
+
+#include "kernels/common/early_launch.h"
+#include "kernels/pack/pack.cuh"
+
+namespace xgemm::kernels {
+namespace {
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
+    pack_entry(const __grid_constant__ PackParams params) {
+  typename Kernel::SharedStorage none;
+  Kernel::run(params, none);
+}
+
+template <class Word>
+cudaError_t launch(const PackParams& params, cudaStream_t stream) {
+  return launch_early(pack_entry<Pack<Word>>, params.ctas(), PackParams::kThreads, stream, params);
+}
+
+}  // namespace
+
+cudaError_t launch_pack(const PackParams& params, cudaStream_t stream) {
+  if (params.count == 0) return cudaSuccess;
+  switch (params.element_bytes) {
+    case 2:
+      return launch<std::uint16_t>(params, stream);
+    case 4:
+      return launch<std::uint32_t>(params, stream);
+    case 8:
+      return launch<std::uint64_t>(params, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,135 @@
+// pack: copies matrices that lie badly (lines that start anywhere, elements that are no neighbours) into lines that
+// start at multiples of 16 bytes, at the speed of the memory. Several matrices in one launch.
+//
+// A thread writes a vector of 16 bytes of each of a few lines. Where the source's elements are neighbours it reads the
+// two aligned vectors that its bytes lie in, and shifts:
+//
+//     source      | . . a b c d e f | g h . . . . . . |
+//     destination | a b c d e f g h |
+//
+// Vectors that would reach beyond a line are read element by element, as are elements that are no neighbours: nothing
+// outside of the matrix is read. All loads of a thread are under way before the first of them is used.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/dtype.cuh"
+#include "kernels/common/sm90/cluster.cuh"
+#include "kernels/common/target.cuh"
+#include "kernels/pack/params.h"
+
+namespace xgemm::kernels {
+
+// Word: an unsigned integer as large as an element.
+template <class Word>
+struct Pack {
+  static constexpr int kThreads = PackParams::kThreads;
+  static constexpr int kMinBlocksPerSm = 4;
+  static constexpr int kMinArch = 750;
+  static constexpr int kLines = PackParams::kLinesAtOnce;
+  static constexpr int kElements = PackParams::kVectorBytes / static_cast<int>(sizeof(Word));  // of a vector
+  using Params = PackParams;
+  using Vector = gpu::Vector<std::uint32_t, 4>;
+
+  struct SharedStorage {};
+
+  XGEMM_DEVICE static void run(const Params& p, SharedStorage&) {
+    if constexpr (gpu::kArch >= 900) {
+      gpu::grid_launch_dependents();
+      gpu::grid_wait_dependencies();
+    }
+    const auto block = static_cast<unsigned>(gpu::block_x());
+    int job = 0;
+    unsigned begin = 0;
+    while (block >= p.jobs[job].end) begin = p.jobs[job++].end;
+    copy_tile(p.jobs[job], block - begin);
+  }
+
+ private:
+  // What was read for a vector: where its elements are neighbours, the two aligned vectors in which it begins at byte
+  // `offset`; else its elements, each in a word of 32 bits or in two.
+  struct Piece {
+    std::uint32_t words[8];
+    int offset;
+    bool shifted;
+  };
+
+  XGEMM_DEVICE static void copy_tile(const Params::Job& job, unsigned tile) {
+    const unsigned tile_line = tile % job.tiles_line, rest = tile / job.tiles_line;
+    const std::int64_t batch = rest / job.tiles_across;
+    const int width = 1 << job.width;
+    const int lines_apart = kThreads >> job.width;
+    const int vector = static_cast<int>(tile_line) * width + gpu::thread_index() % width;
+    const std::int64_t line =
+        std::int64_t{rest % job.tiles_across} * (lines_apart * kLines) + (gpu::thread_index() >> job.width);
+    if (vector >= job.vectors) return;
+    const std::int64_t element = std::int64_t{vector} * kElements;
+    const Word* source =
+        static_cast<const Word*>(job.source) + batch * job.batch_stride + line * job.line_stride + element * job.step;
+    auto* destination = static_cast<Word*>(job.destination) + batch * job.ld_batch + line * job.ld + element;
+
+    Piece pieces[kLines];
+    XGEMM_UNROLL
+    for (int i = 0; i < kLines; ++i)
+      pieces[i] = read(job, source + i * lines_apart * job.line_stride, element, line + i * lines_apart < job.lines);
+    XGEMM_UNROLL
+    for (int i = 0; i < kLines; ++i) {
+      if (line + i * lines_apart < job.lines) {
+        gpu::write<gpu::Space::global>(reinterpret_cast<Vector*>(destination + i * lines_apart * job.ld),
+                                       finish(pieces[i]));
+      }
+    }
+  }
+
+  // element: of the line, from which on the vector's are wanted.
+  XGEMM_DEVICE static Piece read(const Params::Job& job, const Word* source, std::int64_t element, bool inside) {
+    Piece piece{};
+    const std::int64_t left = inside ? job.length - element : 0;
+    piece.offset = static_cast<int>(reinterpret_cast<std::uintptr_t>(source) % PackParams::kVectorBytes);
+    const int before = piece.offset / static_cast<int>(sizeof(Word));
+    const bool two = before != 0;
+    piece.shifted = job.step == 1 && (two ? element >= before && left >= 2 * kElements - before : left >= kElements);
+    if (piece.shifted) {
+      const auto* vectors = reinterpret_cast<const Vector*>(source - before);
+      const Vector low = gpu::read<gpu::Space::global>(vectors);
+      const Vector high = two ? gpu::read<gpu::Space::global>(vectors + 1) : Vector{};
+      XGEMM_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        piece.words[i] = low[i];
+        piece.words[4 + i] = high[i];
+      }
+    } else {
+      XGEMM_UNROLL
+      for (int e = 0; e < kElements; ++e) {
+        const Word value = e < left ? gpu::read<gpu::Space::global>(source + e * job.step) : Word{0};
+        piece.words[sizeof(Word) == 8 ? 2 * e : e] = static_cast<std::uint32_t>(value);
+        if constexpr (sizeof(Word) == 8) piece.words[2 * e + 1] = static_cast<std::uint32_t>(value >> 32);
+      }
+    }
+    return piece;
+  }
+
+  XGEMM_DEVICE static Vector finish(Piece& piece) {
+    std::uint32_t(&words)[8] = piece.words;
+    Vector result;
+    if (piece.shifted) {
+      // By 8 bytes, by 4, by 2.
+      XGEMM_UNROLL
+      for (int i = 0; i < 6; ++i) words[i] = piece.offset & 8 ? words[i + 2] : words[i];
+      XGEMM_UNROLL
+      for (int i = 0; i < 5; ++i) words[i] = piece.offset & 4 ? words[i + 1] : words[i];
+      const int bits = piece.offset % 4 * 8;
+      XGEMM_UNROLL
+      for (int i = 0; i < 4; ++i)
+        result[i] = static_cast<std::uint32_t>((std::uint64_t{words[i + 1]} << 32 | words[i]) >> bits);
+    } else {
+      XGEMM_UNROLL
+      for (int i = 0; i < 4; ++i) result[i] = sizeof(Word) == 2 ? words[2 * i] | words[2 * i + 1] << 16 : words[i];
+    }
+    return result;
+  }
+};
+
+}  // namespace xgemm::kernels

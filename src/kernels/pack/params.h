@@ -1,0 +1,64 @@
+// What the packing pass is told: matrices to copy into memory that a product's kernel reads well. Plain data and pure
+// host code.
+//
+// A job copies the lines of a matrix, for every entry of a batch, to lines that start at multiples of 16 bytes and
+// whose last vector of 16 bytes is filled up with zeros. The source may lie anywhere, with any strides, also of 0 and
+// below.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace xgemm::kernels {
+
+struct PackJob {
+  const void* source;
+  void* destination;
+  std::int64_t length, lines, batch_count;
+  std::int64_t step, line_stride, batch_stride;  // of the source, in elements: along a line, between lines, entries
+  std::int64_t ld, ld_batch;                     // of the destination: between lines, between entries
+};
+
+struct PackParams {
+  static constexpr int kThreads = 256;    // of a CTA
+  static constexpr int kLinesAtOnce = 4;  // of a thread
+  static constexpr int kMaxJobs = 3;
+  static constexpr int kVectorBytes = 16;
+
+  // A CTA's tile: 2^width vectors of each of so many lines.
+  struct Job : PackJob {
+    int vectors;  // of a line
+    int width;
+    unsigned tiles_line, tiles_across;  // along the lines; across them
+    unsigned end;                       // the tiles of this job and of those before it
+  };
+  Job jobs[kMaxJobs] = {};
+  int count = 0;
+  int element_bytes = 2;
+
+  static constexpr std::int64_t tile_lines(int width) { return std::int64_t{kThreads >> width} * kLinesAtOnce; }
+
+  // Jobs of nothing are left out.
+  void add(const PackJob& job) {
+    if (job.length == 0 || job.lines == 0 || job.batch_count == 0) return;
+    const std::int64_t vectors = (job.length * element_bytes + kVectorBytes - 1) / kVectorBytes;
+    int width = 0;  // a warp goes along a line where that is long, else along several
+    while (width < 5 && std::int64_t{1} << width < vectors) ++width;
+    const auto tiles = [](std::int64_t extent, std::int64_t tile) {
+      return static_cast<unsigned>((extent + tile - 1) / tile);
+    };
+    Job& own = jobs[count];
+    static_cast<PackJob&>(own) = job;
+    own.vectors = static_cast<int>(vectors);
+    own.width = width;
+    own.tiles_line = tiles(vectors, std::int64_t{1} << width);
+    own.tiles_across = tiles(job.lines, tile_lines(width));
+    own.end = ctas() + own.tiles_line * own.tiles_across * static_cast<unsigned>(job.batch_count);
+    ++count;
+  }
+
+  unsigned ctas() const { return count == 0 ? 0 : jobs[count - 1].end; }
+};
+
+}  // namespace xgemm::kernels

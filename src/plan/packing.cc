@@ -1,0 +1,174 @@
+// What needs a copy, and how large blocks are.
+#include "plan/packing.h"
+
+#include <algorithm>
+
+#include "core/status.h"
+
+namespace xgemm::plan {
+namespace {
+
+using layout::Axis;
+using layout::StridedOperand;
+
+constexpr int kVectorBytes = 16;  // what vectors and the copy engine want aligned
+constexpr std::int64_t kLineBytes = 128;
+constexpr std::size_t kCopyBytes = 256;  // copies start at multiples
+
+std::int64_t round_up(std::int64_t x, std::int64_t step) {
+  return (x + step - 1) / step * step;
+}
+
+std::int64_t parts(std::int64_t extent, std::int64_t part) {
+  return (extent + part - 1) / part;
+}
+
+// Along `axis`, along which kernels for the call's flags read.
+bool lies_badly(const StridedOperand& x, Axis axis) {
+  if (x.extent(axis) > 1 && x.stride(axis) != 1) return true;
+  const Axis line = layout::other(axis);
+  const auto aligned = [&](std::int64_t count, std::int64_t stride) {
+    return count <= 1 || stride * x.element_bytes % kVectorBytes == 0;
+  };
+  return x.element_bytes < 4 && (x.address % kVectorBytes != 0 || !aligned(x.extent(line), x.stride(line)) ||
+                                 !aligned(x.batch_count, x.batch_stride));
+}
+
+// The layout of a copy of rows x cols elements; entries: of the batch. `bytes` grows by what it takes.
+void lay_out(PackedOperand& copy, std::int64_t rows, std::int64_t cols, std::int64_t entries, int element_bytes,
+             std::size_t& bytes) {
+  if (!copy.used) return;
+  const std::int64_t length = copy.contiguous == Axis::row ? rows : cols;
+  const std::int64_t lines = copy.contiguous == Axis::row ? cols : rows;
+  // Lines of the L2, where they are no waste.
+  const std::int64_t whole = round_up(length, kLineBytes / element_bytes);
+  copy.ld = whole <= length + length / 8 ? whole : round_up(length, kVectorBytes / element_bytes);
+  copy.batch_stride = entries > 1 ? copy.ld * lines : 0;
+  copy.offset = bytes;
+  const auto size = static_cast<std::size_t>(copy.ld) * static_cast<std::size_t>(lines) *
+                    static_cast<std::size_t>(entries) * static_cast<std::size_t>(element_bytes);
+  bytes += (size + kCopyBytes - 1) / kCopyBytes * kCopyBytes;
+}
+
+// Entries of A and B that a block reads: one where all products share it.
+std::int64_t entries_of(const InputMatrix& x, std::int64_t batch) {
+  return x.batch_stride == 0 ? 1 : batch;
+}
+
+void lay_out(Packing& packing, const Problem& p) {
+  packing.bytes = 0;
+  lay_out(packing.a, packing.m, p.k, entries_of(p.a, packing.batch), size_of(p.a.type), packing.bytes);
+  lay_out(packing.b, p.k, packing.n, entries_of(p.b, packing.batch), size_of(p.b.type), packing.bytes);
+  lay_out(packing.c, packing.m, packing.n, packing.batch, size_of(p.c.type), packing.bytes);
+}
+
+}  // namespace
+
+std::size_t packing_limit(const device::DeviceInfo& device) {
+  return device.has_memory_pools ? std::min(device.memory_bytes / 128, kMostPackedBytes) : 0;
+}
+
+std::optional<Packing> packing_of(const Problem& p, const layout::ProblemFacts& facts,
+                                  const device::DeviceInfo& device) {
+  if (!p.reads_inputs()) return std::nullopt;
+  Packing packing;
+  const auto needs_copy = [](const StridedOperand& x, Axis axis, const layout::OperandFacts& own) {
+    return PackedOperand{.used = lies_badly(x, axis), .contiguous = own.contiguous};
+  };
+  packing.a = needs_copy(facts.a, p.a.op == Op::none ? Axis::row : Axis::col, facts.a_facts);
+  packing.b = needs_copy(facts.b, p.b.op == Op::none ? Axis::row : Axis::col, facts.b_facts);
+  packing.c.used = p.reads_c() && lies_badly(facts.c, Axis::row);
+  if (!packing.any()) return std::nullopt;
+  packing.m = p.m, packing.n = p.n, packing.batch = p.batch_count;
+  // Beyond this no device's limit reaches, and sizes below cannot overflow.
+  constexpr double kMostBytes = 0x1p50;
+  const double bytes =
+      double(p.batch_count) * (double(p.m) * double(p.k) + double(p.k) * double(p.n) + double(p.m) * double(p.n)) * 16;
+  if (bytes > kMostBytes) return std::nullopt;
+  lay_out(packing, p);
+  constexpr std::int64_t kLeastTile = 256;
+  while (packing.bytes > packing_limit(device)) {
+    const std::optional<Packing> smaller = in_smaller_blocks(packing, p, kLeastTile, kLeastTile);
+    if (!smaller) return std::nullopt;
+    packing = *smaller;
+  }
+  return packing;
+}
+
+std::optional<Packing> in_smaller_blocks(const Packing& packing, const Problem& p, std::int64_t tile_m,
+                                         std::int64_t tile_n) {
+  Packing smaller = packing;
+  // An operand that needs no copy costs nothing: only the extents along which copies shrink are cut.
+  const bool along_m = packing.a.used || packing.c.used, along_n = packing.b.used || packing.c.used;
+  const auto half = [](std::int64_t extent, std::int64_t tile) { return round_up(parts(extent, 2), tile); };
+  const std::int64_t half_m = along_m ? half(packing.m, tile_m) : packing.m;
+  const std::int64_t half_n = along_n ? half(packing.n, tile_n) : packing.n;
+  if (packing.batch > 1) {
+    smaller.batch = parts(packing.batch, 2);
+  } else if (half_m < packing.m && (packing.m >= packing.n || half_n >= packing.n)) {
+    smaller.m = half_m;
+  } else if (half_n < packing.n) {
+    smaller.n = half_n;
+  } else {
+    return std::nullopt;
+  }
+  lay_out(smaller, p);
+  return smaller;
+}
+
+Problem packed_problem(const Packing& packing, const Problem& problem) {
+  Problem block = problem;
+  block.m = packing.m, block.n = packing.n, block.batch_count = packing.batch;
+  const auto replace = [&](InputMatrix& x, const PackedOperand& copy) {
+    if (!copy.used) return;
+    x.data = reinterpret_cast<const void*>(copy.offset);
+    x.op = copy.contiguous == Axis::row ? Op::none : Op::transpose;
+    x.ld = copy.ld;
+    x.batch_stride = copy.batch_stride;
+  };
+  replace(block.a, packing.a);
+  // op(B) is k x n: its rows are along k.
+  replace(block.b, packing.b);
+  return block;
+}
+
+layout::ProblemFacts packed_facts(const Packing& packing, const Problem& block) {
+  layout::ProblemFacts facts = layout::gather_facts(block);
+  if (packing.c.used) {
+    facts.old_c.address = packing.c.offset;
+    facts.old_c.col_stride = packing.c.ld;
+    facts.old_c.batch_stride = packing.c.batch_stride;
+  }
+  return facts;
+}
+
+double blocks_of(const Packing& packing, const Problem& p) {
+  return double(parts(p.m, packing.m)) * double(parts(p.n, packing.n)) * double(parts(p.batch_count, packing.batch));
+}
+
+double packing_us(const Packing& packing, const Problem& p, const device::DeviceInfo& device) {
+  constexpr double kLaunchUs = 1.6;
+  constexpr double kCopyShare = 0.85;  // of the memory's rate
+  // Blocks follow one another along m, back and forth: the copy of B is made once for each entry of the batch, that of
+  // A as often as blocks go along n, but for the one that is there at the turn.
+  const double blocks_n = double(parts(p.n, packing.n));
+  const double times_a = packing.m == p.m ? 1.0 : blocks_n;
+  const double batch = double(p.batch_count);
+  const auto bytes = [&](const PackedOperand& copy, double elements, int element_bytes) {
+    return copy.used ? 2 * elements * element_bytes : 0.0;
+  };
+  const double all =
+      bytes(packing.a, double(p.m) * double(p.k) * (p.a.batch_stride == 0 ? 1.0 : batch) * times_a, size_of(p.a.type)) +
+      bytes(packing.b, double(p.k) * double(p.n) * (p.b.batch_stride == 0 ? 1.0 : batch), size_of(p.b.type)) +
+      bytes(packing.c, double(p.m) * double(p.n) * batch, size_of(p.c.type));
+  return blocks_of(packing, p) * kLaunchUs + all * 1e-6 / (kCopyShare * device.rates.memory_tbs);
+}
+
+std::string to_string(const Packing& packing) {
+  if (!packing.any()) return {};
+  return format(" packed=%s%s%s block=%lldx%lldx%lld packed_bytes=%zu", packing.a.used ? "A" : "",
+                packing.b.used ? "B" : "", packing.c.used ? "C" : "", static_cast<long long>(packing.m),
+                static_cast<long long>(packing.n), static_cast<long long>(packing.batch), packing.bytes);
+}
+
+}  // namespace xgemm::plan

@@ -1,0 +1,136 @@
+// The packing pass: every element of every copy, zeros behind the lines, nothing read or written outside; for pointers,
+// lines, entries and steps of any alignment and sign.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/pack/pack.cuh"
+#include "sim/launch.h"
+#include "support/matrix.h"
+
+namespace xgemm::sim {
+namespace {
+
+using kernels::PackJob;
+using kernels::PackParams;
+using test::Random;
+
+template <class Word>
+Result run_pack(const PackParams& params, const Options& options) {
+  GlobalMemory memory;
+  for (int i = 0; i < params.count; ++i) {
+    const PackJob& job = params.jobs[i];
+    constexpr int kBytes = sizeof(Word);
+    memory.add({"source " + std::to_string(i), job.source, kBytes, job.length, job.lines, job.batch_count, job.step,
+                job.line_stride, job.batch_stride, Access::read});
+    constexpr std::int64_t kElements = PackParams::kVectorBytes / kBytes;
+    memory.add({"copy " + std::to_string(i), job.destination, kBytes,
+                (job.length + kElements - 1) / kElements * kElements, job.lines, job.batch_count, 1, job.ld,
+                job.ld_batch, Access::write});
+  }
+  LaunchShape shape;
+  shape.grid = params.ctas();
+  shape.threads = PackParams::kThreads;
+  shape.granule = 4;
+  shape.dependent = true;
+  return launch_body(shape, memory, options, [&params](unsigned char*) {
+    typename kernels::Pack<Word>::SharedStorage none;
+    kernels::Pack<Word>::run(params, none);
+  });
+}
+
+// A matrix in a storage of its own, and where its copy goes.
+template <class Word>
+struct Case {
+  std::vector<Word> source, copy;
+  PackJob job{};
+  std::int64_t first = 0;
+  static constexpr Word kGuard = static_cast<Word>(0xdeadbeefdeadbeefu);
+  static constexpr std::int64_t kElements = PackParams::kVectorBytes / sizeof(Word);
+
+  explicit Case(Random& random) {
+    const auto pick = [&](std::initializer_list<std::int64_t> from) {
+      return from.begin()[random.integer(0, static_cast<std::int64_t>(from.size()) - 1)];
+    };
+    job.length = pick({1, 2, 7, 8, 9, 31, 64, 127, 256, 300});
+    job.lines = pick({1, 2, 3, 17, 40});
+    job.batch_count = pick({1, 1, 2, 3});
+    job.step = pick({1, 1, 1, 1, 0, 2, 3, -1, -2});
+    job.line_stride = pick({0, 1, 5, job.length + 1, job.length + 8, 3 * job.length + 16, -2 * job.length - 3});
+    job.batch_stride = pick({0, 1, 777, 4096, -1000});
+    const auto reach = [&](bool least) {
+      const auto part = [&](std::int64_t count, std::int64_t stride) {
+        const std::int64_t far = (count - 1) * stride;
+        return least ? std::min<std::int64_t>(0, far) : std::max<std::int64_t>(0, far);
+      };
+      return part(job.length, job.step) + part(job.lines, job.line_stride) + part(job.batch_count, job.batch_stride);
+    };
+    first = random.integer(0, 15) - reach(true);
+    source.resize(static_cast<std::size_t>(first + reach(false) + 32));
+    for (Word& x : source) x = static_cast<Word>(random.integer(1, 60000));
+    job.ld = (job.length + kElements - 1) / kElements * kElements + pick({0, 8});
+    job.ld_batch = job.ld * job.lines + pick({0, 8});
+    copy.assign(static_cast<std::size_t>(job.ld_batch * job.batch_count + 2 * kElements), kGuard);
+    job.source = source.data() + first;
+    const auto misaligned = reinterpret_cast<std::uintptr_t>(copy.data()) % PackParams::kVectorBytes;
+    job.destination = copy.data() + (misaligned == 0 ? 0 : PackParams::kVectorBytes - misaligned) / sizeof(Word);
+  }
+  Case(const Case&) = delete;
+
+  std::string check() const {
+    std::vector<Word> expected(copy.size(), kGuard);
+    const auto base = static_cast<const Word*>(job.destination) - copy.data();
+    for (std::int64_t b = 0; b < job.batch_count; ++b)
+      for (std::int64_t l = 0; l < job.lines; ++l)
+        for (std::int64_t e = 0; e < (job.length + kElements - 1) / kElements * kElements; ++e)
+          expected[static_cast<std::size_t>(base + b * job.ld_batch + l * job.ld + e)] =
+              e < job.length
+                  ? source[static_cast<std::size_t>(first + b * job.batch_stride + l * job.line_stride + e * job.step)]
+                  : Word{0};
+    for (std::size_t i = 0; i < copy.size(); ++i)
+      if (copy[i] != expected[i]) {
+        return "element " + std::to_string(static_cast<std::int64_t>(i) - base) + " of " + std::to_string(job.length) +
+               " x " + std::to_string(job.lines) + " x " + std::to_string(job.batch_count) + ", step " +
+               std::to_string(job.step) + ", lines " + std::to_string(job.line_stride);
+      }
+    return {};
+  }
+};
+
+template <class Word>
+class Packing : public testing::Test {};
+using Words = testing::Types<std::uint16_t, std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(Packing, Words);
+
+TYPED_TEST(Packing, CopiesWhatIsThereAndNothingElse) {
+  Random random(11);
+  for (int n = 0; n < 60; ++n) {
+    std::vector<std::unique_ptr<Case<TypeParam>>> cases;
+    PackParams params{.element_bytes = sizeof(TypeParam)};
+    for (int i = 0; i <= n % PackParams::kMaxJobs; ++i) {
+      cases.push_back(std::make_unique<Case<TypeParam>>(random));
+      params.add(cases.back()->job);
+    }
+    Options options;
+    options.order = n % 2 == 0 ? Order::forward : Order::random;
+    options.seed = static_cast<std::uint64_t>(n);
+    const Result result = run_pack<TypeParam>(params, options);
+    ASSERT_TRUE(result.ok()) << result.summary();
+    for (const auto& c : cases) ASSERT_EQ(c->check(), "");
+  }
+}
+
+TYPED_TEST(Packing, LeavesOutJobsOfNothing) {
+  PackParams params{.element_bytes = sizeof(TypeParam)};
+  params.add({});
+  EXPECT_EQ(params.ctas(), 0u);
+}
+
+}  // namespace
+}  // namespace xgemm::sim

@@ -1,0 +1,163 @@
+// Which operands are copied, into what layout, and in blocks of which size.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/packing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "kernels/family.h"
+#include "plan/planner.h"
+#include "unit/plan/plans.h"
+#include "unit/plan/problems.h"
+
+namespace xgemm::test {
+namespace {
+
+using device::DeviceInfo;
+using plan::PackedOperand;
+using plan::Packing;
+
+std::optional<Packing> packing_for(const Problem& p, const DeviceInfo& device) {
+  return plan::packing_of(p, plan::gather_facts(p), device);
+}
+
+// What a copy holds: rows x cols elements of so many bytes, of so many entries.
+struct Extent {
+  PackedOperand copy;
+  std::int64_t rows, cols, entries;
+  int element_bytes;
+};
+
+std::vector<Extent> copies_of(const Packing& packing, const Problem& p) {
+  const auto entries = [&](const InputMatrix& x) { return x.batch_stride == 0 ? 1 : packing.batch; };
+  std::vector<Extent> all = {{packing.a, packing.m, p.k, entries(p.a), size_of(p.a.type)},
+                             {packing.b, p.k, packing.n, entries(p.b), size_of(p.b.type)},
+                             {packing.c, packing.m, packing.n, packing.batch, size_of(p.c.type)}};
+  std::erase_if(all, [](const Extent& x) { return !x.copy.used; });
+  return all;
+}
+
+// Copies are aligned, lie one behind the other, and hold what they have to.
+void expect_sound(const Packing& packing, const Problem& p) {
+  std::size_t end = 0;
+  for (const auto& [copy, rows, cols, entries, bytes] : copies_of(packing, p)) {
+    const std::int64_t length = copy.contiguous == layout::Axis::row ? rows : cols;
+    const std::int64_t lines = copy.contiguous == layout::Axis::row ? cols : rows;
+    EXPECT_GE(copy.offset, end);
+    EXPECT_EQ(copy.offset % 256, 0u);
+    EXPECT_GE(copy.ld, length);
+    EXPECT_EQ(copy.ld * bytes % 16, 0);
+    EXPECT_TRUE(entries == 1 ? copy.batch_stride == 0 : copy.batch_stride >= copy.ld * lines);
+    EXPECT_EQ(copy.batch_stride * bytes % 16, 0);
+    end = copy.offset + static_cast<std::size_t>(copy.ld * lines * entries * bytes);
+  }
+  EXPECT_LE(end, packing.bytes);
+  EXPECT_TRUE(packing.m >= 1 && packing.m <= p.m && packing.n >= 1 && packing.n <= p.n && packing.batch >= 1 &&
+              packing.batch <= p.batch_count);
+}
+
+TEST(Packing, HoldsWhatABlockNeedsWithinTheLimit) {
+  Random random(71);
+  int packed = 0, in_blocks = 0;
+  for (int i = 0; i < 20000 && !HasFailure(); ++i) {
+    const Problem p = random_problem(random);
+    DeviceInfo device = fake_devices()[static_cast<std::size_t>(i) % fake_devices().size()];
+    device.memory_bytes = std::size_t{1} << random.integer(26, 37);
+    SCOPED_TRACE(to_string(p));
+    const std::optional<Packing> packing = packing_for(p, device);
+    if (!packing) continue;
+    ++packed;
+    if (plan::blocks_of(*packing, p) > 1) ++in_blocks;
+    SCOPED_TRACE(plan::to_string(*packing));
+    EXPECT_TRUE(packing->any() && p.reads_inputs());
+    EXPECT_LE(packing->bytes, plan::packing_limit(device));
+    expect_sound(*packing, p);
+  }
+  EXPECT_TRUE(packed > 1000 && in_blocks > 100) << packed << ", " << in_blocks;
+}
+
+// Smaller and smaller, in multiples of tiles, down to a tile.
+TEST(Packing, BlocksShrinkToATile) {
+  Random random(72);
+  for (int i = 0; i < 300 && !HasFailure(); ++i) {
+    const Problem p = random_problem(random);
+    const std::optional<Packing> first = packing_for(p, h200());
+    if (!first) continue;
+    SCOPED_TRACE(to_string(p));
+    Packing packing = *first;
+    while (const auto smaller = plan::in_smaller_blocks(packing, p, 96, 256)) {
+      EXPECT_LT(smaller->bytes, packing.bytes);
+      EXPECT_TRUE(smaller->m == packing.m || smaller->m % 96 == 0);
+      EXPECT_TRUE(smaller->n == packing.n || smaller->n % 256 == 0);
+      expect_sound(*smaller, p);
+      packing = *smaller;
+      ASSERT_FALSE(HasFailure()) << plan::to_string(packing);
+    }
+    EXPECT_EQ(packing.batch, 1);
+    EXPECT_TRUE(packing.m <= 96 || !(packing.a.used || packing.c.used));
+    EXPECT_TRUE(packing.n <= 256 || !(packing.b.used || packing.c.used));
+  }
+}
+
+// Operands that lie well stay where they are; without a product nothing is copied, and without memory nothing can be.
+TEST(Packing, OnlyWhatLiesBadlyIsCopied) {
+  for (const DType type : {DType::f16, DType::bf16, DType::f32})
+    for (const char transa : {'N', 'T'})
+      for (const char transb : {'N', 'T'})
+        for (const std::int64_t batch : {1, 3}) {
+          const Problem well = make_problem(type, transa, transb, 128, 256, 512, {}, batch);
+          EXPECT_FALSE(packing_for(well, h200()));
+          const struct {
+            Alignment at;
+            bool a, b, c;
+          } kCases[] = {{{.a = 1}, true, false, false},           {{.lda = 1}, true, false, false},
+                        {{.b = 4}, false, true, false},           {{.ldb = 3}, false, true, false},
+                        {{.c = 2}, false, false, true},           {{.ldc = 1}, false, false, true},
+                        {{.a = 8, .ldb = 8}, false, false, false}};
+          for (const auto& [at, a, b, c] : kCases) {
+            Problem p = make_problem(type, transa, transb, 128, 256, 512, at, batch);
+            p.beta.value = 1;
+            const std::optional<Packing> packing = packing_for(p, h200());
+            ASSERT_EQ(packing.has_value(), (a || b || c) && type != DType::f32) << to_string(p);
+            if (!packing) continue;
+            EXPECT_TRUE(packing->a.used == a && packing->b.used == b && packing->c.used == c) << to_string(p);
+            DeviceInfo without = h200();
+            without.has_memory_pools = false;
+            EXPECT_FALSE(packing_for(p, without));
+            p.alpha.value = 0;
+            EXPECT_FALSE(packing_for(p, h200()));
+          }
+          const Problem odd_stride = make_problem(type, transa, transb, 128, 256, 512, {.stride = 1}, batch);
+          EXPECT_EQ(packing_for(odd_stride, h200()).has_value(), type != DType::f32 && batch > 1);
+        }
+}
+
+// The last blocks, and smaller ones where memory is scarce, sum each element as the plan's blocks do.
+TEST(Packing, SmallerBlocksKeepThePartsAndTheirOrder) {
+  Random random(73);
+  int seen = 0;
+  for (int i = 0; i < 400 && !HasFailure(); ++i) {
+    const Problem p = random_problem(random);
+    for (const plan::Plan& plan : plan::candidates(p, plan::gather_facts(p), h200())) {
+      if (!plan.packing.any()) continue;
+      const Problem block = plan::packed_problem(plan.packing, p);
+      EXPECT_EQ(plan::schedule_of_block(plan, block, h200()), plan.schedule);
+      if (!plan.may_shrink_blocks()) continue;
+      const auto smaller = plan::in_smaller_blocks(plan.packing, p, 512, 512);
+      if (!smaller) continue;
+      ++seen;
+      const kernels::Schedule schedule = plan::schedule_of_block(plan, plan::packed_problem(*smaller, p), h200());
+      EXPECT_TRUE(schedule.parts == plan.schedule.parts && schedule.sum_lanes == plan.schedule.sum_lanes);
+      EXPECT_EQ(schedule.split_tiles == 0, plan.schedule.split_tiles == 0);
+      EXPECT_TRUE(schedule.split_tiles == 0 || schedule.whole_tiles == 0);
+    }
+  }
+  EXPECT_GT(seen, 100);
+}
+
+}  // namespace
+}  // namespace xgemm::test
