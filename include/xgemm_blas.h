@@ -77,6 +77,21 @@ XGEMM_API void cblas_sgemm_batch_strided_64(int layout, int transa, int transb, 
                                             int64_t stride_c, int64_t batch_count);
 #endif
 
+/* Groups of products, as MKL and OpenBLAS have them: flags, extents, leading dimensions and factors have an element for
+ * each group, whose products are group_size many; a, b and c one for each product of all groups. Nothing is computed
+ * where an argument of any group is illegal. The arrays are the host's, the matrices may be device memory. Matrices of
+ * a group that lie at equal distances are computed as one batch. */
+#if !defined(OPENBLAS_CONST) && !defined(__MKL_CBLAS_H__)
+XGEMM_API void cblas_sgemm_batch(int layout, const int* transa, const int* transb, const int* m, const int* n,
+                                 const int* k, const float* alpha, const float** a, const int* lda, const float** b,
+                                 const int* ldb, const float* beta, float** c, const int* ldc, int group_count,
+                                 const int* group_size);
+XGEMM_API void cblas_sgemm_batch_64(int layout, const int* transa, const int* transb, const int64_t* m,
+                                    const int64_t* n, const int64_t* k, const float* alpha, const float** a,
+                                    const int64_t* lda, const float** b, const int64_t* ldb, const float* beta,
+                                    float** c, const int64_t* ldc, int64_t group_count, const int64_t* group_size);
+#endif
+
 /* The Fortran interface. The hidden lengths of transa and transb are not read: pass them or leave them out. */
 #if !defined(XGEMM_NO_FORTRAN_NAMES) /* define it where another header declares these */
 XGEMM_API void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
@@ -97,6 +112,14 @@ XGEMM_API void sbgemm_(const char* transa, const char* transb, const int* m, con
 XGEMM_API void sbgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
                           const float* alpha, const xgemm_bfloat16* a, const int64_t* lda, const xgemm_bfloat16* b,
                           const int64_t* ldb, const float* beta, float* c, const int64_t* ldc);
+XGEMM_API void sgemm_batch_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                            const float* alpha, const float** a, const int* lda, const float** b, const int* ldb,
+                            const float* beta, float** c, const int* ldc, const int* group_count,
+                            const int* group_size);
+XGEMM_API void sgemm_batch_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
+                               const int64_t* k, const float* alpha, const float** a, const int64_t* lda,
+                               const float** b, const int64_t* ldb, const float* beta, float** c, const int64_t* ldc,
+                               const int64_t* group_count, const int64_t* group_size);
 XGEMM_API void sgemm_batch_strided_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                                     const float* alpha, const float* a, const int* lda, const int* stride_a,
                                     const float* b, const int* ldb, const int* stride_b, const float* beta, float* c,

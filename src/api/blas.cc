@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "api/blas_errors.h"
+#include "api/blas_groups.h"
 #include "api/check.h"
 #include "api/entry.h"
 #include "core/environment.h"
@@ -73,6 +74,13 @@ int position_in_gemm_batch_strided(int argument) {
     default:
       return argument;
   }
+}
+
+// Arguments of gemm_batch that are those of no product.
+constexpr int kGroupCount = XGEMM_ARG_LDC + 1001, kGroupSize = XGEMM_ARG_LDC + 1002;
+
+int position_in_gemm_batch(int argument) {
+  return argument == kGroupCount ? 14 : argument == kGroupSize ? 15 : argument;
 }
 
 struct NamedPointer {
@@ -157,6 +165,66 @@ void cblas_gemm(const Routine& routine, int layout, int transa, int transb, std:
   if (argument != 0) report_cblas(routine, row_major, argument);
 }
 
+// The first argument of groups that is illegal as an array or a number, or 0.
+template <class Types, class Int, class Flag>
+int illegal_groups(const Flag* transa, const Flag* transb, const Groups<Types, Int>& x) {
+  if (x.count < 0) return illegal_blas_argument(kGroupCount, "group_count < 0");
+  if (x.count == 0) return 0;
+  if (const int number = null_argument({{XGEMM_ARG_TRANSA, "transa_array", transa},
+                                        {XGEMM_ARG_TRANSB, "transb_array", transb},
+                                        {XGEMM_ARG_M, "m_array", x.m},
+                                        {XGEMM_ARG_N, "n_array", x.n},
+                                        {XGEMM_ARG_K, "k_array", x.k},
+                                        {XGEMM_ARG_ALPHA, "alpha_array", x.alpha},
+                                        {XGEMM_ARG_A, "a_array", x.a},
+                                        {XGEMM_ARG_LDA, "lda_array", x.lda},
+                                        {XGEMM_ARG_B, "b_array", x.b},
+                                        {XGEMM_ARG_LDB, "ldb_array", x.ldb},
+                                        {XGEMM_ARG_BETA, "beta_array", x.beta},
+                                        {XGEMM_ARG_C, "c_array", x.c},
+                                        {XGEMM_ARG_LDC, "ldc_array", x.ldc},
+                                        {kGroupSize, "group_size", x.sizes}}))
+    return number;
+  for (Int g = 0; g < x.count; ++g)
+    if (x.sizes[g] < 0) return illegal_blas_argument(kGroupSize, "a group_size < 0");
+  return 0;
+}
+
+template <class Types, class Int>
+void fortran_gemm_batch(const Routine& routine, const char* transa, const char* transb, const Groups<Types, Int>& x) {
+  int number = illegal_groups<Types, Int>(transa, transb, x);
+  if (number == 0)
+    number = run_groups<Types, Int>(
+        routine.symbol, XGEMM_COL_MAJOR, x, [&](Int g) { return transa[g]; }, [&](Int g) { return transb[g]; });
+  if (number != 0) report_fortran(routine, number);
+}
+
+template <class Types, class Int>
+void cblas_gemm_batch(const Routine& routine, int layout, const int* transa, const int* transb,
+                      const Groups<Types, Int>& x) {
+  const bool row_major = layout == CblasRowMajor;
+  const auto reject = [&](int argument, const char* message, const char* form, int value) {
+    illegal_blas_argument(argument, message);
+    report_cblas(routine, row_major, argument, form, value);
+  };
+  if (!row_major && layout != CblasColMajor)
+    return reject(0, "layout is not CblasRowMajor or CblasColMajor", "layout = %d is none of 101, 102\n", layout);
+  int number = illegal_groups<Types, Int>(transa, transb, x);
+  for (Int g = 0; number == 0 && g < x.count; ++g) {
+    if (flag_of(transa[g]) == 0)
+      return reject(XGEMM_ARG_TRANSA, "an element of transa_array is none of CblasNoTrans, CblasTrans, CblasConjTrans",
+                    "transa = %d is none of 111, 112, 113\n", transa[g]);
+    if (flag_of(transb[g]) == 0)
+      return reject(XGEMM_ARG_TRANSB, "an element of transb_array is none of CblasNoTrans, CblasTrans, CblasConjTrans",
+                    "transb = %d is none of 111, 112, 113\n", transb[g]);
+  }
+  if (number == 0)
+    number = run_groups<Types, Int>(
+        routine.symbol, row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR, x, [&](Int g) { return flag_of(transa[g]); },
+        [&](Int g) { return flag_of(transb[g]); });
+  if (number != 0) report_cblas(routine, row_major, number);
+}
+
 }  // namespace
 }  // namespace xgemm::api
 
@@ -201,6 +269,28 @@ using namespace xgemm::api;
     cblas_gemm<Types>({#symbol, name, "cblas_" #stem, Flavour::flavour, position_in_gemm_batch_strided}, layout,   \
                       transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,                                \
                       {stride_a, stride_b, stride_c, batch_count});                                                \
+  }
+
+#define XGEMM_FORTRAN_gemm_batch(symbol, Int, flavour, stem, name, Types)                                           \
+  void symbol(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k,                     \
+              const Types::Scalar* alpha, const Types::Input** a, const Int* lda, const Types::Input** b,           \
+              const Int* ldb, const Types::Scalar* beta, Types::Output** c, const Int* ldc, const Int* group_count, \
+              const Int* group_size) {                                                                              \
+    const Routine routine = {#symbol, name, "", Flavour::flavour, position_in_gemm_batch};                          \
+    if (group_count == nullptr)                                                                                     \
+      return report_fortran(routine, null_argument({{kGroupCount, "group_count", group_count}}));                   \
+    fortran_gemm_batch<Types, Int>(routine, transa, transb,                                                         \
+                                   {m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, *group_count, group_size});       \
+  }
+
+#define XGEMM_CBLAS_gemm_batch(symbol, Int, flavour, stem, name, Types)                                             \
+  void symbol(int layout, const int* transa, const int* transb, const Int* m, const Int* n, const Int* k,           \
+              const Types::Scalar* alpha, const Types::Input** a, const Int* lda, const Types::Input** b,           \
+              const Int* ldb, const Types::Scalar* beta, Types::Output** c, const Int* ldc, Int group_count,        \
+              const Int* group_size) {                                                                              \
+    cblas_gemm_batch<Types, Int>({#symbol, name, "cblas_" #stem, Flavour::flavour, position_in_gemm_batch}, layout, \
+                                 transa, transb,                                                                    \
+                                 {m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count, group_size});          \
   }
 
 // ---- Names: those of a stem, by flavour -----------------------------------------------------------------------------

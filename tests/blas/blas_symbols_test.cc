@@ -460,6 +460,125 @@ TEST(BlasBatch, ArgumentsHaveTheNumbersOfTheirPlaces) {
   EXPECT_EQ(y[0], 1);
 }
 
+// Groups of products by pointers, at equal distances in runs and scattered, by every name, against products one by one.
+TEST(BlasBatch, GroupsAreTheirProducts) {
+  test::Random random(31);
+  const auto pick = [&](int low, int high) { return static_cast<int>(random.integer(low, high)); };
+  for (int round = 0; round < 200; ++round) {
+    const bool row_major = pick(0, 1) != 0;
+    const int groups = pick(0, 4), layout = row_major ? CblasRowMajor : CblasColMajor;
+    std::vector<int> transa, transb, m, n, k, lda, ldb, ldc, sizes;
+    std::vector<float> alpha, beta;
+    std::vector<const float*> a, b;
+    std::vector<std::size_t> places;  // of C
+    std::vector<float> memory(200000);
+    for (float& value : memory) value = static_cast<float>(pick(-4, 4));
+    std::size_t used = 0;
+    const auto take = [&](int size) {
+      used += static_cast<std::size_t>(pick(0, 1) * pick(0, 9));  // equally spaced now and then
+      const std::size_t place = used;
+      used += static_cast<std::size_t>(size);
+      return place;
+    };
+    for (int g = 0; g < groups; ++g) {
+      transa.push_back(pick(0, 1) != 0 ? CblasNoTrans : CblasTrans);
+      transb.push_back(pick(0, 1) != 0 ? CblasNoTrans : CblasConjTrans);
+      m.push_back(pick(0, 6)), n.push_back(pick(0, 6)), k.push_back(pick(0, 6)), sizes.push_back(pick(0, 5));
+      alpha.push_back(static_cast<float>(pick(-2, 2))), beta.push_back(static_cast<float>(pick(-1, 1)));
+      lda.push_back(6 + pick(0, 2)), ldb.push_back(6 + pick(0, 2)), ldc.push_back(6 + pick(0, 2));
+      const bool one_b = pick(0, 1) != 0;
+      for (int i = 0; i < sizes.back(); ++i) {
+        a.push_back(memory.data() + take(8 * 6));
+        b.push_back(one_b && i > 0 ? b.back() : memory.data() + take(8 * 6));
+        places.push_back(take(8 * 6));
+      }
+    }
+    std::vector<float> c(used + 1), expected;
+    for (float& value : c) value = static_cast<float>(pick(-4, 4));
+    expected = c;
+    std::size_t product = 0;
+    for (int g = 0; g < groups; ++g)
+      for (int i = 0; i < sizes[g]; ++i, ++product)
+        cblas_sgemm(layout, transa[g], transb[g], m[g], n[g], k[g], alpha[g], a[product], lda[g], b[product], ldb[g],
+                    beta[g], expected.data() + places[product], ldc[g]);
+    const auto check = [&](auto call) {
+      std::vector<float> got = c;
+      std::vector<float*> pointers;
+      for (const std::size_t place : places) pointers.push_back(got.data() + place);
+      call(pointers.data());
+      EXPECT_EQ(got, expected) << "round " << round;
+    };
+    const auto wide = [](const std::vector<int>& x) { return std::vector<std::int64_t>(x.begin(), x.end()); };
+    const auto m64 = wide(m), n64 = wide(n), k64 = wide(k), lda64 = wide(lda), ldb64 = wide(ldb), ldc64 = wide(ldc),
+               sizes64 = wide(sizes);
+    const std::int64_t groups64 = groups;
+    check([&](float** pointers) {
+      cblas_sgemm_batch(layout, transa.data(), transb.data(), m.data(), n.data(), k.data(), alpha.data(), a.data(),
+                        lda.data(), b.data(), ldb.data(), beta.data(), pointers, ldc.data(), groups, sizes.data());
+    });
+    check([&](float** pointers) {
+      cblas_sgemm_batch_64(layout, transa.data(), transb.data(), m64.data(), n64.data(), k64.data(), alpha.data(),
+                           a.data(), lda64.data(), b.data(), ldb64.data(), beta.data(), pointers, ldc64.data(),
+                           groups64, sizes64.data());
+    });
+    if (row_major) continue;
+    std::string flags_a, flags_b;
+    for (int g = 0; g < groups; ++g) {
+      flags_a += transa[g] == CblasNoTrans ? 'n' : 'T';
+      flags_b += transb[g] == CblasNoTrans ? 'N' : 'c';
+    }
+    check([&](float** pointers) {
+      sgemm_batch_(flags_a.data(), flags_b.data(), m.data(), n.data(), k.data(), alpha.data(), a.data(), lda.data(),
+                   b.data(), ldb.data(), beta.data(), pointers, ldc.data(), &groups, sizes.data());
+    });
+    check([&](float** pointers) {
+      sgemm_batch_64_(flags_a.data(), flags_b.data(), m64.data(), n64.data(), k64.data(), alpha.data(), a.data(),
+                      lda64.data(), b.data(), ldb64.data(), beta.data(), pointers, ldc64.data(), &groups64,
+                      sizes64.data());
+    });
+  }
+}
+
+// In the second of two groups, whose first is not computed either.
+TEST(BlasBatch, IllegalGroupsAreReportedBeforeAnythingIsComputed) {
+  const float one[] = {1, 1};
+  float y[] = {1, 1};
+  const float* inputs[] = {one, one};
+  float* outputs[] = {y, y + 1};
+  const int ones[] = {1, 1}, bad[] = {1, -1}, two = 2, minus = -1;
+  const auto number_of = [&](int place) {
+    const auto pass = [&](int its_place) { return its_place == place ? bad : ones; };
+    reported = {};
+    sgemm_batch_(place == 1 ? "NX" : "NN", place == 2 ? "NX" : "NN", pass(3), pass(4), pass(5), one, inputs, pass(8),
+                 inputs, pass(10), one, outputs, pass(13), place == 14 ? &minus : &two, pass(15));
+    return reported.number;
+  };
+  for (const int place : {1, 2, 3, 4, 5, 8, 10, 13, 14, 15}) EXPECT_EQ(number_of(place), place);
+  for (const int place : {3, 4, 8, 10, 13}) {
+    const auto pass = [&](int its_place) { return its_place == place ? bad : ones; };
+    const int flags[] = {CblasNoTrans, CblasNoTrans};
+    for (const int layout : {CblasColMajor, CblasRowMajor}) {
+      reported = {};
+      cblas_sgemm_batch(layout, flags, flags, pass(3), pass(4), ones, one, inputs, pass(8), inputs, pass(10), one,
+                        outputs, pass(13), 2, ones);
+      EXPECT_EQ(reported.count, 1);
+    }
+  }
+  const int wrong[] = {CblasNoTrans, 7};
+  reported = {};
+  cblas_sgemm_batch(CblasColMajor, wrong, wrong, ones, ones, ones, one, inputs, ones, inputs, ones, one, outputs, ones,
+                    2, ones);
+  EXPECT_EQ(reported.number, 2);
+  reported = {};
+  cblas_sgemm_batch(3, wrong, wrong, ones, ones, ones, one, inputs, ones, inputs, ones, one, outputs, ones, 2, ones);
+  EXPECT_EQ(reported.number, 1);
+  reported = {};
+  sgemm_batch_("NN", "NN", ones, nullptr, ones, one, inputs, ones, inputs, ones, one, outputs, ones, &two, ones);
+  EXPECT_EQ(reported.number, 4);
+  EXPECT_EQ(y[0], 1);
+  EXPECT_EQ(y[1], 1);
+}
+
 TEST(BlasFortran, HiddenLengthsDoNoHarm) {
   // As a Fortran compiler calls it.
   const auto with_lengths =

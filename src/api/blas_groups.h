@@ -1,0 +1,81 @@
+// Groups of products, as gemm_batch of MKL and OpenBLAS has them: a group has its flags, extents and factors, and its
+// matrices by pointers. Matrices that turn out to lie at equal distances are computed as one strided batch.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "api/blas.h"
+#include "api/check.h"
+
+namespace xgemm::api {
+
+// Arrays with an element for each group; those of matrices with one for each product.
+template <class Types, class Int>
+struct Groups {
+  const Int *m, *n, *k;
+  const typename Types::Scalar* alpha;
+  const typename Types::Input* const* a;
+  const Int* lda;
+  const typename Types::Input* const* b;
+  const Int* ldb;
+  const typename Types::Scalar* beta;
+  typename Types::Output* const* c;
+  const Int* ldc;
+  Int count;
+  const Int* sizes;
+};
+
+// From a pointer to the next one, in elements; false if that is no whole number of them.
+template <class T>
+bool distance(const T* from, const T* to, std::int64_t* elements) {
+  const auto bytes =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from));
+  *elements = bytes / static_cast<std::int64_t>(sizeof(T));
+  return bytes % static_cast<std::int64_t>(sizeof(T)) == 0;
+}
+
+// The first products of so many as a strided batch, which may be one.
+template <class Input, class Output>
+Batch leading_batch(const Input* const* a, const Input* const* b, Output* const* c, std::int64_t products) {
+  Batch batch;
+  if (products < 2 || !distance(a[0], a[1], &batch.stride_a) || !distance(b[0], b[1], &batch.stride_b) ||
+      !distance<Output>(c[0], c[1], &batch.stride_c) || batch.stride_a < 0 || batch.stride_b < 0 || batch.stride_c <= 0)
+    return {};
+  for (batch.count = 2; batch.count < products; ++batch.count) {
+    const std::int64_t i = batch.count;
+    std::int64_t to_a = 0, to_b = 0, to_c = 0;
+    if (!distance(a[i - 1], a[i], &to_a) || !distance(b[i - 1], b[i], &to_b) ||
+        !distance<Output>(c[i - 1], c[i], &to_c) || to_a != batch.stride_a || to_b != batch.stride_b ||
+        to_c != batch.stride_c)
+      break;
+  }
+  return batch;
+}
+
+// flag_a(i), flag_b(i): those of a group. 0, or the number of the first illegal argument, before anything is computed
+// but for pointers that are null.
+template <class Types, class Int, class FlagA, class FlagB>
+int run_groups(const char* symbol, xgemm_layout layout, const Groups<Types, Int>& x, FlagA flag_a, FlagB flag_b) {
+  const auto run = [&](Int g, const typename Types::Input* a, const typename Types::Input* b, typename Types::Output* c,
+                       const Batch& batch) {
+    return run_blas_call<Types>(symbol, layout, flag_a(g), flag_b(g), x.m[g], x.n[g], x.k[g], x.alpha[g], a, x.lda[g],
+                                b, x.ldb[g], x.beta[g], c, x.ldc[g], batch);
+  };
+  for (Int g = 0; g < x.count; ++g)
+    if (first_illegal_blas_argument(flag_a(g), flag_b(g), x.m[g], x.n[g], x.k[g], x.lda[g], x.ldb[g], x.ldc[g],
+                                    layout) != 0)
+      return run(g, nullptr, nullptr, nullptr, {0, 0, 0, 0});  // of no products: for its message
+  std::int64_t first = 0;
+  for (Int g = 0; g < x.count; ++g)
+    for (std::int64_t left = x.sizes[g]; left > 0;) {
+      const Batch batch = leading_batch(x.a + first, x.b + first, x.c + first, left);
+      if (const int number = run(g, x.a[first], x.b[first], x.c[first], batch)) return number;
+      first += batch.count;
+      left -= batch.count;
+    }
+  return 0;
+}
+
+}  // namespace xgemm::api
