@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -22,15 +23,35 @@ constexpr std::size_t kMostShapes = 10000;  // remembered; what comes after them
 constexpr std::size_t kMostRows = 15;       // printed: with them all fits into what a pipe takes at once
 constexpr int kMostComparisons = 5;         // of a shape
 
+// Calls of one shape. Their least time is what they cost but for the first ones, which load kernels.
 struct Row {
   long long calls = 0;
   double time_us = 0;
+  double least_us = std::numeric_limits<double>::infinity();  // of those that were timed
 
-  void add(const Row& other) {
-    calls += other.calls;
-    time_us += other.time_us;
+  void add(double one_us) {  // below 0: not timed
+    ++calls;
+    if (one_us < 0) return;
+    time_us += one_us;
+    least_us = std::min(least_us, one_us);
   }
+  double usual_us() const { return std::isfinite(least_us) ? least_us * static_cast<double>(calls) : 0; }
 };
+
+struct Total {
+  long long calls = 0;
+  double time_us = 0, usual_us = 0;
+};
+
+Total total(const std::map<std::string, Row>& rows) {
+  Total all;
+  for (const auto& [what, row] : rows) {
+    all.calls += row.calls;
+    all.time_us += row.time_us;
+    all.usual_us += row.usual_us();
+  }
+  return all;
+}
 
 struct Compared {
   int begun = 0, done = 0;
@@ -38,8 +59,8 @@ struct Compared {
 };
 
 struct Tables {
-  Row served;
-  std::map<std::string, Row> forwarded;  // by what and why
+  std::map<std::string, Row> served;     // by shape
+  std::map<std::string, Row> forwarded;  // by shape and reason
   std::map<std::string, Compared> compared;
   std::uint32_t process = forks();
 };
@@ -66,30 +87,24 @@ std::vector<std::pair<std::string, Value>> longest(const std::map<std::string, V
   return rows;
 }
 
-std::string line_of(const Row& row, const std::string& what) {
-  return format("\nxgemm: %10lld %12.3f %12.1f  %s", row.calls, row.time_us * 1e-3,
-                row.time_us / static_cast<double>(row.calls), what.c_str());
-}
-
 void print_summary(const Tables& t) {
-  Row forwarded;
-  for (const auto& [what, row] : t.forwarded) forwarded.add(row);
-  Row all = t.served;
-  all.add(forwarded);
-  if (all.calls == 0) return;
-  std::string text =
-      format("cuBLAS products of %s: %lld, %.3f ms; libxgemm served %lld, %.3f ms", name_of_process().c_str(),
-             all.calls, all.time_us * 1e-3, t.served.calls, t.served.time_us * 1e-3);
-  if (all.time_us > 0) text += format(" (%.1f %% of the time)", 100 * t.served.time_us / all.time_us);
+  const Total served = total(t.served), forwarded = total(t.forwarded);
+  if (served.calls + forwarded.calls == 0) return;
+  std::string text = format("cuBLAS products of %s: %lld, %.3f ms; libxgemm served %lld, %.3f ms",
+                            name_of_process().c_str(), served.calls + forwarded.calls,
+                            (served.time_us + forwarded.time_us) * 1e-3, served.calls, served.time_us * 1e-3);
+  if (served.usual_us + forwarded.usual_us > 0)
+    text += format(" (%.1f %% of the time, by the least time of each shape)",
+                   100 * served.usual_us / (served.usual_us + forwarded.usual_us));
   if (forwarded.calls > 0) {
-    text += format("\nxgemm: %10s %12s %12s  left to cuBLAS, and why", "products", "time ms", "us each");
-    Row rest = forwarded;
-    for (const auto& [what, row] : longest(t.forwarded, [](const Row& r) { return r.time_us; })) {
-      text += line_of(row, what);
-      rest.calls -= row.calls;
-      rest.time_us -= row.time_us;
+    text += format("\nxgemm: %10s %12s %12s  left to cuBLAS, and why", "products", "time ms", "least us");
+    long long rest = forwarded.calls;
+    for (const auto& [what, row] : longest(t.forwarded, [](const Row& r) { return r.usual_us(); })) {
+      text += format("\nxgemm: %10lld %12.3f %12.1f  %s", row.calls, row.time_us * 1e-3,
+                     std::isfinite(row.least_us) ? row.least_us : 0.0, what.c_str());
+      rest -= row.calls;
     }
-    if (rest.calls > 0) text += line_of(rest, "others");
+    if (rest > 0) text += format("\nxgemm: %10lld others", rest);
   }
   print_at_the_end(text);
 }
@@ -129,17 +144,12 @@ void print_call(const Call& call, const Outcome& outcome) noexcept try {
 }
 
 void count_call(const Call& call, const Outcome& outcome) noexcept try {
-  const Row one = {1, std::max(outcome.time_us, 0.0)};
-  std::string what;
-  if (outcome.why_cublas != nullptr) what = shape_of(call) + ": " + outcome.why_cublas;
+  std::string what = shape_of(call);
+  if (outcome.why_cublas != nullptr) what.append(": ").append(outcome.why_cublas);
   const Making making;
-  Tables& t = counted();
-  if (outcome.why_cublas == nullptr)
-    t.served.add(one);
-  else if (t.forwarded.size() < kMostShapes || t.forwarded.contains(what))
-    t.forwarded[what].add(one);
-  else
-    t.forwarded["other shapes"].add(one);
+  auto& rows = outcome.why_cublas == nullptr ? counted().served : counted().forwarded;
+  if (rows.size() >= kMostShapes && !rows.contains(what)) what = "other shapes";
+  rows[what].add(outcome.time_us);
 } catch (...) {
 }
 
