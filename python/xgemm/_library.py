@@ -1,0 +1,119 @@
+"""libxgemm through its C ABI: the library that lies beside this file, its argument struct, contexts and failures."""
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import threading
+from typing import Any, NamedTuple
+
+# XGEMM_LIBRARY names another one, for instance that of a build folder.
+PATH = os.environ.get("XGEMM_LIBRARY") or os.path.join(os.path.dirname(__file__), "lib", "libxgemm.so.0")
+_library = ctypes.CDLL(PATH)
+
+run = _library.xgemm_gemm  # of a context and the bytes of a struct xgemm_args
+run.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+_create = _library.xgemm_create
+_create.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
+_destroy = _library.xgemm_destroy
+_destroy.argtypes = [ctypes.c_void_p]
+_set_stream = _library.xgemm_set_stream
+_set_stream.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+_set_math_mode = _library.xgemm_set_math_mode
+_set_math_mode.argtypes = [ctypes.c_void_p, ctypes.c_int]
+_last_error = _library.xgemm_last_error
+_last_error.restype = ctypes.c_char_p
+_version_string = _library.xgemm_version_string
+_version_string.restype = ctypes.c_char_p
+
+# struct xgemm_args in three parts, of which a call makes the middle one.
+_HEAD = struct.Struct("@Nii2s6xqqq")  # size, type, layout, transa and transb, m, n, k
+pack_operands = struct.Struct("@PPqPqPPq").pack  # alpha, a, lda, b, ldb, beta, c, ldc
+_TAIL = struct.Struct("@qqqqii")  # batch_count, stride_a, stride_b, stride_c, type_c, reserved
+_SIZE = _HEAD.size + struct.calcsize("@PPqPqPPq") + _TAIL.size
+
+ROW_MAJOR, COL_MAJOR = 1, 0  # enum xgemm_layout
+MATH_MODES = {"strict": 0}  # enum xgemm_math_mode
+
+
+class ElementType(NamedTuple):
+    """A type that the elements of matrices may have."""
+
+    name: str
+    code: int  # enum xgemm_type
+    size: int  # bytes of an element
+    scalar: Any  # what alpha and beta are in C
+
+
+FLOAT32 = ElementType("float32", 0, 4, ctypes.c_float)
+ELEMENT_TYPES = {
+    one.name: one
+    for one in (
+        FLOAT32,
+        ElementType("float16", 1, 2, ctypes.c_float),
+        ElementType("bfloat16", 2, 2, ctypes.c_float),
+    )
+}
+
+
+def pack_head(type_: ElementType, layout: int, flags: bytes, m: int, n: int, k: int) -> bytes:
+    return _HEAD.pack(_SIZE, type_.code, layout, flags, m, n, k)
+
+
+def pack_tail(batch_count: int, stride_a: int, stride_b: int, stride_c: int, type_c: ElementType) -> bytes:
+    return _TAIL.pack(batch_count, stride_a, stride_b, stride_c, type_c.code + 1, 0)
+
+
+class Error(RuntimeError):
+    """libxgemm could not compute a product: there is no GPU for device memory, CUDA failed, or the like."""
+
+
+def version() -> str:
+    """The version of the library."""
+    return _version_string().decode()
+
+
+def failure(status: int) -> Exception:
+    """What this thread's last call returned, as an exception."""
+    message = _last_error().decode(errors="replace")
+    if status < 0:
+        return ValueError(message)
+    if status <= 2:  # XGEMM_OUT_OF_HOST_MEMORY, XGEMM_OUT_OF_DEVICE_MEMORY
+        return MemoryError(message)
+    return Error(message)
+
+
+def _check(status: int) -> None:
+    if status != 0:
+        raise failure(status)
+
+
+class _Context:
+    """An xgemm_context: of one thread, for one math mode."""
+
+    def __init__(self, math: str | None) -> None:
+        self.handle = ctypes.c_void_p()
+        self.stream = 0
+        _check(_create(ctypes.byref(self.handle)))
+        if math is not None:
+            _check(_set_math_mode(self.handle, MATH_MODES[math]))
+
+    def __del__(self, destroy: Any = _destroy) -> None:
+        destroy(self.handle)
+
+
+_local = threading.local()
+
+
+def context(math: str | None, stream: int) -> ctypes.c_void_p:
+    """This thread's context, with its stream set."""
+    try:
+        one = _local.contexts[math]
+    except (AttributeError, KeyError):
+        if math is not None and math not in MATH_MODES:
+            raise ValueError(f"math is {math!r}, but None or one of {', '.join(MATH_MODES)} is required") from None
+        one = _local.__dict__.setdefault("contexts", {})[math] = _Context(math)
+    if one.stream != stream:
+        _check(_set_stream(one.handle, stream))
+        one.stream = stream
+    return one.handle

@@ -1,0 +1,63 @@
+"""Products as an operator of PyTorch, xgemm::matmul: with a gradient, for autocast, and in what torch.compile compiles.
+
+Importing this module imports PyTorch and registers the operator.
+"""
+# No postponed annotations: torch.library reads the operator's types from them.
+from typing import Any, Optional
+
+import torch
+
+from . import _products
+
+__all__ = ["matmul"]
+
+
+@torch.library.custom_op("xgemm::matmul", mutates_args=(), device_types=("cpu", "cuda"))
+def _operator(a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype, alpha: float, math: Optional[str]) -> torch.Tensor:
+    with torch.no_grad():
+        return _products.matmul(a, b, dtype=dtype, alpha=alpha, math=math)
+
+
+@_operator.register_fake
+def _(a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype, alpha: float, math: Optional[str]) -> torch.Tensor:
+    torch._check(a.shape[-1] == b.shape[-2], lambda: f"a has the shape {a.shape} and b the shape {b.shape}")
+    return a.new_empty((*torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]), dtype=dtype)
+
+
+def _keep_for_gradient(ctx: Any, inputs: tuple, output: torch.Tensor) -> None:
+    a, b, _, ctx.alpha, ctx.math = inputs
+    ctx.save_for_backward(a, b)
+
+
+def _gradient(ctx: Any, grad: torch.Tensor) -> tuple:
+    a, b = ctx.saved_tensors
+    grad, of_a, of_b = grad.to(a.dtype), None, None
+    if ctx.needs_input_grad[0]:
+        of_a = _operator(grad, b.mT, a.dtype, ctx.alpha, ctx.math).sum_to_size(a.shape)
+    if ctx.needs_input_grad[1]:
+        of_b = _operator(a.mT, grad, b.dtype, ctx.alpha, ctx.math).sum_to_size(b.shape)
+    return of_a, of_b, None, None, None
+
+
+_operator.register_autograd(_gradient, setup_context=_keep_for_gradient)
+
+
+def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float = 1.0,
+           math: Optional[str] = None) -> torch.Tensor:
+    """alpha times the matrix product of a and b, as torch.matmul; dtype, alpha and math are as in xgemm.matmul."""
+    if torch.is_autocast_enabled(a.device.type):
+        lower = torch.get_autocast_dtype(a.device.type)
+        a, b = a.to(lower), b.to(lower)
+    if dtype is None:
+        dtype = a.dtype
+    elif not isinstance(dtype, torch.dtype):
+        dtype = getattr(torch, str(dtype))
+    alpha = float(alpha)
+    if b.dim() == 1:
+        return matmul(a, b.unsqueeze(1), dtype=dtype, alpha=alpha, math=math).squeeze(-1)
+    if a.dim() == 1:
+        return matmul(a.unsqueeze(0), b, dtype=dtype, alpha=alpha, math=math).squeeze(-2)
+    if a.dim() > 2 and b.dim() == 2 and a.shape[-1] == b.shape[0]:
+        # One matrix, so that the gradient of b is one product and no sum of products.
+        return _operator(a.flatten(0, -2), b, dtype, alpha, math).unflatten(0, a.shape[:-1])
+    return _operator(a, b, dtype, alpha, math)
