@@ -31,29 +31,34 @@ struct Driver {
   Result (*copy_device_to_host)(void*, DevicePointer, std::size_t) = nullptr;
 };
 
-// Null where a function is missing. A program that has a cuBLAS handle has loaded the driver.
+constinit Driver functions;
+constinit std::atomic<bool> found{false};
+
+bool find_driver() {
+  const Making making;
+  void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  bool all = true;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    all = all && function != nullptr;
+  };
+  find(functions.ctx_get_device, "cuCtxGetDevice");
+  find(functions.device_get_attribute, "cuDeviceGetAttribute");
+  find(functions.stream_synchronize, "cuStreamSynchronize");
+  find(functions.stream_is_capturing, "cuStreamIsCapturing");
+  find(functions.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  find(functions.mem_alloc, "cuMemAlloc_v2");
+  find(functions.mem_free, "cuMemFree_v2");
+  find(functions.copy_device_to_device, "cuMemcpyDtoD_v2");
+  find(functions.copy_device_to_host, "cuMemcpyDtoH_v2");
+  found.store(all, std::memory_order_release);
+  return all;
+}
+
+// Null while it is not loaded, which may change: a program that has a cuBLAS handle has loaded it.
 const Driver* driver() {
-  static Once<const Driver*> found;
-  return found.get([]() -> const Driver* {
-    void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (library == nullptr) return nullptr;
-    bool all = true;
-    const auto find = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      all = all && function != nullptr;
-    };
-    static constinit Driver known;
-    find(known.ctx_get_device, "cuCtxGetDevice");
-    find(known.device_get_attribute, "cuDeviceGetAttribute");
-    find(known.stream_synchronize, "cuStreamSynchronize");
-    find(known.stream_is_capturing, "cuStreamIsCapturing");
-    find(known.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
-    find(known.mem_alloc, "cuMemAlloc_v2");
-    find(known.mem_free, "cuMemFree_v2");
-    find(known.copy_device_to_device, "cuMemcpyDtoD_v2");
-    find(known.copy_device_to_host, "cuMemcpyDtoH_v2");
-    return all ? &known : nullptr;
-  });
+  return found.load(std::memory_order_acquire) || find_driver() ? &functions : nullptr;
 }
 
 // Another thread's capture does not forbid what happens here.

@@ -97,6 +97,10 @@ if not options.sanitizer:
            r"libxgemm served 4, ")
     expect(run(preload=False, command=(*runner, "--cublas=compare")), r"libxgemm and cuBLAS on 2 shapes")
     expect(run(preload=False, command=(*runner, "--cublas=always", "--report")), r"libxgemm served 4, ")
+    for wrong in (["--cublas=often"], ["--cublas", "--check"], ["--cublas", "--compare"]):
+        done = subprocess.run([*runner, *wrong, "true"], capture_output=True, text=True, check=False)
+        if done.returncode != 2 or "xgemm-run: --" not in done.stderr:
+            failures.append(f"{wrong}: status {done.returncode}, {done.stderr}")
 
 if failures:
     sys.exit("\n\n".join(failures))
