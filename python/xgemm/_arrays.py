@@ -20,12 +20,12 @@ from ._library import ELEMENT_TYPES, ElementType
 
 
 class Layout(NamedTuple):
-    """What is known of an argument but where it is. Strides count elements; None where no strides lead to the elements."""
+    """What is known of an argument but where it is. Strides count elements; None where none lead to the elements."""
 
     name: str
     type: ElementType
     shape: tuple
-    strides: tuple | None
+    strides: Any  # a tuple, or None
     is_writable: bool = True
     is_differentiable: bool = False  # a gradient is asked for
 
@@ -43,7 +43,7 @@ def _of_dtype(name: str, dtype: Any) -> ElementType:
 _dtypes = {"float32": np.dtype(np.float32), "float16": np.dtype(np.float16)}
 
 
-def _dtype(type_: ElementType) -> np.dtype:
+def _dtype(type_: ElementType) -> Any:
     if type_.name not in _dtypes:
         import ml_dtypes  # which has bfloat16
 

@@ -126,7 +126,7 @@ def _check_result(result: Layout, inputs: ElementType, shape: tuple, dtype: Any)
     reached = 0  # by the axes with smaller strides
     for stride, extent in sorted(axes):
         if stride <= reached:
-            raise ValueError(f"{name} has the shape {shape} and the strides {tuple(result.strides)} (in elements), by which "
+            raise ValueError(f"{name} has the shape {shape} and the strides {result.strides} (in elements), by which "
                              "elements share an address")
         reached += stride * (extent - 1)
 
@@ -150,7 +150,8 @@ def _is_plain(x: Layout) -> bool:
         return strides is not None
     if len(shape) < 2:
         return not shape or shape[0] <= 1 or strides[0] > 0
-    rows, columns, row_stride, column_stride = *shape[-2:], *strides[-2:]
+    rows, columns = shape[-2:]
+    row_stride, column_stride = strides[-2:]
     return bool(_leading_dimension(rows, columns, row_stride, column_stride) or
                 _leading_dimension(columns, rows, column_stride, row_stride))
 
@@ -176,9 +177,9 @@ def _transposed(x: Layout) -> Layout:
 
 
 class _Axis(NamedTuple):
-    """An index of a product: how many values it has, and its strides in A, B and C."""
+    """An index of a product: its extent, and its strides in A, B and C."""
 
-    count: int
+    extent: int
     a: int
     b: int
     c: int
@@ -186,10 +187,10 @@ class _Axis(NamedTuple):
 
 def _joined(outer: _Axis, inner: _Axis) -> _Axis | None:
     """One axis in place of two, where the outer one goes on where the inner one ends."""
-    count, a, b, c = inner
-    if count == 1 and outer.b == b:  # an axis of one element ends anywhere
+    extent, a, b, c = inner
+    if extent == 1 and outer.b == b:  # an axis of one element ends anywhere
         return outer
-    return _Axis(outer.count * count, a, b, c) if outer[1:] == (count * a, count * b, count * c) else None
+    return _Axis(outer.extent * extent, a, b, c) if outer[1:] == (extent * a, extent * b, extent * c) else None
 
 
 def _batch(a: Layout, b: Layout, c: Layout) -> list[_Axis]:
@@ -200,7 +201,7 @@ def _batch(a: Layout, b: Layout, c: Layout) -> list[_Axis]:
         joined = _joined(axes[-1], axis) if axes else None
         if joined:
             axes[-1] = joined
-        elif axis.count != 1:
+        elif axis.extent != 1:
             axes.append(axis)
     return axes
 
@@ -216,7 +217,7 @@ class _Matrices(NamedTuple):
 
 
 def _as_blas(rows: _Axis, columns: _Axis, inner: _Axis) -> _Matrices | None:
-    m, n, k = rows.count, columns.count, inner.count
+    m, n, k = rows.extent, columns.extent, inner.extent
     lda, ldb = _leading_dimension(m, k, rows.a, inner.a), _leading_dimension(k, n, inner.b, columns.b)
     result = _Matrices(b"N" if lda else b"T", b"N" if ldb else b"T",
                        lda or _leading_dimension(k, m, inner.a, rows.a), ldb or _leading_dimension(n, k, columns.b, inner.b),
@@ -234,7 +235,7 @@ def _calls(a: Layout, b: Layout, c: Layout) -> list[Call]:
     rows = _Axis(c.shape[-2], a.strides[-2], 0, c.strides[-2])
     columns = _Axis(c.shape[-1], 0, b.strides[-1], c.strides[-1])
     inner = _Axis(a.shape[-1], a.strides[-1], b.strides[-2], 0)
-    matrices = _as_blas(rows, columns, inner)
+    matrices: Any = _as_blas(rows, columns, inner)
     batch = _batch(a, b, c)
     while batch:
         more = _joined(batch[-1], rows)
@@ -246,8 +247,8 @@ def _calls(a: Layout, b: Layout, c: Layout) -> list[Call]:
 
     # One call walks the longest axis that it can; every other one is walked by calls.
     walked = max((axis for axis in batch if axis.a >= 0 and axis.b >= 0 and axis.c > 0), default=_Axis(1, 0, 0, 0))
-    steps = [[(i * axis.a, i * axis.b, i * axis.c) for i in range(axis.count)] for axis in batch if axis is not walked]
-    m, n, k = rows.count, columns.count, inner.count
+    steps = [[(i * axis.a, i * axis.b, i * axis.c) for i in range(axis.extent)] for axis in batch if axis is not walked]
+    m, n, k = rows.extent, columns.extent, inner.extent
     transa, transb, lda, ldb, ldc = matrices
     size, size_c = a.type.size, c.type.size
     calls = []
@@ -255,11 +256,11 @@ def _calls(a: Layout, b: Layout, c: Layout) -> list[Call]:
         of_a, of_b, of_c = (sum(step[i] for step in combination) for i in range(3))
         if is_row_major:
             head = pack_head(a.type, ROW_MAJOR, transa + transb, m, n, k)
-            tail = pack_tail(walked.count, walked.a, walked.b, walked.c, c.type)
+            tail = pack_tail(walked.extent, walked.a, walked.b, walked.c, c.type)
             calls.append(Call(head, tail, lda, ldb, ldc, of_a * size, of_b * size, of_c * size_c))
         else:
             # In row-major order C^T = X Y; in column-major order that is C = Y X with the same flags.
             head = pack_head(a.type, COL_MAJOR, transb + transa, n, m, k)
-            tail = pack_tail(walked.count, walked.b, walked.a, walked.c, c.type)
+            tail = pack_tail(walked.extent, walked.b, walked.a, walked.c, c.type)
             calls.append(Call(head, tail, ldb, lda, ldc, of_b * size, of_a * size, of_c * size_c))
     return calls

@@ -59,7 +59,8 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
     # The owners keep memory alive until this function returns.
     facts_a, at_a, stream_a, _owner_a = kind_a.read(a)
     facts_b, at_b, stream_b, _owner_b = kind_b.read(b)
-    kind_c = facts_c = stream_c = None
+    kind_c: Any = None
+    facts_c = stream_c = None
     if c is not None:
         kind_c = kind_of(c, name_c)
         facts_c, at_c, stream_c, _owner_c = kind_c.read(c)
