@@ -91,8 +91,7 @@ enum xgemm_argument {
   XGEMM_ARG_MATH_MODE = 24,
   XGEMM_ARG_SCALAR_LOCATION = 25,
   XGEMM_ARG_BUFFER = 26,
-  XGEMM_ARG_TYPE_C = 27,
-  XGEMM_ARG_RESERVED = 28
+  XGEMM_ARG_TYPE_C = 27
 };
 
 /* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums are always kept in fp32, and a result
@@ -116,7 +115,9 @@ enum xgemm_layout { XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 };
 
 /* How fp32 products may be computed. */
 enum xgemm_math_mode {
-  XGEMM_MATH_STRICT = 0 /* fused multiply-adds in fp32; the default */
+  XGEMM_MATH_STRICT = 0,       /* fused multiply-adds in fp32; the default */
+  XGEMM_MATH_FP32_EMULATED = 1 /* large products also on fp16 tensor cores, where errors are no larger for it; operands
+                                  for which they would be are found on the GPU, and their products computed strictly */
 };
 
 /* Where xgemm_args::alpha and ::beta point. */
@@ -159,7 +160,7 @@ XGEMM_API int xgemm_set_stream(xgemm_context* ctx, void* cuda_stream);
  * stream-ordered pool of the library, as they do where what was lent is too small. */
 XGEMM_API int xgemm_set_workspace(xgemm_context* ctx, void* device_memory, size_t bytes);
 
-/* mode: enum xgemm_math_mode. */
+/* mode: enum xgemm_math_mode, of calls that do not say it themselves. */
 XGEMM_API int xgemm_set_math_mode(xgemm_context* ctx, int mode);
 
 /* location: enum xgemm_scalar_location; concerns xgemm_gemm and xgemm_explain alone. */
@@ -191,8 +192,8 @@ typedef struct xgemm_args {
   int64_t stride_b;
   int64_t stride_c; /* > 0 when batch_count > 1; the products of a batch must not overlap in C */
   /* The struct of the first headers ends here. */
-  int32_t type_c;   /* enum xgemm_type_c */
-  int32_t reserved; /* 0 */
+  int32_t type_c;    /* enum xgemm_type_c */
+  int32_t math_mode; /* 0: the context's; else an enum xgemm_math_mode plus 1 */
 } xgemm_args;
 
 #define XGEMM_ARGS_INIT                                                                                                \
@@ -208,6 +209,10 @@ XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);
 /* Writes to buf, in at most size bytes with the closing NUL, how xgemm_gemm would serve this call: where it runs, which
  * kernel, tile and vector width, and why. Runs nothing. Returns what xgemm_gemm's checks and planning would return. */
 XGEMM_API int xgemm_explain(xgemm_context* ctx, const xgemm_args* args, char* buf, size_t size);
+
+/* How many products (of very large ones, blocks) in XGEMM_MATH_FP32_EMULATED have been computed strictly in this
+ * process because of what their operands held: as far as the GPUs have got. */
+XGEMM_API int64_t xgemm_fp32_fallbacks(void);
 
 /* The GPU kernels in this build; names are those that XGEMM_FORCE_KERNEL takes. NULL for an index out of range. */
 XGEMM_API int xgemm_kernel_count(void);

@@ -180,7 +180,11 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
                    format("type_c = %d, but XGEMM_C_SAME = 0, the type of A and B (%d here), or XGEMM_C_F32 = 1 is "
                           "required",
                           args.type_c, args.type + 1));
-  if (args.reserved != 0) return illegal(XGEMM_ARG_RESERVED, format("reserved = %d, but 0 is required", args.reserved));
+  if (args.math_mode < 0 || (args.math_mode > 0 && !compute_of(args.math_mode - 1)))
+    return illegal(XGEMM_ARG_MATH_MODE,
+                   format("math_mode = %d, but 0, XGEMM_MATH_STRICT + 1 = 1 or XGEMM_MATH_FP32_EMULATED + 1 = 2 is "
+                          "required",
+                          args.math_mode));
   if (args.layout != XGEMM_COL_MAJOR && args.layout != XGEMM_ROW_MAJOR)
     return illegal(XGEMM_ARG_LAYOUT,
                    format("layout = %d, but one of XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 is required", args.layout));

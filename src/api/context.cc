@@ -65,7 +65,10 @@ int xgemm_set_workspace(xgemm_context* ctx, void* device_memory, size_t bytes) {
 int xgemm_set_math_mode(xgemm_context* ctx, int mode) {
   return guarded([&]() -> Status {
     const std::optional<Compute> compute = xgemm::compute_of(mode);
-    if (!compute) return illegal(XGEMM_ARG_MATH_MODE, format("mode = %d, but XGEMM_MATH_STRICT = 0 is required", mode));
+    if (!compute)
+      return illegal(XGEMM_ARG_MATH_MODE, format("mode = %d, but one of XGEMM_MATH_STRICT = 0, "
+                                                 "XGEMM_MATH_FP32_EMULATED = 1 is required",
+                                                 mode));
     resolve(ctx).compute = *compute;
     return kOk;
   });

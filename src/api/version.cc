@@ -88,8 +88,6 @@ const char* xgemm_status_string(int status) {
       return "illegal buffer";
     case -XGEMM_ARG_TYPE_C:
       return "illegal type_c";
-    case -XGEMM_ARG_RESERVED:
-      return "illegal xgemm_args::reserved";
     default:
       return "unknown status";
   }

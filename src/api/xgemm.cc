@@ -10,6 +10,7 @@
 #include "api/context.h"
 #include "api/entry.h"
 #include "core/canonicalize.h"
+#include "device/fallback_counter.h"
 #include "dispatch/gemm.h"
 #include "dispatch/short_way.h"
 #include "kernels/instances.h"
@@ -77,7 +78,8 @@ Status read_args(const xgemm_args* args, xgemm_args* known) {
 
 Status gemm(xgemm_context* ctx, const xgemm_args& args) {
   XGEMM_RETURN_IF_FAILED(check(args, false));
-  return xgemm::dispatch::gemm(settings_of(resolve(ctx)), canonicalize(args, false));
+  xgemm_context& context = resolve(ctx);
+  return xgemm::dispatch::gemm(settings_of(context), canonicalize(args, false, context.compute));
 }
 
 }  // namespace xgemm::api
@@ -132,6 +134,10 @@ int xgemm_explain(xgemm_context* ctx, const xgemm_args* args, char* buf, size_t 
     buf[length] = '\0';
     return status;
   });
+}
+
+int64_t xgemm_fp32_fallbacks(void) {
+  return device::fallbacks();
 }
 
 int xgemm_kernel_count(void) {

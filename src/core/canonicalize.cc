@@ -36,17 +36,21 @@ std::optional<DType> dtype_of_c(std::int32_t type_c, DType type) {
 }
 
 std::optional<Compute> compute_of(std::int32_t math_mode) {
-  if (math_mode != XGEMM_MATH_STRICT) return std::nullopt;
-  return Compute::strict;
+  static_assert(static_cast<int>(Compute::strict) == XGEMM_MATH_STRICT &&
+                static_cast<int>(Compute::fp32_emulated) == XGEMM_MATH_FP32_EMULATED);
+  if (math_mode != XGEMM_MATH_STRICT && math_mode != XGEMM_MATH_FP32_EMULATED) return std::nullopt;
+  return static_cast<Compute>(math_mode);
 }
 
 Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute compute) {
   Problem p;
-  p.compute = compute;
+  if (args.math_mode != 0) compute = *compute_of(args.math_mode - 1);
   p.m = args.m;
   p.n = args.n;
   p.k = args.k;
   p.batch_count = args.batch_count;
+  // Other types than fp32 know one mode, and batches are not emulated yet: they share the plans of strict calls.
+  if (args.type == XGEMM_F32 && args.batch_count == 1) p.compute = compute;
   // The strides of a single product are unchecked and mean nothing: no pointer may be stepped by them.
   const bool batched = args.batch_count > 1;
   const DType type = *dtype_of(args.type);

@@ -22,7 +22,7 @@ double scalar_at(const void* pointer, DType type);
 std::optional<Compute> compute_of(std::int32_t math_mode);
 
 // A row-major product is the column-major product of the transposes: C^T = op(B)^T op(A)^T, so that A and B, m and n
-// swap.
+// swap. compute: the context's mode.
 Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute compute = Compute::strict);
 
 }  // namespace xgemm

@@ -35,7 +35,8 @@ void read_verbose(Environment* result) {
 
 int read_math_mode() {
   const char* value = value_of("XGEMM_MATH");
-  if (value != nullptr && std::strcmp(value, "strict") != 0) complain("XGEMM_MATH", value, "strict");
+  if (value != nullptr && std::strcmp(value, "fp32_emulated") == 0) return XGEMM_MATH_FP32_EMULATED;
+  if (value != nullptr && std::strcmp(value, "strict") != 0) complain("XGEMM_MATH", value, "strict, fp32_emulated");
   return XGEMM_MATH_STRICT;
 }
 

@@ -23,6 +23,8 @@ const char* name_of(Compute compute) {
   switch (compute) {
     case Compute::strict:
       return "strict";
+    case Compute::fp32_emulated:
+      return "fp32_emulated";
   }
   return "?";
 }

@@ -21,7 +21,8 @@ enum class BatchKind : std::uint8_t {
 
 // How products and sums may be computed.
 enum class Compute : std::uint8_t {
-  strict  // as exact as the type in which sums are kept
+  strict,        // in the type in which sums are kept
+  fp32_emulated  // of fp32: by products of a smaller type, with errors no larger (docs/numerics.md)
 };
 
 // What becomes of a sum before it is stored.

@@ -1,5 +1,6 @@
 // The devices of a build without CUDA: none, so that the route never leads to one.
 #include "device/device_info.h"
+#include "device/fallback_counter.h"
 #include "device/health.h"
 
 namespace xgemm::device {
@@ -23,6 +24,10 @@ const std::string& no_device_reason() {
 
 bool synchronize(const DeviceInfo&, void*) {
   return false;
+}
+
+std::int64_t fallbacks() {
+  return 0;
 }
 
 void check_health(int) {}

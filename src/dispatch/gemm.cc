@@ -2,11 +2,13 @@
 #include "dispatch/gemm.h"
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "core/environment.h"
 #include "core/once.h"
 #include "device/device_info.h"
+#include "device/fallback_counter.h"
 #include "dispatch/decision.h"
 #include "dispatch/looking_inside.h"
 #include "dispatch/staged_or_cpu.h"
@@ -61,6 +63,7 @@ Status run_watched(const CallSettings& settings, const Problem& problem, const D
       (watch.verbose >= 2 || watch.summary) && (!on_stream || device::synchronize(*d.device, settings.stream));
   const bool compared = watch.compare && d.route.kind == RouteKind::staged && d.placement.all_on_host();
   const double cpu_us = compared ? compare_with_cpu(problem) : -1;
+  const std::int64_t fallbacks = device::fallbacks();
   std::string gpu_failure;
   const auto start = std::chrono::steady_clock::now();
   const Status status = run(settings, problem, d, &gpu_failure);
@@ -71,7 +74,9 @@ Status run_watched(const CallSettings& settings, const Problem& problem, const D
   if (watch.summary && d.route.kind != RouteKind::none)
     count_product(problem, place_of(problem, d, !gpu_failure.empty() && status.ok()), status,
                   timed ? elapsed.count() : 0, cpu_us);
-  if (watch.verbose > 0) print_call(problem, d, status, gpu_failure, timed ? elapsed.count() : -1.0);
+  if (watch.verbose > 0)
+    print_call(problem, d, status, gpu_failure, timed ? elapsed.count() : -1.0,
+               timed ? device::fallbacks() - fallbacks : 0);
   clear_last_error();
   return status.ok() ? kOk : fail(status.code, message);
 }

@@ -53,7 +53,7 @@ std::string place_of(const Problem& problem, const Decision& d, bool cpu_took_ov
 }
 
 void print_call(const Problem& problem, const Decision& d, Status status, const std::string& gpu_failure,
-                double time_us) {
+                double time_us, std::int64_t fallbacks) {
   const bool took_over = !gpu_failure.empty() && status.ok();
   if (!gpu_failure.empty())
     print_line(format("GPU %d could not serve the next product%s: %s", d.device->ordinal,
@@ -63,6 +63,7 @@ void print_call(const Problem& problem, const Decision& d, Status status, const 
                      kernel_field(took_over ? host::cpu_engine_name() : kernel_name(problem, d));
   if (!status.ok()) line += format(" status=%d", status.code);
   if (time_us >= 0) line += format(" time_us=%.1f", time_us);
+  if (fallbacks > 0) line += format(" fp32_fallbacks=%lld", static_cast<long long>(fallbacks));
   print_line(line);
 }
 

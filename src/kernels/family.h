@@ -52,6 +52,10 @@ struct FamilyInfo {
   // one part, all tiles are whole.
   Schedule (*schedule)(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
                        std::int64_t whole_tiles, int parts);
+
+  // Of a family that may find out on the GPU that it must not compute a product: whose instances, of whole tiles, do it
+  // then. The workspace begins with the word of their Condition (common/params.h), which is not 0 in that case.
+  const FamilyInfo* fallback = nullptr;
 };
 
 #define XGEMM_FAMILY(name, ...) extern const FamilyInfo name##_family;

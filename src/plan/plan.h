@@ -20,6 +20,9 @@ struct Plan {
   double tile_efficiency = 0;  // useful part of the tiles' area
   double estimated_us = 0;
   bool forced = false;
+  // Where the kernel may find out on the GPU that it must not compute: what does it then (FamilyInfo::fallback).
+  bool has_fallback = false;
+  kernels::KernelId fallback;
 
   // Whether smaller blocks than those of `packing` give the same bits: tiles are all whole, or all in the same parts.
   bool may_shrink_blocks() const { return schedule.split_tiles == 0 || schedule.whole_tiles == 0; }

@@ -93,6 +93,18 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
   }
 }
 
+// The fastest of a family's instances, of those that can serve; null where there are none.
+const KernelInfo* best_of(const FamilyInfo& family, const Request& request) {
+  std::vector<const KernelInfo*> able;
+  for (const KernelInfo& kernel : family.instances)
+    if (family.serves(kernel, request)) able.push_back(&kernel);
+  if (able.empty()) return nullptr;
+  std::vector<Estimate> estimates(able.size());
+  family.estimate(request, able.data(), static_cast<int>(able.size()), estimates.data());
+  const auto us = [](const Estimate& x, const Estimate& y) { return x.us < y.us; };
+  return able[static_cast<std::size_t>(std::min_element(estimates.begin(), estimates.end(), us) - estimates.begin())];
+}
+
 Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way, const DeviceInfo& device) {
   const Problem& p = way.problem;
   const auto covered = [](std::int64_t extent, int tile) {
@@ -104,6 +116,12 @@ Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way,
   plan.waves = clamp_to_int64(estimate.waves);
   plan.tile_efficiency = covered(p.m, kernel.config.cta_m) * covered(p.n, kernel.config.cta_n);
   plan.estimated_us = estimate.us;
+  if (const FamilyInfo* const family = kernels::describe(kernel.family).fallback; family != nullptr) {
+    if (const KernelInfo* const fallback = best_of(*family, {p, way.facts, device}); fallback != nullptr) {
+      plan.has_fallback = true;
+      plan.fallback = fallback->id();
+    }
+  }
   return with_split(plan, p, device, estimate.whole_tiles, estimate.parts);
 }
 
@@ -168,6 +186,12 @@ kernels::Schedule schedule_of_block(const Plan& plan, const Problem& block, cons
   kernels::Schedule schedule = with_split(plan, block, device, own.whole_tiles, static_cast<int>(own.parts)).schedule;
   schedule.sum_lanes = own.sum_lanes;
   return schedule;
+}
+
+Plan fallback_of(const Plan& plan, const Problem& p, const DeviceInfo& device) {
+  Plan fallback;
+  fallback.kernel = plan.fallback;
+  return with_split(fallback, p, device, 0, 1);
 }
 
 std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {

@@ -32,9 +32,12 @@ Status make_plan(const Problem& problem, const ProblemFacts& facts, const device
 Plan with_split(Plan plan, const Problem& problem, const device::DeviceInfo& device, std::int64_t whole_tiles,
                 int parts);
 
-// The schedule of a block of C (packing.h) whose extents are those of plan.packing or smaller: the last ones, and all of
-// them where there is less memory than the plan counts on.
+// The schedule of a block of C (packing.h) whose extents are those of plan.packing or smaller: the last ones, and all
+// of them where there is less memory than the plan counts on.
 kernels::Schedule schedule_of_block(const Plan& plan, const Problem& block, const device::DeviceInfo& device);
+
+// What computes where the plan's kernel declines (Plan::fallback).
+Plan fallback_of(const Plan& plan, const Problem& problem, const device::DeviceInfo& device);
 
 // The plans of all instances that can serve, the least estimate first.
 std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);

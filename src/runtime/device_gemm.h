@@ -19,7 +19,8 @@ struct LaunchSettings {
 
 Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings);
 
-// Gathers the facts and asks the planner, with the kernel that the environment forces, if any.
+// Gathers the facts and asks the planner, with the kernel that the environment forces, if any. Of a product that is
+// computed in blocks (plan/blocks.h) the plan is that of the first one.
 Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan::Plan* chosen);
 
 // Appends the chosen plan, the facts and the candidates that were weighed, a line each.

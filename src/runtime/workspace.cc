@@ -11,10 +11,10 @@ namespace xgemm::runtime {
 namespace {
 
 constexpr int kMaxDevices = 64;
-// What the pool keeps between calls at most, of what they used: copies of operands. The device's default pool keeps
-// nothing beyond a synchronisation, and would map memory anew for the call after it; its settings are the program's
-// own.
-constexpr std::size_t kKeptBytes = plan::kMostPackedBytes;
+// What the pool keeps between calls at most, of what they used: copies of operands, or the parts that they are split
+// into. The device's default pool keeps nothing beyond a synchronisation, and would map memory anew for the call after
+// it; its settings are the program's own.
+constexpr std::size_t kKeptBytes = plan::kMostPackedBytes + (std::size_t{16} << 20);
 
 // Null where the device has none. Pools are made once and live as long as the process.
 cudaMemPool_t pool_of(int device) {

@@ -32,7 +32,7 @@ const std::vector<BadCall>& bad_calls() {
       {"negative type", [](auto& x) { x.type = -1; }, -XGEMM_ARG_TYPE, "type = -1"},
       {"type_c", [](auto& x) { x.type_c = 4; }, -XGEMM_ARG_TYPE_C, "type_c = 4, but XGEMM_C_SAME = 0"},
       {"negative type_c", [](auto& x) { x.type_c = -1; }, -XGEMM_ARG_TYPE_C, "type_c = -1"},
-      {"reserved", [](auto& x) { x.reserved = 5; }, -XGEMM_ARG_RESERVED, "reserved = 5, but 0"},
+      {"math_mode", [](auto& x) { x.math_mode = 5; }, -XGEMM_ARG_MATH_MODE, "math_mode = 5, but 0"},
       {"layout", [](auto& x) { x.layout = 101; }, -XGEMM_ARG_LAYOUT, "layout = 101"},
       {"transa", [](auto& x) { x.transa = 'Q'; }, -XGEMM_ARG_TRANSA, "transa = 'Q', but one of N, T, C"},
       {"transa not printable", [](auto& x) { x.transa = '\n'; }, -XGEMM_ARG_TRANSA, "transa = '\\x0a'"},
@@ -216,7 +216,7 @@ TEST(Arguments, ASmallerStructEndsWhereItSays) {
   ASSERT_EQ(xgemm_gemm(nullptr, static_cast<const xgemm_args*>(memory.data())), 0) << xgemm_last_error();
   const Matrix<float> result = operands.c;
   // The same bits in memory that goes on with something else.
-  args.type_c = args.reserved = -1;
+  args.type_c = args.math_mode = -1;
   operands.c.poison();
   ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error();
   EXPECT_TRUE(operands.c.same_bits(result));

@@ -37,8 +37,9 @@ TEST(Context, SettingsAreChecked) {
   alignas(256) static char memory[512];
   for (xgemm_context* ctx : {made, static_cast<xgemm_context*>(nullptr)}) {
     EXPECT_EQ(xgemm_set_stream(ctx, nullptr), 0);
+    EXPECT_EQ(xgemm_set_math_mode(ctx, XGEMM_MATH_FP32_EMULATED), 0);
     EXPECT_EQ(xgemm_set_math_mode(ctx, XGEMM_MATH_STRICT), 0);
-    for (const int mode : {1, -1, 99}) {
+    for (const int mode : {2, -1, 99}) {
       EXPECT_EQ(xgemm_set_math_mode(ctx, mode), -XGEMM_ARG_MATH_MODE);
       EXPECT_NE(std::string(xgemm_last_error()).find("mode = " + std::to_string(mode)), std::string::npos);
     }

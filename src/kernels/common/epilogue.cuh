@@ -75,6 +75,11 @@ struct BasicLinearCombination {
 
 using LinearCombination = BasicLinearCombination<float>;
 
+// Whether a launch shall compute.
+XGEMM_DEVICE bool holds(const Condition& condition, Loc loc = Loc::current()) {
+  return condition.word == nullptr || (gpu::read<gpu::Space::global>(condition.word, loc) != 0) == condition.expects;
+}
+
 // A tile of C that an epilogue finishes: a view of it, and its first row and column. Elements are named by their place
 // in the tile.
 // kVector_: elements that its columns start at multiples of.

@@ -62,6 +62,14 @@ struct EpilogueArguments {
   Factor beta;
 };
 
+// Of a launch that is enqueued before it is known whether it shall compute: it does if the word, which kernels before
+// it write, is 0 or is not, as `expects` says, and leaves C alone otherwise. For kernels of the families whose params
+// have it.
+struct Condition {
+  const unsigned* word = nullptr;  // null: it computes
+  bool expects = false;            // that the word is not 0
+};
+
 struct GemmParams : EpilogueArguments {
   ConstMatrixArg a;  // op(A), m x k; not read when alpha is 0
   ConstMatrixArg b;  // op(B), k x n; not read when alpha is 0
@@ -71,6 +79,10 @@ struct GemmParams : EpilogueArguments {
   std::int64_t k;
   std::int64_t batch_count;
   ConstMatrixArg c_copy = {};  // of old C, for kernels that need it aligned; data is null where there is none
+  Condition condition = {};
+  // Where A and B are given in parts: what the sums of a row, of a column are multiplied with.
+  const float* factors_a = nullptr;
+  const float* factors_b = nullptr;
 };
 
 // What kernels of a TileConfig are launched with.

@@ -13,9 +13,10 @@
 
 namespace xgemm::kernels {
 
-// Bytes of the sums of one split tile: less is of no use.
+// Bytes of the sums of one split tile, or all that a schedule without any needs: less is of no use.
 inline std::size_t least_workspace(const Schedule& schedule) {
-  return schedule.split_tiles == 0 ? 0 : schedule.workspace_bytes / static_cast<std::size_t>(schedule.split_tiles);
+  return schedule.split_tiles == 0 ? schedule.workspace_bytes
+                                   : schedule.workspace_bytes / static_cast<std::size_t>(schedule.split_tiles);
 }
 
 // The whole schedule where its workspace fits; otherwise first the whole tiles, then as many split tiles at a time as

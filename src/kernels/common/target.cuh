@@ -206,6 +206,14 @@ XGEMM_DEVICE void write(T* pointer, const T& value, Loc = Loc::current()) {
   }
 }
 
+// On global memory. What was there before.
+XGEMM_DEVICE unsigned atomic_or(unsigned* pointer, unsigned bits, Loc = Loc::current()) {
+  return atomicOr(pointer, bits);
+}
+XGEMM_DEVICE unsigned atomic_add(unsigned* pointer, unsigned value, Loc = Loc::current()) {
+  return atomicAdd(pointer, value);
+}
+
 // An element of a view: a plain reference here, a checked proxy in the simulator.
 template <Space kSpace, class T>
 using Reference = T&;

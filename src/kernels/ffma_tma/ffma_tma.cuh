@@ -85,6 +85,7 @@ struct FfmaTma {
     const Mainloop mainloop = Mainloop::make(group, warp_row, warp_column, lane_m, lane_n);
     typename Cta::Ring ring;
     gpu::grid_wait_dependencies();
+    if (!holds(p.condition)) return;
     const Epilogue epilogue = Epilogue::make(p);
     for_each_unit<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
       const bool inside = unit.row + warp_row < p.m && unit.col + warp_column < p.n;

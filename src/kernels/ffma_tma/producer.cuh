@@ -164,6 +164,7 @@ struct FfmaTmaProducer {
     const bool bulk_a = p.a_load == PanelLoad::bulk, bulk_b = p.b_load == PanelLoad::bulk;
     if (bulk_a && bulk_b && lane != 0) return;
     gpu::grid_wait_dependencies();
+    if (!holds(p.condition)) return;
     const Epilogue epilogue = Epilogue::make(p);
     int slice = producer / kConfig.team_warps();  // the team's next one, of the unit
     typename Cta::Ring ring;

@@ -120,6 +120,9 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
     p.y_tail = tail_box(p.y, boxes.major_y);
   }
 
+  p.condition = g.condition;
+  p.factors_x = boxes.transposed ? g.factors_b : g.factors_a;
+  p.factors_y = boxes.transposed ? g.factors_a : g.factors_b;
   p.schedule = schedule.as<unsigned>();
   p.partials = static_cast<float*>(workspace);
   return p;

@@ -30,11 +30,10 @@ struct WgmmaTmaConfig {
   // The MmaPolicy.
   DType element = type;
   int planes = 1;
-  int promotion_k = 0;
 
   constexpr bool operator==(const WgmmaTmaConfig&) const = default;
 
-  constexpr MmaPolicy mma() const { return {element, planes, promotion_k}; }
+  constexpr MmaPolicy mma() const { return {element, planes}; }
   constexpr int cta_k() const { return mma().slice_k(); }
   constexpr int tile_groups() const { return groups_rows * groups_columns; }
   constexpr int consumers() const { return ping_pong ? 2 : tile_groups(); }
@@ -112,8 +111,8 @@ struct WgmmaTmaConfig {
   constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
 
   // Register budgets for setmaxnreg: 65536 registers among all warpgroups; 0 where the kernel's own limit is enough.
-  constexpr int accumulators() const {  // of a thread
-    return cta_m * cta_n / tile_groups() / 128 * (promotion_k > 0 ? 2 : 1);
+  constexpr int accumulators() const {                                  // of a thread
+    return cta_m * cta_n / tile_groups() / 128 * (planes > 1 ? 3 : 1);  // sums, and those under way (mainloop.cuh)
   }
   constexpr bool many_accumulators() const { return accumulators() > 144; }
   constexpr int producer_registers() const {

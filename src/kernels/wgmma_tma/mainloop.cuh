@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/wgmma.cuh"
@@ -19,9 +20,6 @@ struct WgmmaTmaMainloop {
   using Ring = typename Cta::Ring;
   using Place = typename Cta::Place;
   using SharedStorage = typename Cta::SharedStorage;
-
-  static constexpr int kPromotionSlices = kConfig.promotion_k / Cta::kTileK;
-  static_assert(kPromotionSlices * Cta::kTileK == kConfig.promotion_k, "sums are promoted between slices");
 
   // One descriptor for each operand; slots, planes, slabs and steps of K are offsets from it.
   std::uint64_t x, y;
@@ -46,23 +44,10 @@ struct WgmmaTmaMainloop {
       if (passes_turn) Cta::pass_turn(smem, group);
       return;
     }
-    if constexpr (kPromotionSlices == 0) {
+    if constexpr (Cta::kPlanes == 1) {
       multiply(smem, place, ring, slices, sums, passes_turn, group);
     } else {
-      int left = slices;
-      XGEMM_NO_UNROLL
-      do {
-        Sums promoted;
-        clear(promoted);
-        const int next = left < kPromotionSlices ? left : kPromotionSlices;
-        multiply(smem, place, ring, next, promoted, passes_turn && left == next, group);
-        XGEMM_UNROLL
-        for (int i = 0; i < Cta::kSlabs; ++i) {
-          XGEMM_UNROLL
-          for (int j = 0; j < Cta::kSlabRegisters; ++j) sums[i][j] += promoted[i][j];
-        }
-        left -= next;
-      } while (left > 0);
+      multiply_parts(smem, place, ring, slices, sums);
     }
   }
 
@@ -98,27 +83,63 @@ struct WgmmaTmaMainloop {
     if (slices > 0) Cta::release(smem, previous, place);
   }
 
-  XGEMM_DEVICE void multiply_slot(int slot, Sums& sums) const {
+  // X and Y of a high and a low part. Tensor cores cut off what long sums would need: those of high parts are added to
+  // sums in registers after every slot. The products of high and low parts are so much smaller that theirs may stay
+  // (docs/numerics.md). They run while the others are added, so that the tensor cores do not wait for that.
+  XGEMM_DEVICE void multiply_parts(SharedStorage& smem, const Place& place, Ring& ring, int slices, Sums& sums) const {
+    static_assert(Cta::kPlanes <= 2 && (Cta::kPlanes == 1 || !kConfig.ping_pong));
+    Sums high, mixed;
+    clear(high);
+    clear(mixed);
+    int previous = 0;
+    XGEMM_NO_UNROLL
+    for (int slice = 0; slice < slices; ++slice) {
+      gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+      gpu::wgmma_fence();
+      multiply_slot<false>(ring.slot, high, 0, 0);
+      gpu::wgmma_commit();
+      multiply_slot(ring.slot, mixed, 0, 1);
+      multiply_slot(ring.slot, mixed, 1, 0);
+      gpu::wgmma_commit();
+      gpu::wgmma_wait<1>();
+      if (slice > 0) Cta::release(smem, previous, place);
+      keep(high);
+      add(sums, 1.0f, high);
+      previous = ring.slot;
+      ring.next();
+    }
+    gpu::wgmma_wait<0>();
+    keep(mixed);
+    add(sums, 1 / MmaPolicy::kLowScale, mixed);
+    if (slices > 0) Cta::release(smem, previous, place);
+  }
+
+  XGEMM_DEVICE static void add(Sums& sums, float factor, const Sums& more) {
+    XGEMM_UNROLL
+    for (int i = 0; i < Cta::kSlabs; ++i) {
+      XGEMM_UNROLL
+      for (int j = 0; j < Cta::kSlabRegisters; ++j) sums[i][j] = gpu::fma(factor, more[i][j], sums[i][j]);
+    }
+  }
+
+  // The product of a plane of X and one of Y, added to sums, or, without kAdds, in place of them.
+  template <bool kAdds = true>
+  XGEMM_DEVICE void multiply_slot(int slot, Sums& sums, int plane_x = 0, int plane_y = 0) const {
     constexpr int kPlaneX = Cta::kXElements * Cta::kElementBytes;
     constexpr int kPlaneY = Cta::kYElements * Cta::kElementBytes;
-    const std::uint64_t slot_x = gpu::wgmma_advance(x, slot * kConfig.slot_bytes());
-    const std::uint64_t slot_y = gpu::wgmma_advance(y, slot * kConfig.slot_bytes());
-    XGEMM_UNROLL
-    for (int step = 0; step < Cta::kTileK / Cta::kMma.mma_k(); ++step) {
+    const std::uint64_t slot_x = gpu::wgmma_advance(x, slot * kConfig.slot_bytes() + plane_x * kPlaneX);
+    const std::uint64_t slot_y = gpu::wgmma_advance(y, slot * kConfig.slot_bytes() + plane_y * kPlaneY);
+    const auto multiply_step = [&](int step, auto adds) {
       XGEMM_UNROLL
-      for (int plane_x = 0; plane_x < Cta::kPlanes; ++plane_x) {
-        XGEMM_UNROLL
-        for (int plane_y = 0; plane_y < Cta::kPlanes; ++plane_y) {
-          if (!MmaPolicy::multiplies(Cta::kPlanes, plane_x, plane_y)) continue;
-          XGEMM_UNROLL
-          for (int i = 0; i < Cta::kSlabs; ++i) {
-            gpu::wgmma<typename Cta::Element, Cta::kGroupColumns, Cta::kMajorX, Cta::kMajorY>(
-                sums[i], gpu::wgmma_advance(slot_x, plane_x * kPlaneX + step * Cta::kStepX + i * 64 * Cta::kRowBytes),
-                gpu::wgmma_advance(slot_y, plane_y * kPlaneY + step * Cta::kStepY));
-          }
-        }
+      for (int i = 0; i < Cta::kSlabs; ++i) {
+        gpu::wgmma<typename Cta::Element, Cta::kGroupColumns, Cta::kMajorX, Cta::kMajorY, adds>(
+            sums[i], gpu::wgmma_advance(slot_x, step * Cta::kStepX + i * 64 * Cta::kRowBytes),
+            gpu::wgmma_advance(slot_y, step * Cta::kStepY));
       }
-    }
+    };
+    multiply_step(0, std::bool_constant<kAdds>{});
+    XGEMM_UNROLL
+    for (int step = 1; step < Cta::kTileK / Cta::kMma.mma_k(); ++step) multiply_step(step, std::true_type{});
   }
 
   XGEMM_DEVICE static void keep(Sums& sums) {

@@ -12,13 +12,13 @@ struct MmaPolicy {
   static constexpr int kRowBytes = 128;  // of a tile's row in shared memory: the width of the swizzle
   static constexpr int kMmaBytes = 32;   // of K that one instruction multiplies
 
+  // Of low parts, against what they stand for: as many bits as an fp16 of the high part holds.
+  static constexpr float kLowScale = 0x1p11f;
+
   DType element = DType::f16;  // of the tiles
-  // Matrices that an operand is the sum of, each smaller than the one before it. A slot of the ring holds a tile of
-  // each.
+  // Matrices that an operand is made of: itself, or a high and a low part, X = high + low / kLowScale. A slot of the
+  // ring holds a tile of each. The products of two low parts are left out.
   int planes = 1;
-  // The tensor cores add in fewer bits than fp32 has: after so much of K their sums are added to sums in registers. A
-  // multiple of slice_k(); 0: never.
-  int promotion_k = 0;
 
   constexpr bool operator==(const MmaPolicy&) const = default;
 
@@ -26,10 +26,6 @@ struct MmaPolicy {
   constexpr int mma_k() const { return kMmaBytes / element_bytes(); }
   constexpr int slice_k() const { return kRowBytes / element_bytes(); }  // K of a slot
   constexpr int slot_bytes(int rows, int columns) const { return planes * (rows + columns) * kRowBytes; }
-
-  // Of the products of plane i of X and plane j of Y those that matter beside the first: they are as small as plane i +
-  // j of an operand.
-  static constexpr bool multiplies(int planes, int i, int j) { return i + j < planes; }
 };
 
 }  // namespace xgemm::kernels

@@ -22,6 +22,9 @@ struct WgmmaTmaScalars : EpilogueArguments {
   int k;          // 0 where A and B are not read
   int x_batch_step;  // 0 where all entries of the batch are the same matrix
   int y_batch_step;
+  Condition condition;     // of instances whose operands are in parts
+  const float* factors_x;  // of rows and columns of D, likewise
+  const float* factors_y;
   float* partials;  // sums of the parts of split tiles: a tile of fp32 for each CTA of each unit
   BasicSchedule<unsigned> schedule;
 };

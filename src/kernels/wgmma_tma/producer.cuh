@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "kernels/common/epilogue.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/tma.cuh"
 #include "kernels/common/target.cuh"
@@ -98,6 +99,9 @@ struct WgmmaTmaProducer {
     Units units = Units::make(p);
     typename Cta::Tile tile = units.at(place);  // takes a while: under the end of the kernel before
     gpu::grid_wait_dependencies();
+    if constexpr (Cta::kPlanes > 1) {
+      if (!holds(p.condition)) return;
+    }
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
     while (true) {

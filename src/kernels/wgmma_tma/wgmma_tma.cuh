@@ -118,6 +118,9 @@ struct WgmmaTma {
     int tiles_to_skip = group;              // ping-pong
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open
     gpu::grid_wait_dependencies();
+    if constexpr (Cta::kPlanes > 1) {
+      if (!holds(p.condition)) return;
+    }
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
     for (Units units = Units::make(p); units.more(); units.next()) {
@@ -149,6 +152,7 @@ struct WgmmaTma {
       }
       const int row = tile.row + Cta::group_row(tile_group);
       const int column = tile.column + Cta::group_column(tile_group) + place.split * Cta::kSplitColumns;
+      if constexpr (Cta::kPlanes > 1) multiply_factors(p, row + 16 * warp, column, acc);
       const auto store = [&](const auto& sums) {
         if (!inside) {
           Output::skip(smem, place, ring, c_slots, group);
@@ -168,6 +172,31 @@ struct WgmmaTma {
     }
     Output::finish(warp);
     if constexpr (Cta::kSplits > 1) gpu::cluster_sync();  // a CTA stays while others write to its memory
+  }
+
+  // Undoes the scaling of operands that are given in parts. (row, column): of the warp's first sum. Outside of C, too,
+  // there are factors.
+  XGEMM_DEVICE static void multiply_factors(const Params& p, int row, int column, typename Cta::Sums& sums) {
+    static_assert(Cta::kSplits == 1);
+    const int lane = gpu::lane_index();
+    float of_rows[Cta::kSlabs][2];
+    XGEMM_UNROLL
+    for (int i = 0; i < Cta::kSlabs; ++i) {
+      XGEMM_UNROLL
+      for (int half = 0; half < 2; ++half)
+        of_rows[i][half] = gpu::read<gpu::Space::global>(p.factors_x + row + 64 * i + gpu::wgmma_row(lane, 2 * half));
+    }
+    XGEMM_UNROLL
+    for (int j = 0; j < Cta::kSlabRegisters; j += 4) {
+      const auto of_columns = gpu::read<gpu::Space::global>(
+          reinterpret_cast<const gpu::Vector<float, 2>*>(p.factors_y + column + gpu::wgmma_column(lane, j)));
+      XGEMM_UNROLL
+      for (int i = 0; i < Cta::kSlabs; ++i) {
+        XGEMM_UNROLL
+        for (int r = 0; r < 4; ++r)
+          sums[i][j + r] = gpu::multiply(gpu::multiply(sums[i][j + r], of_rows[i][r / 2]), of_columns[r % 2]);
+      }
+    }
   }
 
   // The sums of a part of a tile, in fragment order: the second kernel's threads meet them again.

@@ -40,7 +40,7 @@ std::vector<BadArgument> bad_arguments() {
        [](xgemm_args& x) { x.type = 3; },
        {"type = 3", "XGEMM_F32 = 0", "XGEMM_F16 = 1", "XGEMM_BF16 = 2"}},
       {XGEMM_ARG_TYPE_C, [](xgemm_args& x) { x.type_c = 4; }, {"type_c = 4", "XGEMM_C_SAME = 0", "XGEMM_C_F32 = 1"}},
-      {XGEMM_ARG_RESERVED, [](xgemm_args& x) { x.reserved = 1; }, {"reserved = 1", "0 is required"}},
+      {XGEMM_ARG_MATH_MODE, [](xgemm_args& x) { x.math_mode = 3; }, {"math_mode = 3", "2 is required"}},
       {XGEMM_ARG_LAYOUT, [](xgemm_args& x) { x.layout = -1; }, {"layout = -1", "XGEMM_COL_MAJOR = 0"}},
       {XGEMM_ARG_TRANSA, [](xgemm_args& x) { x.transa = 'X'; }, {"transa = 'X'", "N, T, C"}},
       {XGEMM_ARG_TRANSB, [](xgemm_args& x) { x.transb = '\0'; }, {"transb = '\\x00'", "N, T, C"}},

@@ -106,6 +106,7 @@ TEST(Environment, ForceKernelTakesFamiliesAndInstances) {
 TEST(Environment, MathTakesItsModes) {
   std::string err;
   EXPECT_EQ(read_with({{"XGEMM_MATH", "strict"}}, &err)["math"], "0");
+  EXPECT_EQ(read_with({{"XGEMM_MATH", "fp32_emulated"}}, &err)["math"], "1");
   EXPECT_EQ(err, "");
   for (const char* bad : {"tf32", "STRICT", "0"}) {
     EXPECT_EQ(read_with({{"XGEMM_MATH", bad}}, &err)["math"], "0");

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "kernels/family.h"
 #include "plan/planner.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/problems.h"
@@ -117,7 +118,9 @@ TEST(Force, SaysWhichArchitectureAnInstanceNeeds) {
     Plan chosen;
     const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
     const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
-    const Problem p = make_problem(kernel.config.types(), transa, transb, 64, 64, 64);
+    const bool emulates = kernels::describe(kernel.family).fallback != nullptr;
+    Problem p = make_problem(kernel.config.types(), transa, transb, 64, 64, emulates ? 512 : 64);
+    if (emulates) p.compute = Compute::fp32_emulated;
     EXPECT_EQ(force(p, old, kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE);
     EXPECT_NE(std::string(last_error()).find("compute capability"), std::string::npos) << last_error();
     old.compute_capability = kernel.config.min_compute_capability;

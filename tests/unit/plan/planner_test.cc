@@ -12,6 +12,7 @@
 #include <cmath>
 #include <optional>
 
+#include "kernels/family.h"
 #include "kernels/wgmma_tma/instances.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/problems.h"
@@ -102,16 +103,24 @@ bool ffma_serves(const KernelInfo& kernel, const Problem& p) {
          tiles(p.m, kernel.config.cta_m) * tiles(p.n, kernel.config.cta_n) * p.batch_count < __int128{1} << 31;
 }
 
+// fp16x3 is for calls that allow it, and for sums of some length.
+bool fp16x3_serves(const Problem& p, const DeviceInfo& device) {
+  return p.compute == Compute::fp32_emulated && p.batch_count == 1 && p.reads_inputs() && p.k >= 512 &&
+         std::max({p.m, p.n, p.k}) <= 8192 && device.has_memory_pools;
+}
+
 // old_c: what is read in place of C; C itself where there is no copy.
 bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device, const Strides* old_c = nullptr) {
   const TileConfig& c = kernel.config;
   const int size = size_of(c.type);
   const Operands x = operands_of(p);
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
-  const bool for_sm90a = kernel.family == Family::wgmma_tma || kernel.family == Family::ffma_tma;
+  const bool for_sm90a =
+      kernel.family == Family::wgmma_tma || kernel.family == Family::ffma_tma || kernel.family == Family::fp16x3;
   if (for_sm90a && device.compute_capability != 90) return false;
   if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p)) return false;
   if (kernel.family == Family::ffma_tma && !ffma_serves(kernel, p)) return false;
+  if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
@@ -431,12 +440,14 @@ TEST(Planner, MoreWorkIsNotEstimatedFaster) {
       const KernelInfo& kernel = kernels::info(i);
       if (!kernel.config.runs_on(device.compute_capability)) continue;
       double last = 0;
-      for (std::int64_t size = 64; size <= 16384; size *= 2) {  // all of them with lines of 128 bytes
+      // All of them with lines of 128 bytes.
+      const bool emulates = kernels::describe(kernel.family).fallback != nullptr;
+      for (std::int64_t size = emulates ? 512 : 64; size <= (emulates ? 8192 : 16384); size *= 2) {
         const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
         const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
-        const double now =
-            plan_for(make_problem(kernel.config.types(), transa, transb, size, size, size), device, kernel.name)
-                .estimated_us;
+        Problem p = make_problem(kernel.config.types(), transa, transb, size, size, size);
+        if (emulates) p.compute = Compute::fp32_emulated;
+        const double now = plan_for(p, device, kernel.name).estimated_us;
         EXPECT_GE(now, 0.75 * last) << kernel.name << " at " << size << " on " << device.name;
         last = now;
       }

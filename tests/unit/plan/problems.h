@@ -76,6 +76,11 @@ inline Types random_types(Random& random) {
   return types;
 }
 
+// As calls say it (core/canonicalize.cc).
+inline void may_be_emulated(Problem& p) {
+  if (p.a.type == DType::f32 && p.batch_count == 1 && (p.m + p.n + p.k) % 2 == 0) p.compute = Compute::fp32_emulated;
+}
+
 // Extents around every tile edge, thin, large and huge; aligned and not; batched and not.
 inline Problem random_problem(Random& random) {
   constexpr std::int64_t kExtents[] = {1,
@@ -139,6 +144,7 @@ inline Problem random_problem(Random& random) {
     p.beta.value = pick(random, kScalars);
     if (random.integer(0, 20) == 0) p.alpha = p.beta = {0.0f, static_cast<const float*>(nowhere())};
     if (random.integer(0, 20) == 0) p.k = 0;
+    may_be_emulated(p);
     if (!p.does_nothing() && passes_checks(p)) return p;
   }
 }
@@ -151,6 +157,7 @@ inline Problem common_problem(Random& random) {
   Problem p = make_problem(types, pick(random, {'N', 'T'}), pick(random, {'N', 'T'}), pick(random, kExtents),
                            pick(random, kExtents), pick(random, kExtents), {}, random.integer(0, 3) == 0 ? 3 : 1);
   p.beta.value = pick(random, {0.0f, 1.0f});
+  may_be_emulated(p);
   return p;
 }
 

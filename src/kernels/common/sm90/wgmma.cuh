@@ -76,10 +76,10 @@ inline void keep_register(float& x, Loc loc = Loc::current()) {
   sim::keep_register(x, loc);
 }
 
-template <class Element, int kN, Major kMajorX, Major kMajorY>
+template <class Element, int kN, Major kMajorX, Major kMajorY, bool kAdds = true>
 void wgmma(float* d, std::uint64_t x, std::uint64_t y, Loc loc = Loc::current()) {
   static_assert(kN % 8 == 0 && kN >= 8 && kN <= 256);
-  sim::wgmma({kN, kMajorX, kMajorY, std::is_same_v<Element, bfloat16>}, d, x, y, loc);
+  sim::wgmma({kN, kMajorX, kMajorY, std::is_same_v<Element, bfloat16>, kAdds}, d, x, y, loc);
 }
 
 #else
@@ -142,50 +142,51 @@ struct Wgmma;
 #define XGEMM_WGMMA_REGS_120 XGEMM_WGMMA_REGS_112, XGEMM_WGMMA_D4(112), XGEMM_WGMMA_D4(116)
 #define XGEMM_WGMMA_REGS_128 XGEMM_WGMMA_REGS_120, XGEMM_WGMMA_D4(120), XGEMM_WGMMA_D4(124)
 
-// Arguments: element type, its PTX name, N, N / 2 and the numbers of the four operands after the registers.
-#define XGEMM_WGMMA(Element, ptx, n, regs, x, y, tx, ty)                                                        \
+// Arguments: element type, its PTX name, N, N / 2 and the numbers of the five operands after the registers.
+#define XGEMM_WGMMA(Element, ptx, n, regs, x, y, tx, ty, adds)                                                      \
   template <>                                                                                                          \
   struct Wgmma<Element, n> {                                                                                           \
-    template <int kMajorX, int kMajorY>                                                                                \
+    template <int kMajorX, int kMajorY, int kAdds>                                                                     \
     XGEMM_DEVICE static void run(float* d, std::uint64_t desc_x, std::uint64_t desc_y) {                               \
       asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." ptx "." ptx " {" XGEMM_WGMMA_NAMES_##regs         \
-                   "}, %" #x ", %" #y ", 1, 1, 1, %" #tx ", %" #ty ";"                                            \
+                   "}, %" #x ", %" #y ", %" #adds ", 1, 1, %" #tx ", %" #ty ";"                                            \
                    : XGEMM_WGMMA_REGS_##regs                                                                           \
-                   : "l"(desc_x), "l"(desc_y), "n"(kMajorX), "n"(kMajorY));                           \
+                   : "l"(desc_x), "l"(desc_y), "n"(kMajorX), "n"(kMajorY), "n"(kAdds));                       \
     }                                                                                                                  \
   };
-#define XGEMM_WGMMA_BOTH(n, regs, x, y, tx, ty)         \
-  XGEMM_WGMMA(half, "f16", n, regs, x, y, tx, ty)       \
-  XGEMM_WGMMA(bfloat16, "bf16", n, regs, x, y, tx, ty)
+#define XGEMM_WGMMA_BOTH(n, regs, x, y, tx, ty, adds)         \
+  XGEMM_WGMMA(half, "f16", n, regs, x, y, tx, ty, adds)       \
+  XGEMM_WGMMA(bfloat16, "bf16", n, regs, x, y, tx, ty, adds)
 
-XGEMM_WGMMA_BOTH(8, 4, 4, 5, 6, 7)
-XGEMM_WGMMA_BOTH(16, 8, 8, 9, 10, 11)
-XGEMM_WGMMA_BOTH(32, 16, 16, 17, 18, 19)
-XGEMM_WGMMA_BOTH(48, 24, 24, 25, 26, 27)
-XGEMM_WGMMA_BOTH(64, 32, 32, 33, 34, 35)
-XGEMM_WGMMA_BOTH(80, 40, 40, 41, 42, 43)
-XGEMM_WGMMA_BOTH(96, 48, 48, 49, 50, 51)
-XGEMM_WGMMA_BOTH(104, 52, 52, 53, 54, 55)
-XGEMM_WGMMA_BOTH(112, 56, 56, 57, 58, 59)
-XGEMM_WGMMA_BOTH(128, 64, 64, 65, 66, 67)
-XGEMM_WGMMA_BOTH(144, 72, 72, 73, 74, 75)
-XGEMM_WGMMA_BOTH(160, 80, 80, 81, 82, 83)
-XGEMM_WGMMA_BOTH(176, 88, 88, 89, 90, 91)
-XGEMM_WGMMA_BOTH(192, 96, 96, 97, 98, 99)
-XGEMM_WGMMA_BOTH(208, 104, 104, 105, 106, 107)
-XGEMM_WGMMA_BOTH(224, 112, 112, 113, 114, 115)
-XGEMM_WGMMA_BOTH(240, 120, 120, 121, 122, 123)
-XGEMM_WGMMA_BOTH(256, 128, 128, 129, 130, 131)
+XGEMM_WGMMA_BOTH(8, 4, 4, 5, 6, 7, 8)
+XGEMM_WGMMA_BOTH(16, 8, 8, 9, 10, 11, 12)
+XGEMM_WGMMA_BOTH(32, 16, 16, 17, 18, 19, 20)
+XGEMM_WGMMA_BOTH(48, 24, 24, 25, 26, 27, 28)
+XGEMM_WGMMA_BOTH(64, 32, 32, 33, 34, 35, 36)
+XGEMM_WGMMA_BOTH(80, 40, 40, 41, 42, 43, 44)
+XGEMM_WGMMA_BOTH(96, 48, 48, 49, 50, 51, 52)
+XGEMM_WGMMA_BOTH(104, 52, 52, 53, 54, 55, 56)
+XGEMM_WGMMA_BOTH(112, 56, 56, 57, 58, 59, 60)
+XGEMM_WGMMA_BOTH(128, 64, 64, 65, 66, 67, 68)
+XGEMM_WGMMA_BOTH(144, 72, 72, 73, 74, 75, 76)
+XGEMM_WGMMA_BOTH(160, 80, 80, 81, 82, 83, 84)
+XGEMM_WGMMA_BOTH(176, 88, 88, 89, 90, 91, 92)
+XGEMM_WGMMA_BOTH(192, 96, 96, 97, 98, 99, 100)
+XGEMM_WGMMA_BOTH(208, 104, 104, 105, 106, 107, 108)
+XGEMM_WGMMA_BOTH(224, 112, 112, 113, 114, 115, 116)
+XGEMM_WGMMA_BOTH(240, 120, 120, 121, 122, 123, 124)
+XGEMM_WGMMA_BOTH(256, 128, 128, 129, 130, 131, 132)
 
 #undef XGEMM_WGMMA_BOTH
 #undef XGEMM_WGMMA
 // clang-format on
 }  // namespace detail
 
-// One product of a group, K = 16. d: the N / 2 accumulators of this thread.
-template <class Element, int kN, Major kMajorX, Major kMajorY>
+// One product of a group, K = 16. d: the N / 2 accumulators of this thread. kAdds: to what they hold, else it is not
+// looked at.
+template <class Element, int kN, Major kMajorX, Major kMajorY, bool kAdds = true>
 XGEMM_DEVICE void wgmma(float* d, std::uint64_t x, std::uint64_t y, Loc = Loc::current()) {
-  detail::Wgmma<Element, kN>::template run<static_cast<int>(kMajorX), static_cast<int>(kMajorY)>(d, x, y);
+  detail::Wgmma<Element, kN>::template run<static_cast<int>(kMajorX), static_cast<int>(kMajorY), kAdds>(d, x, y);
 }
 
 #endif

@@ -312,4 +312,17 @@ template <std::size_t kBytes>
   detail::maybe_preempt(thread);
 }
 
+// *to becomes change(*to), and what it was is returned. Conflicts with plain accesses alone.
+template <class Change>
+unsigned atomic(unsigned* to, const Change& change, Loc loc) {
+  Thread& thread = current();
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  if (!detail::check_global(thread, address, sizeof(unsigned), Access::read, loc)) return 0;
+  const unsigned before = *to;
+  *to = change(before);
+  detail::count(thread, Traffic::global_store, address, sizeof(unsigned), loc);
+  detail::maybe_preempt(thread);
+  return before;
+}
+
 }  // namespace xgemm::sim

@@ -28,6 +28,7 @@ struct Options {
   // Of kernels that can split K: the tiles from this one on are computed in so many parts.
   std::int64_t whole_tiles = 0;
   int parts = 1;
+  bool truncate_sums = false;       // of wgmma, as Hopper's tensor cores do (slow); else they are rounded to fp32
   std::size_t workspace_bytes = 0;  // for the sums of parts; 0: as much as they need
 };
 

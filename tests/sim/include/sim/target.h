@@ -125,6 +125,15 @@ void write(T* pointer, const T& value, Loc loc = Loc::current()) {
   }
 }
 
+inline unsigned atomic_or(unsigned* pointer, unsigned bits, Loc loc = Loc::current()) {
+  return sim::atomic(
+      pointer, [=](unsigned x) { return x | bits; }, loc);
+}
+inline unsigned atomic_add(unsigned* pointer, unsigned value, Loc loc = Loc::current()) {
+  return sim::atomic(
+      pointer, [=](unsigned x) { return x + value; }, loc);
+}
+
 // Stands for one element: reads and writes it, checked, when it is used.
 template <Space kSpace, class T>
 class Reference {

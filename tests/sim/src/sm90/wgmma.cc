@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -277,6 +278,32 @@ __attribute__((noinline, no_sanitize("address", "undefined"))) void multiply(con
     }
 }
 
+// As Hopper's tensor cores: the 16 products and the sum before them are aligned to the largest of them, what lies below
+// the 25th bit after its first one is cut off each, and so is the result below 24 bits. Where one is not finite the
+// others do not matter.
+void multiply_truncated(const float (&x)[kDepth * kRows], const float (&y)[kDepth * kMaxN], int n, float* sums) {
+  for (int i = 0; i < kRows; ++i)
+    for (int j = 0; j < n; ++j) {
+      float& sum = sums[i * n + j];
+      double addends[kDepth + 1] = {sum};
+      double largest = std::fabs(addends[0]), plain = addends[0];
+      for (int k = 0; k < kDepth; ++k) {
+        addends[k + 1] = double{x[k * kRows + i]} * y[k * n + j];
+        largest = std::fmax(largest, std::fabs(addends[k + 1]));
+        plain += addends[k + 1];
+      }
+      if (largest == 0 || !std::isfinite(plain)) {
+        sum = static_cast<float>(plain);
+        continue;
+      }
+      const double bit = std::ldexp(1.0, std::ilogb(largest) - 25);
+      double aligned = 0;
+      for (const double addend : addends) aligned += std::trunc(addend / bit) * bit;
+      sum = static_cast<float>(aligned);
+      if (std::fabs(double{sum}) > std::fabs(aligned)) sum = std::nextafter(sum, 0.0f);
+    }
+}
+
 void compute(const Product& product, const unsigned char* base) {
   std::vector<float>& sums = product.sums->sums;
   if (!product.good) {
@@ -286,7 +313,12 @@ void compute(const Product& product, const unsigned char* base) {
   static thread_local float x[kDepth * kRows], y[kDepth * kMaxN];
   load(product.operand_x(), product.kind.bfloat16, base, x);
   load(product.operand_y(), product.kind.bfloat16, base, y);
-  multiply(x, y, product.kind.n, sums.data());
+  if (!product.kind.adds) std::fill(sums.begin(), sums.end(), 0.0f);
+  if (machine().options().truncate_sums) {
+    multiply_truncated(x, y, product.kind.n, sums.data());
+  } else {
+    multiply(x, y, product.kind.n, sums.data());
+  }
 }
 
 // All threads have issued the next product.

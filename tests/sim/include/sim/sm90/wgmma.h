@@ -2,7 +2,8 @@
 //
 // From wgmma() to the wait for its group, D belongs to the tensor cores: the registers hold poison, the sums appear
 // when their last product has been waited for. Shared memory is read in the meantime, so it may be overwritten only by
-// those who know that the group is over. Sums are fp32 sums of exact products, in the order of K.
+// those who know that the group is over. Sums are fp32 sums of exact products, in the order of K; or, where the options
+// ask for it, cut off as the tensor cores of Hopper cut them off.
 //
 // A wgmma is of all 128 threads: they issue the same ones in the same order, with the same descriptors. The first one
 // that uses some registers needs a wgmma_fence() since they were last the thread's own.
@@ -23,6 +24,7 @@ struct WgmmaKind {
   int n = 0;
   gpu::Major major_x = gpu::Major::k, major_y = gpu::Major::k;
   bool bfloat16 = false;
+  bool adds = true;  // to what D holds
 
   bool operator==(const WgmmaKind&) const = default;
 };

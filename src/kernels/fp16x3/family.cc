@@ -1,0 +1,92 @@
+// fp16x3, as the planner sees it: fp32 products that may be emulated, large enough to repay the passes before them.
+#include <algorithm>
+#include <cmath>
+
+#include "core/status.h"
+#include "kernels/common/legality.h"
+#include "kernels/family.h"
+#include "kernels/fp16x3/instances.h"
+#include "kernels/fp16x3/split.h"
+#include "kernels/wgmma_tma/schedule.h"
+
+namespace xgemm::kernels {
+namespace {
+
+const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
+  return config_of<Family::fp16x3>(kernel);
+}
+
+constexpr std::int64_t kMost = SplitConstants::kMostExtent, kLeastK = SplitConstants::kLeastK;
+
+bool fits(const Problem& p) {
+  return p.batch_count == 1 && p.reads_inputs() && p.k >= kLeastK && std::max({p.m, p.n, p.k}) <= kMost;
+}
+
+bool serves(const KernelInfo& kernel, const Request& request) {
+  return request.problem.compute == Compute::fp32_emulated && fits(request.problem) &&
+         request.device.has_memory_pools && obstacle(kernel.config, request) == Obstacle::none;
+}
+
+std::string why_not(const KernelInfo& kernel, const Request& request) {
+  const Obstacle found = obstacle(kernel.config, request);
+  if (found != Obstacle::none) return to_string(found, kernel.config, request);
+  if (request.problem.compute != Compute::fp32_emulated) return "it is for the math mode fp32_emulated";
+  if (!fits(request.problem))
+    return format("it is for single products with k from %d on, and extents up to %d", static_cast<int>(kLeastK),
+                  static_cast<int>(kMost));
+  return request.device.has_memory_pools ? "" : "this GPU has no stream-ordered memory";
+}
+
+// Of the kernels, on any GPU.
+struct Constants {
+  double launch_us = 4;          // of the product
+  double pass_us = 2.5;          // of each pass and of the fallback that finds nothing to do, beside what they move
+  double pass_bytes = 0.8;       // of the memory's rate
+  double slice_cycles = 150;     // of a slice, beside its products
+  double tensor = 1.1;           // cycles of products, against what the tensor cores' rate says
+  double small = 1.3;            // the same where instructions are narrow
+  double element_cycles = 0.05;  // of the epilogue, of an element
+};
+
+Estimate estimate_of(const WgmmaTmaConfig& c, const Problem& p, const device::DeviceInfo& device) {
+  constexpr Constants x;
+  constexpr double kMultiplyAdds = 2048;  // of an SM's tensor cores, a cycle
+  const double m = double(p.m), n = double(p.n), k = double(p.k);
+  const auto tiles = [](double extent, int tile) { return std::ceil(extent / tile); };
+  const double all = tiles(m, c.cta_m * c.cluster_m) * tiles(n, c.cta_n * c.cluster_n);
+  const double rounds = std::ceil(all / device.clusters_of(c.cluster_size()));
+  const double area = double(c.cta_m) * c.cta_n;
+  const double slice = 3 * area * c.cta_k() / kMultiplyAdds * (c.cta_n < 128 ? x.small : x.tensor) + x.slice_cycles;
+  const double cycles = rounds * (std::ceil(k / c.cta_k()) * slice + area * x.element_cycles * (p.reads_c() ? 2 : 1));
+  const double busy_us = cycles * 1e-3 / device.rates.sm_ghz;
+  const double power_us = 6 * m * n * k * 1e-6 / device.rates.tensor_tflops;
+  const double pass_bytes = (4 + 4 + 4) * (m + n) * k;  // read twice, and as much written
+  const double passes_us = 3 * x.pass_us + pass_bytes * 1e-6 / (x.pass_bytes * device.rates.memory_tbs);
+  return {.us = x.launch_us + passes_us + std::max(busy_us, power_us), .waves = rounds};
+}
+
+void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
+  for (int i = 0; i < number; ++i) {
+    estimates[i] = estimate_of(config_of(*kernels[i]), request.problem, request.device);
+  }
+}
+
+bool splits(const KernelInfo&) {
+  return false;
+}
+
+Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
+                  std::int64_t whole_tiles, int parts) {
+  const WgmmaTmaConfig& c = config_of(kernel);
+  Schedule s = wgmma_tma_schedule(c, p.m, p.n, p.batch_count, whole_tiles, parts, device.clusters_of(c.cluster_size()),
+                                  device.sm_count);
+  s.workspace_bytes = SplitWorkspace(p.m, p.n, p.k).bytes();
+  return s;
+}
+
+}  // namespace
+
+constinit const FamilyInfo fp16x3_family = {
+    built_instances<Family::fp16x3>(), serves, why_not, estimate, splits, schedule, &ffma_tma_family};
+
+}  // namespace xgemm::kernels

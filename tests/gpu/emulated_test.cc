@@ -1,0 +1,135 @@
+// Calls in XGEMM_MATH_FP32_EMULATED: what they give, that they are emulated, and what is not.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include <limits>
+#include <string>
+
+#include "call.h"
+#include "device_matrix.h"
+
+namespace xgemm::gpu_test {
+namespace {
+
+constexpr char kFlags[] = {'N', 'T'};
+
+class Emulated : public testing::Test {
+ protected:
+  void SetUp() override {
+    XGEMM_SKIP_WITHOUT_DEVICE();
+    CallSpec spec{.m = 4096, .n = 4096, .k = 4096};
+    Call<float> call(spec);
+    if (kernel_of(call).find("fp16x3") == std::string::npos) GTEST_SKIP() << "this GPU emulates nothing";
+  }
+
+  static xgemm_args args_of(const Call<float>& call) {
+    xgemm_args args = call.args();
+    args.math_mode = XGEMM_MATH_FP32_EMULATED + 1;
+    return args;
+  }
+  static std::string kernel_of(const Call<float>& call) {
+    const xgemm_args args = args_of(call);
+    std::string text(16384, '\0');
+    EXPECT_EQ(xgemm_explain(nullptr, &args, text.data(), text.size()), 0) << xgemm_last_error();
+    return text.substr(0, text.find('\n'));
+  }
+  static void run(const Call<float>& call, xgemm_context* ctx = nullptr) {
+    const xgemm_args args = args_of(call);
+    ASSERT_EQ(xgemm_gemm(ctx, &args), 0) << xgemm_last_error();
+  }
+  static void run_and_wait(const Call<float>& call) {
+    run(call);
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(nullptr));
+  }
+};
+
+TEST_F(Emulated, LargeProductsOfAllFlags) {
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (float beta : {0.0f, -0.5f}) {
+        Call<float> call({.transa = transa,
+                          .transb = transb,
+                          .m = 2049,
+                          .n = 2300,
+                          .k = 2111,
+                          .alpha = 1.5f,
+                          .beta = beta,
+                          .row_major = beta == 0,
+                          .pad_a = 3,
+                          .pad_b = 1,
+                          .pad_c = 5,
+                          .shift_a = 1,
+                          .shift_c = 3});
+        EXPECT_NE(kernel_of(call).find("fp16x3"), std::string::npos);
+        run_and_wait(call);
+        ASSERT_TRUE(call.check(61)) << transa << transb;
+      }
+}
+
+TEST_F(Emulated, MoreThanABlock) {
+  Call<float> call({.m = 8300, .n = 2100, .k = 8400, .alpha = -1, .beta = 2, .pad_c = 1});
+  EXPECT_NE(kernel_of(call).find("fp16x3"), std::string::npos);
+  run_and_wait(call);
+  EXPECT_TRUE(call.check(997));
+}
+
+TEST_F(Emulated, WhatIsNotSafeIsComputedStrictly) {
+  for (const float special : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f}) {
+    Call<float> call({.transb = 'T', .m = 2048, .n = 2048, .k = 2048, .beta = 1});
+    const std::int64_t before = xgemm_fp32_fallbacks();
+    run_and_wait(call);
+    EXPECT_EQ(xgemm_fp32_fallbacks(), before);
+    Contents contents = call.b.contents();
+    contents.special_i = 77;
+    contents.special_j = 2047;
+    contents.special = special;
+    call.b.refill(contents);
+    call.c.refill();
+    run_and_wait(call);
+    EXPECT_EQ(xgemm_fp32_fallbacks(), before + 1);
+    EXPECT_TRUE(call.check(61)) << special;
+  }
+}
+
+TEST_F(Emulated, IsCapturedAndGivesTheSameBits) {
+  const CallSpec spec{.transa = 'T', .m = 2100, .n = 1999, .k = 2048, .beta = 0.5f};
+  Call<float> plain(spec), replayed(spec);
+  run_and_wait(plain);
+  cudaStream_t stream = nullptr;
+  XGEMM_CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  xgemm_context* ctx = nullptr;
+  ASSERT_EQ(xgemm_create(&ctx), 0);
+  ASSERT_EQ(xgemm_set_stream(ctx, stream), 0);
+  XGEMM_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  run(replayed, ctx);
+  cudaGraph_t graph = nullptr;
+  XGEMM_CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+  cudaGraphExec_t executable = nullptr;
+  XGEMM_CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+  for (int run = 0; run < 3; ++run) {
+    replayed.c.refill();
+    XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+    XGEMM_CHECK_CUDA(cudaGraphLaunch(executable, stream));
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(stream));
+    EXPECT_TRUE(same_bits(plain.c, replayed.c));
+  }
+  XGEMM_CHECK_CUDA(cudaGraphExecDestroy(executable));
+  XGEMM_CHECK_CUDA(cudaGraphDestroy(graph));
+  xgemm_destroy(ctx);
+  XGEMM_CHECK_CUDA(cudaStreamDestroy(stream));
+}
+
+// Batches and small products are strict: the same bits.
+TEST_F(Emulated, OthersAreStrict) {
+  for (const CallSpec& spec :
+       {CallSpec{.m = 100, .n = 90, .k = 80}, CallSpec{.m = 700, .n = 700, .k = 700, .batch = 3}}) {
+    Call<float> emulated(spec), strict(spec);
+    run_and_wait(emulated);
+    const xgemm_args args = strict.args();
+    ASSERT_EQ(xgemm_gemm(nullptr, &args), 0);
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(nullptr));
+    EXPECT_TRUE(same_bits(emulated.c, strict.c));
+  }
+}
+
+}  // namespace
+}  // namespace xgemm::gpu_test

@@ -1,0 +1,102 @@
+// Runs fp16x3 products in the simulator: the passes, the product and the fallback, as the library enqueues them.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "family.h"
+#include "ffma_tma.h"
+#include "kernels/fp16x3/fp16x3.cuh"
+#include "kernels/fp16x3/instances.h"
+#include "wgmma_tma.h"
+
+namespace xgemm::sim {
+
+template <class Kernel>
+Result launch_split(const kernels::SplitParams& params, std::int64_t ctas, GlobalMemory& memory,
+                    const Options& options) {
+  LaunchShape shape;
+  shape.grid = ctas;
+  shape.threads = Kernel::kThreads;
+  shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
+  shape.granule = 4;
+  shape.dependent = true;
+  return launch_body(shape, memory, options, [&params](unsigned char* shared) {
+    Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
+  });
+}
+
+inline Result run_fallback(const kernels::GemmParams& params, const Options& options, const Region* workspace) {
+  constexpr kernels::FfmaTmaConfig kConfig = kernels::kConfigs<kernels::Family::ffma_tma>.back();
+  GlobalMemory memory = memory_of(params, 4, 4);
+  if (workspace != nullptr) memory.add(*workspace);
+  const kernels::Schedule schedule =
+      kernels::ffma_tma_schedule(kConfig, params.m, params.n, params.batch_count, 0, 1, 4, 132);
+  return launch_ffma_tma<kernels::FfmaTma<kConfig>>(kernels::ffma_tma_arguments(kConfig, params, schedule, nullptr),
+                                                    memory, options);
+}
+
+// *fell_back: whether the product was computed in fp32.
+template <kernels::WgmmaTmaConfig kConfig>
+Result run_fp16x3(const kernels::GemmParams& params, const Options& options, bool* fell_back) {
+  const kernels::SplitWorkspace places(params.m, params.n, params.k);
+  constexpr std::size_t kAlignment = 256;
+  std::vector<unsigned char> storage(places.bytes() + kAlignment, 0xff);  // NaN, as all types
+  unsigned char* const workspace =
+      storage.data() + (kAlignment - reinterpret_cast<std::uintptr_t>(storage.data()) % kAlignment);
+  Region region{"the workspace",
+                workspace,
+                2,
+                static_cast<std::int64_t>(places.bytes() / 2),
+                1,
+                1,
+                1,
+                static_cast<std::int64_t>(places.bytes() / 2),
+                0,
+                Access::read_write};
+  const kernels::SplitParams passes = places.passes(params, workspace, nullptr);
+  Result result;
+  const auto memory_with_workspace = [&] {
+    GlobalMemory memory = memory_of(params, 4, 4);
+    memory.add(region);
+    return memory;
+  };
+  GlobalMemory measured = memory_with_workspace();
+  append(result, launch_split<kernels::SplitMeasure>(passes, passes.measure_ctas(), measured, options));
+  GlobalMemory split = memory_with_workspace();
+  append(result, launch_split<kernels::SplitParts>(passes, passes.split_ctas(), split, options));
+  region.access = Access::read;
+  GlobalMemory multiplied = memory_with_workspace();
+  const kernels::GemmParams product = places.product(params, workspace);
+  append(result,
+         launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
+             arguments_of(kConfig, product, schedule_of(kConfig, product, options), nullptr), multiplied, options));
+  kernels::GemmParams otherwise = params;
+  otherwise.condition = {reinterpret_cast<const unsigned*>(workspace), true};
+  append(result, run_fallback(otherwise, options, &region));
+  *fell_back = *otherwise.condition.word != 0;
+  return result;
+}
+
+template <>
+struct Simulated<kernels::Family::fp16x3> {
+  template <kernels::WgmmaTmaConfig kConfig>
+  static Result run(const kernels::GemmParams& params, const Options& options) {
+    // What the planner leaves to fp32: short sums as well, of which only the shortest are left to it here, whose bound
+    // in the tests is below what splitting costs.
+    if (params.k < 4 || params.batch_count > 1 || params.alpha.is_zero<float>() || params.a.data == nullptr)
+      return run_fallback(params, options, nullptr);
+    bool fell_back = false;
+    return run_fp16x3<kConfig>(params, options, &fell_back);
+  }
+  template <kernels::WgmmaTmaConfig kConfig>
+  static SimKernel kernel(const kernels::KernelInfo& info) {
+    return {info.name, kernels::name_of(info.family), info.config,
+            static_cast<int>(sizeof(typename kernels::WgmmaTma<kConfig>::SharedStorage)), run<kConfig>};
+  }
+};
+
+}  // namespace xgemm::sim

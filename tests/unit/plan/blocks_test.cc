@@ -1,0 +1,72 @@
+// Blocks of products that may be emulated: they are the product, and bounded.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "support/matrix.h"
+
+namespace xgemm::plan {
+namespace {
+
+Problem product(std::int64_t m, std::int64_t n, std::int64_t k, Op a, Op b) {
+  Problem p;
+  p.compute = Compute::fp32_emulated;
+  p.m = m, p.n = n, p.k = k;
+  p.alpha = {2, nullptr};
+  p.beta = {0.5, nullptr};
+  const auto at = [](std::uintptr_t address) { return reinterpret_cast<float*>(address); };
+  p.a = {DType::f32, at(std::uintptr_t{1} << 40), a, a == Op::none ? m + 3 : k + 3, 0};
+  p.b = {DType::f32, at(std::uintptr_t{1} << 41), b, b == Op::none ? k + 5 : n + 5, 0};
+  p.c = {DType::f32, at(std::uintptr_t{1} << 42), m + 7, 0};
+  return p;
+}
+
+// Offset of an element of op(X), in elements.
+std::int64_t offset(const InputMatrix& x, std::int64_t row, std::int64_t column) {
+  return x.op == Op::none ? row + column * x.ld : column + row * x.ld;
+}
+std::int64_t between(const void* from, const void* to) {
+  return static_cast<const float*>(to) - static_cast<const float*>(from);
+}
+
+TEST(Blocks, AreTheProductInTheOrderOfK) {
+  test::Random random(1);
+  for (int i = 0; i < 300; ++i) {
+    const auto extent = [&] { return random.integer(1, i % 3 == 0 ? 40000 : 9000); };
+    const Problem all = product(extent(), extent(), extent(), i % 2 != 0 ? Op::transpose : Op::none,
+                                i % 4 < 2 ? Op::transpose : Op::none);
+    Blocks blocks(all);
+    double volume = 0;
+    std::int64_t next_k = 0, count = 0;
+    const void* c = nullptr;
+    for (Problem block; blocks.next(&block); ++count) {
+      ASSERT_TRUE(block.m > 0 && block.n > 0 && block.k > 0);
+      ASSERT_TRUE(block.m <= Blocks::kMost && block.n <= Blocks::kMost && block.k <= Blocks::kMost);
+      const std::int64_t place = between(all.c.data, block.c.data);
+      const std::int64_t row = place % all.c.ld, column = place / all.c.ld;
+      ASSERT_TRUE(row + block.m <= all.m && column + block.n <= all.n);
+      const bool first = block.c.data != c;
+      if (first) {
+        ASSERT_TRUE(next_k == 0 || next_k == all.k);
+        next_k = 0;
+        c = block.c.data;
+      }
+      ASSERT_EQ(between(all.a.data, block.a.data), offset(all.a, row, next_k));
+      ASSERT_EQ(between(all.b.data, block.b.data), offset(all.b, next_k, column));
+      ASSERT_TRUE(block.beta == (first ? all.beta : Scalar{1, nullptr}));
+      ASSERT_TRUE(block.alpha == all.alpha && block.compute == all.compute);
+      next_k += block.k;
+      volume += double(block.m) * double(block.n) * double(block.k);
+    }
+    EXPECT_EQ(next_k, all.k);
+    EXPECT_EQ(volume, double(all.m) * double(all.n) * double(all.k));
+    EXPECT_EQ(Blocks(all).whole(), count == 1);
+  }
+}
+
+}  // namespace
+}  // namespace xgemm::plan
