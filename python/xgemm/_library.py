@@ -19,8 +19,6 @@ _destroy = _library.xgemm_destroy
 _destroy.argtypes = [ctypes.c_void_p]
 _set_stream = _library.xgemm_set_stream
 _set_stream.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-_set_math_mode = _library.xgemm_set_math_mode
-_set_math_mode.argtypes = [ctypes.c_void_p, ctypes.c_int]
 _last_error = _library.xgemm_last_error
 _last_error.restype = ctypes.c_char_p
 _version_string = _library.xgemm_version_string
@@ -29,11 +27,11 @@ _version_string.restype = ctypes.c_char_p
 # struct xgemm_args in three parts, of which a call makes the middle one.
 _HEAD = struct.Struct("@Nii2s6xqqq")  # size, type, layout, transa and transb, m, n, k
 pack_operands = struct.Struct("@PPqPqPPq").pack  # alpha, a, lda, b, ldb, beta, c, ldc
-_TAIL = struct.Struct("@qqqqii")  # batch_count, stride_a, stride_b, stride_c, type_c, reserved
+_TAIL = struct.Struct("@qqqqii")  # batch_count, stride_a, stride_b, stride_c, type_c, math_mode
 _SIZE = _HEAD.size + struct.calcsize("@PPqPqPPq") + _TAIL.size
 
 ROW_MAJOR, COL_MAJOR = 1, 0  # enum xgemm_layout
-MATH_MODES = {"strict": 0}  # enum xgemm_math_mode
+MATH_MODES = {"strict": 0, "fp32_emulated": 1}  # enum xgemm_math_mode
 
 
 class ElementType(NamedTuple):
@@ -60,8 +58,8 @@ def pack_head(type_: ElementType, layout: int, flags: bytes, m: int, n: int, k: 
     return _HEAD.pack(_SIZE, type_.code, layout, flags, m, n, k)
 
 
-def pack_tail(batch_count: int, stride_a: int, stride_b: int, stride_c: int, type_c: ElementType) -> bytes:
-    return _TAIL.pack(batch_count, stride_a, stride_b, stride_c, type_c.code + 1, 0)
+def pack_tail(batch_count: int, stride_a: int, stride_b: int, stride_c: int, type_c: ElementType, math: str | None) -> bytes:
+    return _TAIL.pack(batch_count, stride_a, stride_b, stride_c, type_c.code + 1, 0 if math is None else MATH_MODES[math] + 1)
 
 
 class Error(RuntimeError):
@@ -89,14 +87,12 @@ def _check(status: int) -> None:
 
 
 class _Context:
-    """An xgemm_context: of one thread, for one math mode."""
+    """The xgemm_context of a thread."""
 
-    def __init__(self, math: str | None) -> None:
+    def __init__(self) -> None:
         self.handle = ctypes.c_void_p()
         self.stream = 0
         _check(_create(ctypes.byref(self.handle)))
-        if math is not None:
-            _check(_set_math_mode(self.handle, MATH_MODES[math]))
 
     def __del__(self, destroy: Any = _destroy) -> None:
         destroy(self.handle)
@@ -105,14 +101,12 @@ class _Context:
 _local = threading.local()
 
 
-def context(math: str | None, stream: int) -> ctypes.c_void_p:
+def context(stream: int) -> ctypes.c_void_p:
     """This thread's context, with its stream set."""
     try:
-        one = _local.contexts[math]
-    except (AttributeError, KeyError):
-        if math is not None and math not in MATH_MODES:
-            raise ValueError(f"math is {math!r}, but None or one of {', '.join(MATH_MODES)} is required") from None
-        one = _local.__dict__.setdefault("contexts", {})[math] = _Context(math)
+        one = _local.context
+    except AttributeError:
+        one = _local.context = _Context()
     if one.stream != stream:
         _check(_set_stream(one.handle, stream))
         one.stream = stream

@@ -10,7 +10,7 @@ import itertools
 from typing import Any, NamedTuple
 
 from ._arrays import Layout, contiguous_strides
-from ._library import COL_MAJOR, ELEMENT_TYPES, FLOAT32, ROW_MAJOR, ElementType, pack_head, pack_tail
+from ._library import COL_MAJOR, ELEMENT_TYPES, FLOAT32, MATH_MODES, ROW_MAJOR, ElementType, pack_head, pack_tail
 
 
 class Call(NamedTuple):
@@ -37,11 +37,14 @@ class Plan(NamedTuple):
     is_differentiable: bool
 
 
-def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_b: bool, dtype: Any) -> Plan:
+def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_b: bool, dtype: Any,
+              math: str | None) -> Plan:
     """Checks the arguments. The result is None where it is still to be made, of the element type `dtype`."""
     if a.type is not b.type:
         raise TypeError(f"a has elements of type {a.type.name} and b of type {b.type.name}, but one type is required")
     shape = _result_shape(a, b, trans_a, trans_b)
+    if math is not None and math not in MATH_MODES:
+        raise ValueError(f"math is {math!r}, but None or one of {', '.join(MATH_MODES)} is required")
     if result is None:
         result = Layout("out", _new_type(a.type, dtype), shape, contiguous_strides(shape))
     else:
@@ -60,7 +63,7 @@ def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_
         a, c = _with_axis(a, 0), _with_axis(c, len(c.shape) - 1)
     elif trans_a:
         a = _transposed(a)
-    return Plan(result.type, shape, _calls(a, b, c), copied, tuple(map(_extent, arguments)), False)
+    return Plan(result.type, shape, _calls(a, b, c, math), copied, tuple(map(_extent, arguments)), False)
 
 
 # ---- Shapes and types ------------------------------------------------------------------------------------------------
@@ -225,7 +228,7 @@ def _as_blas(rows: _Axis, columns: _Axis, inner: _Axis) -> _Matrices | None:
     return result if result.lda and result.ldb and result.ldc else None
 
 
-def _calls(a: Layout, b: Layout, c: Layout) -> list[Call]:
+def _calls(a: Layout, b: Layout, c: Layout, math: str | None) -> list[Call]:
     """For plain operands of two axes or more."""
     if 0 in c.shape:
         return []
@@ -256,11 +259,11 @@ def _calls(a: Layout, b: Layout, c: Layout) -> list[Call]:
         of_a, of_b, of_c = (sum(step[i] for step in combination) for i in range(3))
         if is_row_major:
             head = pack_head(a.type, ROW_MAJOR, transa + transb, m, n, k)
-            tail = pack_tail(walked.extent, walked.a, walked.b, walked.c, c.type)
+            tail = pack_tail(walked.extent, walked.a, walked.b, walked.c, c.type, math)
             calls.append(Call(head, tail, lda, ldb, ldc, of_a * size, of_b * size, of_c * size_c))
         else:
             # In row-major order C^T = X Y; in column-major order that is C = Y X with the same flags.
             head = pack_head(a.type, COL_MAJOR, transb + transa, n, m, k)
-            tail = pack_tail(walked.extent, walked.b, walked.a, walked.c, c.type)
+            tail = pack_tail(walked.extent, walked.b, walked.a, walked.c, c.type, math)
             calls.append(Call(head, tail, ldb, lda, ldc, of_b * size, of_a * size, of_c * size_c))
     return calls

@@ -65,11 +65,11 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
         kind_c = kind_of(c, name_c)
         facts_c, at_c, stream_c, _owner_c = kind_c.read(c)
 
-    key = (kind_a, facts_a, kind_b, facts_b, kind_c, facts_c, name_c, trans_a, trans_b, dtype)
+    key = (kind_a, facts_a, kind_b, facts_b, kind_c, facts_c, name_c, trans_a, trans_b, dtype, math)
     plan = _plans.get(key)
     if plan is None:
         plan = make_plan(kind_a.layout(facts_a, "a"), kind_b.layout(facts_b, "b"),
-                         None if c is None else kind_c.layout(facts_c, name_c), trans_a, trans_b, dtype)
+                         None if c is None else kind_c.layout(facts_c, name_c), trans_a, trans_b, dtype, math)
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()
         _plans[key] = plan
@@ -105,7 +105,7 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
     beta_c = None if beta == 0 else _scalar("beta", beta, type_)
     at_alpha = 0 if alpha_c is None else addressof(alpha_c)
     at_beta = 0 if beta_c is None else addressof(beta_c)
-    handle = context(math, stream)
+    handle = context(stream)
     for head, tail, lda, ldb, ldc, in_a, in_b, in_c in calls:
         status = run(handle, head + pack_operands(at_alpha, at_a + in_a, lda, at_b + in_b, ldb, at_beta, at_c + in_c, ldc) + tail)
         if status != 0:

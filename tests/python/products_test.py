@@ -127,7 +127,7 @@ class Products(unittest.TestCase):
                 m, n, k = (int(extent) for extent in rng.integers(1, 20, 3))
                 a, b = support.random_values(rng, (m, k), "float32"), support.random_values(rng, (k, n), "float32")
                 try:
-                    support.assert_product(xgemm.matmul(a, b, math=str(rng.choice(["strict"]))), a, b)
+                    support.assert_product(xgemm.matmul(a, b, math=str(rng.choice(list(xgemm.MATH_MODES)))), a, b)
                 except BaseException as error:
                     wrong.append(error)
 
@@ -152,7 +152,7 @@ class ZeroCopy(unittest.TestCase):
         layout = _arrays.NumPy.layout
         result = None if out is None else layout(_arrays.NumPy.read(out)[0], "out")
         plan = _plan.make_plan(layout(_arrays.NumPy.read(a)[0], "a"), layout(_arrays.NumPy.read(b)[0], "b"), result, False,
-                               False, None)
+                               False, None, None)
         with mock.patch.object(_arrays.NumPy, "copy", side_effect=AssertionError("a copy was made")):
             support.assert_product(xgemm.matmul(a, b, out=out), a, b)
         return len(plan.calls)
@@ -255,7 +255,9 @@ class Refused(unittest.TestCase):
         self.refuses(TypeError, "alpha is 'two'", x, y, alpha="two")
         self.refuses(TypeError, "beta is None", x, y, np.ones((3, 5), np.float32), beta=None, function=xgemm.gemm)
         self.refuses(ValueError, "beta is 2.*without c", x, y, beta=2, function=xgemm.gemm)
-        self.refuses(ValueError, "math is 'fast', but None or one of strict", x, y, math="fast")
+        self.refuses(ValueError, "math is 'fast', but None or one of strict, fp32_emulated", x, y, math="fast")
+        with mock.patch.dict(xgemm.MATH_MODES, {"unknown": 7}):  # it is the library that refuses this one
+            self.refuses(ValueError, "math_mode = 8", x, y, math="unknown")
 
     def test_failures_of_the_library(self):
         for status, kind in ((-3, ValueError), (1, MemoryError), (2, MemoryError), (3, xgemm.Error), (7, xgemm.Error)):
