@@ -41,7 +41,8 @@ struct FfmaTmaConfig {
   constexpr int team_warps() const { return long_slots() ? 1 : kProducerThreads / 32; }
   constexpr int teams() const { return kProducerThreads / 32 / team_warps(); }
 
-  // Register budgets for setmaxnreg: 65536 among all threads.
+  // Register budgets for setmaxnreg. All that there are for it is what the CTA starts with.
+  static constexpr int kStartRegisters = 168;  // of a thread
   constexpr bool many_sums() const { return thread_m * thread_n > 64; }
   constexpr int producer_registers() const { return many_sums() ? 56 : 104; }
   constexpr int consumer_registers() const { return many_sums() ? 224 : 200; }

@@ -39,8 +39,8 @@ FfmaTmaEstimate ffma_tma_cost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& 
   const double whole_rounds = std::ceil((tiles - split_tiles) / device.sms);
   const double part_rounds = std::ceil(split_tiles * split.parts / device.sms);
   const double words = (p.words_a ? c.cta_m : 0) + (p.words_b ? c.cta_n : 0);
-  const double slice_cycles =
-      c.cta_k() * (area / kFmaUnits / x.issue + words * x.word) + x.slot + (c.groups() > 1 ? x.groups : 0.0);
+  const double slice_cycles = c.cta_k() * (area / kFmaUnits / (c.many_sums() ? x.issue_16 : x.issue) + words * x.word) +
+                              x.slot + (c.groups() > 1 ? x.groups : 0.0);
   const double epilogue_cycles =
       x.epilogue + (c.groups() > 1 ? x.exchange : 0.0) + area * x.element * (p.reads_c ? 2 : 1);
   const double rounds = whole_rounds + part_rounds;

@@ -28,7 +28,8 @@ struct FfmaTmaCostDevice {
 // Of the kernel, on any GPU. Measured on an H200.
 struct FfmaTmaCostConstants {
   double clock = 1.08;     // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.9;      // share of the cycles in which the mainloop multiplies
+  double issue = 0.9;      // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.88;  // with 16 x 8, whose slots are longer
   double slot = 190;       // cycles of a slot beside
   double groups = 200;     // more, where groups of warps share K
   double word = 0.07;      // cycles of a word that a producer warp copies

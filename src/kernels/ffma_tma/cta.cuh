@@ -35,6 +35,10 @@ struct FfmaTmaCta {
   static_assert(kGroups * kConfig.group_warps() == FfmaTmaConfig::kConsumerWarps, "all consumer warps have work");
   static_assert(kThreadN % kGroups == 0, "groups share the columns of a tile");
   static_assert(kStages >= kConfig.teams(), "a barrier knows two phases: a team must not be further ahead");
+  static_assert(FfmaTmaConfig::kProducerThreads * kConfig.producer_registers() +
+                        kConsumerThreads * kConfig.consumer_registers() <=
+                    kConfig.threads() * FfmaTmaConfig::kStartRegisters,
+                "else consumers wait for registers for ever");
   static_assert(kDepth % 8 == 0 && kTileK <= 256, "whole periods of the swizzle; extent of a TMA box");
 
   using Sums = float[kThreadN][kThreadM];

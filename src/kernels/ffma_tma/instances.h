@@ -20,6 +20,7 @@ struct Instances<Family::ffma_tma> {
   template <class Add>
   static constexpr void list(const Add& add) {
     constexpr FfmaTmaConfig kTiles[] = {
+        {.cta_m = 256, .cta_n = 128, .thread_m = 16, .depth = 32, .stages = 4},
         {.cta_m = 128, .cta_n = 128, .depth = 16, .stages = 6},
         {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6},
         {.cta_m = 64, .cta_n = 128, .depth = 16, .stages = 6},

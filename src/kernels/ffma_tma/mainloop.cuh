@@ -2,8 +2,12 @@
 //
 // A thread has thread_m x thread_n sums, in chunks of four rows and four columns that interleave over the lanes, so
 // that the lanes of a warp read neighbouring chunks. Operands of the next k are on their way while those of this one
-// are multiplied. The sums of a column are visited forwards, of the next one backwards: a factor stays in the operand
-// cache.
+// are multiplied.
+//
+// The sums of a column are visited forwards, of the next one backwards: a factor stays in the operand cache. Registers
+// lie in two banks, of even and of odd numbers, of which each gives one operand a cycle, balanced over two
+// instructions. So two operands of each product are left to read, and whether neighbouring products ask both banks
+// alike decides.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -34,14 +38,14 @@ struct FfmaTmaFragmentReader {
     return r;
   }
 
-  // slot: the slice of the operand in a slot.
-  XGEMM_DEVICE void read(const float* slot, int k, float (&fragment)[kThread]) const {
+  // rows: of the slot, from a multiple of eight k on.
+  XGEMM_DEVICE void read(const float* rows, int k, float (&fragment)[kThread]) const {
     XGEMM_UNROLL
     for (int c = 0; c < kChunks; ++c) {
       const int panel = kHalves ? c / 2 : c;
       const int half = kHalves ? ((c & 1) ^ (k >> 2 & 1)) * 64 : 0;
       const auto chunk = gpu::read<gpu::Space::shared>(reinterpret_cast<const gpu::Vector<float, 4>*>(
-          reinterpret_cast<const unsigned char*>(slot) + at[k % kPeriod] +
+          reinterpret_cast<const unsigned char*>(rows) + at[k % kPeriod] +
           (panel * (4 * kPanelFloats) + k * FfmaTmaConfig::kRowBytes + half)));
       XGEMM_UNROLL
       for (int e = 0; e < 4; ++e) fragment[4 * c + e] = chunk[e];
@@ -53,6 +57,11 @@ template <FfmaTmaConfig kConfig>
 struct FfmaTmaMainloop {
   using Cta = FfmaTmaCta<kConfig>;
   using SharedStorage = typename Cta::SharedStorage;
+  // The k of a turn of the inner loop: whole periods of the swizzle, and 18 KiB of code, which the instruction cache
+  // keeps beside that of the producers.
+  static constexpr int kMostUnrolled = Cta::kThreadM * Cta::kThreadN > 64 ? 8 : 16;
+  static constexpr int kBlock = Cta::kDepth < kMostUnrolled ? Cta::kDepth : kMostUnrolled;
+  static_assert(Cta::kDepth % kBlock == 0);
   using ReaderA = FfmaTmaFragmentReader<kConfig.lanes_m, Cta::kThreadM, Cta::kPanelFloats>;
   using ReaderB = FfmaTmaFragmentReader<kConfig.lanes_n(), Cta::kThreadN, Cta::kPanelFloats>;
 
@@ -75,13 +84,17 @@ struct FfmaTmaMainloop {
     for (int left = slices; left > 0; --left) {
       // A loop of its own: what comes after it is uniform, and slots are addressed by uniform registers.
       gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
-      const float* const slot = smem.slots[ring.slot];
-      read(slot, 0, f[0]);
-      multiply(f[1], sums);
-      XGEMM_UNROLL
-      for (int k = 0; k < Cta::kDepth - 1; ++k) {
-        read(slot, k + 1, f[(k + 1) % 2]);
-        multiply(f[k % 2], sums);
+      const float* rows = smem.slots[ring.slot];
+      XGEMM_NO_UNROLL
+      for (int block = 0; block < Cta::kDepth / kBlock; ++block) {
+        read(rows, 0, f[0]);
+        multiply(f[1], sums);
+        XGEMM_UNROLL
+        for (int k = 0; k < kBlock - 1; ++k) {
+          read(rows, k + 1, f[(k + 1) % 2]);
+          multiply(f[k % 2], sums);
+        }
+        rows += kBlock * Cta::kPanel;
       }
       Cta::release(smem, ring.slot);
       ring.next();
@@ -95,9 +108,9 @@ struct FfmaTmaMainloop {
     float b[Cta::kThreadN];
   };
 
-  XGEMM_DEVICE void read(const float* slot, int k, Fragments& f) const {
-    a.read(slot, k, f.a);
-    b.read(slot, k, f.b);
+  XGEMM_DEVICE void read(const float* rows, int k, Fragments& f) const {
+    a.read(rows, k, f.a);
+    b.read(rows, k, f.b);
   }
 
   XGEMM_DEVICE static void multiply(const Fragments& f, typename Cta::Sums& sums) {
