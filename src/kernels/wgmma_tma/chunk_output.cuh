@@ -183,39 +183,59 @@ struct WgmmaTmaChunkOutput {
   }
 
   // The rows of C from c_whole_m on, where they lie in this chunk: the last m % 8, or all of a C that the copy engine
-  // cannot address. By pairs that are aligned in C; neighbouring threads go down a column.
+  // cannot address. By pairs that are aligned in C: threads go down a column, which starts between two pairs or not.
+  // Several columns of a thread are read before the first of them is written.
   XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column, int batch) {
     constexpr int kRows = kTransposed ? kChunk : 64;  // of C
     constexpr int kColumns = kTransposed ? 64 : kChunk;
+    constexpr int kThreads = kRows > 32 ? 32 : kRows > 16 ? 16 : 8;  // of a column
+    constexpr int kPairs = (kRows / 2 + kThreads - 1) / kThreads;    // of a thread in it
+    constexpr int kApart = gpu::kGroupThreads / kThreads;            // columns at once
+    constexpr int kBatch = kColumns / kApart % 4 == 0 ? 4 : kColumns / kApart % 2 == 0 ? 2 : 1;
     const int first = p.c_whole_m - c_row > 0 ? p.c_whole_m - c_row : 0;
     const int rows = (p.m - c_row < kRows ? p.m - c_row : kRows) - first;
     if (rows <= 0) return;
-    const int columns = p.n - c_column < kColumns ? p.n - c_column : kColumns;
-    Element* const c = static_cast<Element*>(p.c_data) + batch * p.c_batch + c_column * p.c_ld + c_row + first;
-    const int pairs = rows / 2 + 1;  // of a column that starts between two
-    const int columns_a_step = gpu::kGroupThreads / pairs, pairs_a_step = gpu::kGroupThreads % pairs;
-    const int thread = gpu::thread_index() % gpu::kGroupThreads;
-    int column = thread / pairs, pair = thread % pairs;
+    const int columns = p.n - c_column;
+    const int thread = gpu::thread_index() % kThreads;
+    int column = gpu::thread_index() % gpu::kGroupThreads / kThreads;
+    Element* line = static_cast<Element*>(p.c_data) + batch * p.c_batch + (c_column + column) * p.c_ld + c_row + first;
+    const auto value = [&](int in_column, int r) {
+      const int row = r < 0 ? 0 : r < kRows - first ? r : kRows - first - 1;
+      const int offset = swizzled(in_column * Cta::kChunkRowBytes + (first + row) * 2);
+      return gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + offset));
+    };
     XGEMM_NO_UNROLL
-    while (column < columns) {
-      Element* const line = c + column * p.c_ld;
-      const int row = 2 * pair - static_cast<int>(reinterpret_cast<std::uintptr_t>(line) / sizeof(Element) % 2);
-      const auto value = [&](int r) {
-        const int offset = swizzled(column * Cta::kChunkRowBytes + (first + r) * 2);
-        return gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + offset));
+    for (; column < kColumns && column < columns; column += kBatch * kApart, line += kBatch * kApart * p.c_ld) {
+      gpu::Vector<Element, 2> pairs[kBatch][kPairs];
+      // Odd columns begin with the second element of a pair, and end with the first of one.
+      const auto row_of = [&](int b, int i) {
+        const auto address = reinterpret_cast<std::uintptr_t>(line + b * kApart * p.c_ld);
+        return 2 * (thread + i * kThreads) - static_cast<int>(address / sizeof(Element) % 2);
       };
-      if (row >= 0 && row + 1 < rows) {
-        gpu::write<gpu::Space::global>(reinterpret_cast<gpu::Vector<Element, 2>*>(line + row),
-                                       gpu::Vector<Element, 2>{{value(row), value(row + 1)}});
-      } else if (row < rows) {
-        const int single = row >= 0 ? row : 0;
-        gpu::write<gpu::Space::global>(line + single, value(single));
+      XGEMM_UNROLL
+      for (int b = 0; b < kBatch; ++b) {
+        XGEMM_UNROLL
+        for (int i = 0; i < kPairs; ++i)
+          pairs[b][i] = {{value(column + b * kApart, row_of(b, i)), value(column + b * kApart, row_of(b, i) + 1)}};
       }
-      column += columns_a_step;
-      pair += pairs_a_step;
-      if (pair >= pairs) {
-        pair -= pairs;
-        ++column;
+      XGEMM_UNROLL
+      for (int b = 0; b < kBatch; ++b) {
+        if (column + b * kApart >= columns) break;
+        Element* const to = line + b * kApart * p.c_ld;
+        XGEMM_UNROLL
+        for (int i = 0; i < kPairs; ++i) {
+          const int row = row_of(b, i);
+          if (row >= 0 && row + 1 < rows) {
+            gpu::write<gpu::Space::global>(reinterpret_cast<gpu::Vector<Element, 2>*>(to + row), pairs[b][i]);
+          } else if (row + 1 == 0) {
+            gpu::write<gpu::Space::global>(to, pairs[b][i][1]);
+          } else if (row + 1 == rows) {
+            gpu::write<gpu::Space::global>(to + row, pairs[b][i][0]);
+          }
+        }
+        // What is left of an odd column whose pairs are as many as its threads'.
+        if (2 * kThreads * kPairs == kRows && thread == 0 && rows == kRows && row_of(b, 0) < 0)
+          gpu::write<gpu::Space::global>(to + kRows - 1, value(column + b * kApart, kRows - 1));
       }
     }
   }
