@@ -94,28 +94,30 @@ enum xgemm_argument {
   XGEMM_ARG_TYPE_C = 27
 };
 
-/* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums are always kept in fp32, and a result
- * is rounded to the element type of C once. */
+/* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums of doubles are kept in double, all
+ * others in fp32, and a result is rounded to the element type of C once. */
 enum xgemm_type {
-  XGEMM_F32 = 0, /* float */
-  XGEMM_F16 = 1, /* xgemm_half */
-  XGEMM_BF16 = 2 /* xgemm_bfloat16 */
+  XGEMM_F32 = 0,  /* float */
+  XGEMM_F16 = 1,  /* xgemm_half */
+  XGEMM_BF16 = 2, /* xgemm_bfloat16 */
+  XGEMM_F64 = 3   /* double */
 };
 
-/* Element type of C: that of A and B, or float whatever theirs. The values after the first are those of enum xgemm_type
- * plus 1. */
+/* Element type of C: that of A and B, or float beside 16-bit ones. The values after the first are those of enum
+ * xgemm_type plus 1. */
 enum xgemm_type_c {
   XGEMM_C_SAME = 0, /* the type of A and B */
-  XGEMM_C_F32 = 1,
-  XGEMM_C_F16 = 2, /* where A and B are fp16 */
-  XGEMM_C_BF16 = 3 /* where A and B are bf16 */
+  XGEMM_C_F32 = 1,  /* where A and B are not double */
+  XGEMM_C_F16 = 2,  /* where A and B are fp16 */
+  XGEMM_C_BF16 = 3, /* where A and B are bf16 */
+  XGEMM_C_F64 = 4   /* where A and B are double */
 };
 
 enum xgemm_layout { XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 };
 
-/* How fp32 products may be computed. */
+/* How products may be computed. */
 enum xgemm_math_mode {
-  XGEMM_MATH_STRICT = 0,       /* fused multiply-adds in fp32; the default */
+  XGEMM_MATH_STRICT = 0,       /* fused multiply-adds in the type of the sums; the default */
   XGEMM_MATH_FP32_EMULATED = 1 /* large products also on fp16 tensor cores, where errors are no larger for it; operands
                                   for which they would be are found on the GPU, and their products computed strictly */
 };
@@ -136,7 +138,11 @@ typedef struct xgemm_context xgemm_context;
 XGEMM_API int xsgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
                      int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
 
-/* The same for fp16 matrices: products and sums in fp32, each element of C rounded once. */
+/* The same for matrices of doubles, in double throughout. */
+XGEMM_API int xdgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha, const double* a,
+                     int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc);
+
+/* For fp16 matrices: products and sums in fp32, each element of C rounded once. */
 XGEMM_API int xhgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const xgemm_half* a,
                      int64_t lda, const xgemm_half* b, int64_t ldb, float beta, xgemm_half* c, int64_t ldc);
 
@@ -179,12 +185,12 @@ typedef struct xgemm_args {
   char transa;    /* 'N', 'T' or 'C', either case */
   char transb;
   int64_t m, n, k;
-  const void* alpha; /* float; NULL: 1, where scalars are on the host */
+  const void* alpha; /* double where A and B are, else float; NULL: 1, where scalars are on the host */
   const void* a;
   int64_t lda; /* row-major: elements between the starts of two neighbouring rows */
   const void* b;
   int64_t ldb;
-  const void* beta; /* float; NULL: 0, where scalars are on the host */
+  const void* beta; /* likewise; NULL: 0, where scalars are on the host */
   void* c;
   int64_t ldc;
   int64_t batch_count; /* number of products; 0 does nothing */

@@ -29,12 +29,17 @@ enum { CblasNoTrans = 111, CblasTrans = 112, CblasConjTrans = 113 };
 
 XGEMM_API void cblas_sgemm(int layout, int transa, int transb, int m, int n, int k, float alpha, const float* a,
                            int lda, const float* b, int ldb, float beta, float* c, int ldc);
+XGEMM_API void cblas_dgemm(int layout, int transa, int transb, int m, int n, int k, double alpha, const double* a,
+                           int lda, const double* b, int ldb, double beta, double* c, int ldc);
 #endif
 
 /* 64-bit integers, as in the reference BLAS with the suffix _64. */
 #if !defined(CBLAS_64_H) && !defined(__MKL_CBLAS_H__)
 XGEMM_API void cblas_sgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
                               const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+                              int64_t ldc);
+XGEMM_API void cblas_dgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,
+                              const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
                               int64_t ldc);
 XGEMM_API void cblas_sbgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
                                const xgemm_bfloat16* a, int64_t lda, const xgemm_bfloat16* b, int64_t ldb, float beta,
@@ -71,10 +76,17 @@ XGEMM_API void cblas_sbgemm(int layout, int transa, int transb, int m, int n, in
 XGEMM_API void cblas_sgemm_batch_strided(int layout, int transa, int transb, int m, int n, int k, float alpha,
                                          const float* a, int lda, int stride_a, const float* b, int ldb, int stride_b,
                                          float beta, float* c, int ldc, int stride_c, int batch_count);
+XGEMM_API void cblas_dgemm_batch_strided(int layout, int transa, int transb, int m, int n, int k, double alpha,
+                                         const double* a, int lda, int stride_a, const double* b, int ldb, int stride_b,
+                                         double beta, double* c, int ldc, int stride_c, int batch_count);
 XGEMM_API void cblas_sgemm_batch_strided_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k,
                                             float alpha, const float* a, int64_t lda, int64_t stride_a, const float* b,
                                             int64_t ldb, int64_t stride_b, float beta, float* c, int64_t ldc,
                                             int64_t stride_c, int64_t batch_count);
+XGEMM_API void cblas_dgemm_batch_strided_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                            double alpha, const double* a, int64_t lda, int64_t stride_a,
+                                            const double* b, int64_t ldb, int64_t stride_b, double beta, double* c,
+                                            int64_t ldc, int64_t stride_c, int64_t batch_count);
 #endif
 
 /* Groups of products, as MKL and OpenBLAS have them: flags, extents, leading dimensions and factors have an element for
@@ -86,10 +98,18 @@ XGEMM_API void cblas_sgemm_batch(int layout, const int* transa, const int* trans
                                  const int* k, const float* alpha, const float** a, const int* lda, const float** b,
                                  const int* ldb, const float* beta, float** c, const int* ldc, int group_count,
                                  const int* group_size);
+XGEMM_API void cblas_dgemm_batch(int layout, const int* transa, const int* transb, const int* m, const int* n,
+                                 const int* k, const double* alpha, const double** a, const int* lda, const double** b,
+                                 const int* ldb, const double* beta, double** c, const int* ldc, int group_count,
+                                 const int* group_size);
 XGEMM_API void cblas_sgemm_batch_64(int layout, const int* transa, const int* transb, const int64_t* m,
                                     const int64_t* n, const int64_t* k, const float* alpha, const float** a,
                                     const int64_t* lda, const float** b, const int64_t* ldb, const float* beta,
                                     float** c, const int64_t* ldc, int64_t group_count, const int64_t* group_size);
+XGEMM_API void cblas_dgemm_batch_64(int layout, const int* transa, const int* transb, const int64_t* m,
+                                    const int64_t* n, const int64_t* k, const double* alpha, const double** a,
+                                    const int64_t* lda, const double** b, const int64_t* ldb, const double* beta,
+                                    double** c, const int64_t* ldc, int64_t group_count, const int64_t* group_size);
 #endif
 
 /* The Fortran interface. The hidden lengths of transa and transb are not read: pass them or leave them out. */
@@ -97,9 +117,15 @@ XGEMM_API void cblas_sgemm_batch_64(int layout, const int* transa, const int* tr
 XGEMM_API void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                       const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
                       const float* beta, float* c, const int* ldc);
+XGEMM_API void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                      const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
+                      const double* beta, double* c, const int* ldc);
 XGEMM_API void sgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
                          const float* alpha, const float* a, const int64_t* lda, const float* b, const int64_t* ldb,
                          const float* beta, float* c, const int64_t* ldc);
+XGEMM_API void dgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
+                         const double* alpha, const double* a, const int64_t* lda, const double* b, const int64_t* ldb,
+                         const double* beta, double* c, const int64_t* ldc);
 XGEMM_API void hgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                       const xgemm_half* alpha, const xgemm_half* a, const int* lda, const xgemm_half* b, const int* ldb,
                       const xgemm_half* beta, xgemm_half* c, const int* ldc);
@@ -116,38 +142,69 @@ XGEMM_API void sgemm_batch_(const char* transa, const char* transb, const int* m
                             const float* alpha, const float** a, const int* lda, const float** b, const int* ldb,
                             const float* beta, float** c, const int* ldc, const int* group_count,
                             const int* group_size);
+XGEMM_API void dgemm_batch_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                            const double* alpha, const double** a, const int* lda, const double** b, const int* ldb,
+                            const double* beta, double** c, const int* ldc, const int* group_count,
+                            const int* group_size);
 XGEMM_API void sgemm_batch_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
                                const int64_t* k, const float* alpha, const float** a, const int64_t* lda,
                                const float** b, const int64_t* ldb, const float* beta, float** c, const int64_t* ldc,
                                const int64_t* group_count, const int64_t* group_size);
+XGEMM_API void dgemm_batch_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
+                               const int64_t* k, const double* alpha, const double** a, const int64_t* lda,
+                               const double** b, const int64_t* ldb, const double* beta, double** c, const int64_t* ldc,
+                               const int64_t* group_count, const int64_t* group_size);
 XGEMM_API void sgemm_batch_strided_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                                     const float* alpha, const float* a, const int* lda, const int* stride_a,
                                     const float* b, const int* ldb, const int* stride_b, const float* beta, float* c,
+                                    const int* ldc, const int* stride_c, const int* batch_count);
+XGEMM_API void dgemm_batch_strided_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                                    const double* alpha, const double* a, const int* lda, const int* stride_a,
+                                    const double* b, const int* ldb, const int* stride_b, const double* beta, double* c,
                                     const int* ldc, const int* stride_c, const int* batch_count);
 XGEMM_API void sgemm_batch_strided_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
                                        const int64_t* k, const float* alpha, const float* a, const int64_t* lda,
                                        const int64_t* stride_a, const float* b, const int64_t* ldb,
                                        const int64_t* stride_b, const float* beta, float* c, const int64_t* ldc,
                                        const int64_t* stride_c, const int64_t* batch_count);
+XGEMM_API void dgemm_batch_strided_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
+                                       const int64_t* k, const double* alpha, const double* a, const int64_t* lda,
+                                       const int64_t* stride_a, const double* b, const int64_t* ldb,
+                                       const int64_t* stride_b, const double* beta, double* c, const int64_t* ldc,
+                                       const int64_t* stride_c, const int64_t* batch_count);
 #endif
 
-/* The names by which Python's wheels import sgemm from the OpenBLAS that they carry; nobody else needs them. NumPy's
- * are scipy_cblas_sgemm64_ and scipy_sgemm_64_ (cblas_sgemm64_ and sgemm_64_ before NumPy 2), SciPy's
+/* The names by which Python's wheels import sgemm and dgemm from the OpenBLAS that they carry; nobody else needs them.
+ * NumPy's are scipy_cblas_sgemm64_ and scipy_sgemm_64_ (cblas_sgemm64_ and sgemm_64_ before NumPy 2), SciPy's
  * scipy_cblas_sgemm and scipy_sgemm_. Errors go to the wheel's xerbla. */
 XGEMM_API void cblas_sgemm64_(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
                               const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
                               int64_t ldc);
+XGEMM_API void cblas_dgemm64_(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,
+                              const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
+                              int64_t ldc);
 XGEMM_API void scipy_cblas_sgemm(int layout, int transa, int transb, int m, int n, int k, float alpha, const float* a,
                                  int lda, const float* b, int ldb, float beta, float* c, int ldc);
+XGEMM_API void scipy_cblas_dgemm(int layout, int transa, int transb, int m, int n, int k, double alpha, const double* a,
+                                 int lda, const double* b, int ldb, double beta, double* c, int ldc);
 XGEMM_API void scipy_cblas_sgemm64_(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
                                     const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+                                    int64_t ldc);
+XGEMM_API void scipy_cblas_dgemm64_(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,
+                                    const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
                                     int64_t ldc);
 XGEMM_API void scipy_sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                             const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
                             const float* beta, float* c, const int* ldc);
+XGEMM_API void scipy_dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                            const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
+                            const double* beta, double* c, const int* ldc);
 XGEMM_API void scipy_sgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
                                const int64_t* k, const float* alpha, const float* a, const int64_t* lda, const float* b,
                                const int64_t* ldb, const float* beta, float* c, const int64_t* ldc);
+XGEMM_API void scipy_dgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
+                               const int64_t* k, const double* alpha, const double* a, const int64_t* lda,
+                               const double* b, const int64_t* ldb, const double* beta, double* c, const int64_t* ldc);
 
 #ifdef __cplusplus
 }

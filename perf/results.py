@@ -16,9 +16,9 @@ import xml.etree.ElementTree as xml
 import numpy as np
 import pandas as pd
 
-TYPE_NAMES = {"s": "fp32", "h": "fp16", "b": "bf16", "H": "fp16-fp32", "B": "bf16-fp32"}
+TYPE_NAMES = {"s": "fp32", "h": "fp16", "b": "bf16", "H": "fp16-fp32", "B": "bf16-fp32", "d": "fp64"}
 # Of an element of A or B, and of one of C.
-TYPE_BYTES = {"s": (4, 4), "h": (2, 2), "b": (2, 2), "H": (2, 4), "B": (2, 4)}
+TYPE_BYTES = {"s": (4, 4), "h": (2, 2), "b": (2, 2), "H": (2, 4), "B": (2, 4), "d": (8, 8)}
 STATUSES = ("ok", "failed", "skipped")
 
 # The columns of Results.frame, and where the file has them: in a row, in its shape, in one of its candidates.

@@ -66,6 +66,8 @@ struct element;
 template <>
 struct element<float> : std::integral_constant<xgemm_type, XGEMM_F32> {};
 template <>
+struct element<double> : std::integral_constant<xgemm_type, XGEMM_F64> {};
+template <>
 struct element<half> : std::integral_constant<xgemm_type, XGEMM_F16> {};
 template <>
 struct element<::__half> : std::integral_constant<xgemm_type, XGEMM_F16> {};
@@ -83,6 +85,10 @@ struct element<std::bfloat16_t> : std::integral_constant<xgemm_type, XGEMM_BF16>
 #endif
 
 namespace detail {
+
+// The type in which products of elements of a type are summed, and which alpha and beta have.
+template <class T>
+using sum_of = std::conditional_t<element<T>::value == XGEMM_F64, double, float>;
 
 template <class T, class = void>
 struct is_element : std::false_type {};

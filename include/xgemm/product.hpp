@@ -68,9 +68,9 @@ struct batch {
 template <class In, class Out>
 struct product {
   xgemm_context* ctx;
-  float alpha;
+  sum_of<In> alpha;
   MatrixView<const In> a, b;
-  float beta;
+  sum_of<In> beta;
   MatrixView<Out> c;
 
   product transposed() const { return {ctx, alpha, b.transposed(), a.transposed(), beta, c.transposed()}; }

@@ -21,7 +21,7 @@ namespace detail {
 // is asked where a product of that one element would run.
 template <class T>
 bool on_device(xgemm_context* ctx, const T* pointer) {
-  const float one = 1, zero = 0;
+  const sum_of<std::remove_cv_t<T>> one = 1, zero = 0;
   xgemm_args args = XGEMM_ARGS_INIT;
   args.type = element<std::remove_cv_t<T>>::value;
   args.m = args.n = args.k = 1;

@@ -15,15 +15,16 @@ namespace {
 
 class CpuBlasCandidate final : public Candidate {
  public:
-  CpuBlasCandidate(std::string name, std::string description, host::CpuBlas::Function sgemm)
-      : name_(std::move(name)), description_(std::move(description)), sgemm_(sgemm) {}
+  CpuBlasCandidate(std::string name, std::string description, const host::CpuBlas& blas)
+      : name_(std::move(name)), description_(std::move(description)), blas_(blas) {}
 
   const std::string& name() const override { return name_; }
   std::string description() const override { return description_; }
 
   std::string prepare(const Case& one, const OperandSet&) override {
     if (one.location != "hhh") return "serves host memory only";
-    if (one.type != 's') {
+    if (one.type == 'd' && blas_.dgemm.function == nullptr) return "this BLAS has no dgemm_";
+    if (one.input().size == 2) {
       convert_ = &host::conversion(one.input().letter == 'h' ? DType::f16 : DType::bf16);
       a_.resize(static_cast<std::size_t>(one.a_span()));
       b_.resize(static_cast<std::size_t>(one.b_span()));
@@ -34,23 +35,27 @@ class CpuBlasCandidate final : public Candidate {
 
   std::string run(const Case& one, const OperandSet& operands) override {
     if (one.type == 's') {
-      multiply(one, operands);
+      multiply(one, operands, blas_.sgemm);
+      return "";
+    }
+    if (one.type == 'd') {
+      multiply(one, operands, blas_.dgemm);
       return "";
     }
     widen(operands.a, a_);
     widen(operands.b, b_);
     if (one.output().letter == 's') {
-      multiply(one, {a_.data(), b_.data(), operands.c});
+      multiply(one, {a_.data(), b_.data(), operands.c}, blas_.sgemm);
       return "";
     }
     if (one.beta != 0) widen(operands.c, c_);
-    multiply(one, {a_.data(), b_.data(), c_.data()});
+    multiply(one, {a_.data(), b_.data(), c_.data()}, blas_.sgemm);
     narrow_result(one, static_cast<std::uint16_t*>(operands.c));
     return "";
   }
 
   std::string kernel(const Case& one, const OperandSet&) override {
-    return one.type == 's' ? "sgemm" : "conversions + sgemm";
+    return one.type == 's' ? "sgemm" : one.type == 'd' ? "dgemm" : "conversions + sgemm";
   }
 
  private:
@@ -58,13 +63,15 @@ class CpuBlasCandidate final : public Candidate {
     convert_->widen(static_cast<const std::uint16_t*>(from), to.data(), static_cast<std::int64_t>(to.size()));
   }
 
-  void multiply(const Case& one, const OperandSet& operands) const {
+  template <class T>
+  void multiply(const Case& one, const OperandSet& operands, const host::BlasRoutine<T>& routine) const {
     const ColumnMajorCall call = column_major(one, operands);
+    const T alpha = one.alpha, beta = one.beta;
     for (std::int64_t i = 0; i < one.batch; ++i)
-      sgemm_(&call.transa, &call.transb, &call.m, &call.n, &call.k, &one.alpha,
-             static_cast<const float*>(call.a) + i * call.stride_a, &call.lda,
-             static_cast<const float*>(call.b) + i * call.stride_b, &call.ldb, &one.beta,
-             static_cast<float*>(call.c) + i * call.stride_c, &call.ldc, 1, 1);
+      routine.function(&call.transa, &call.transb, &call.m, &call.n, &call.k, &alpha,
+                       static_cast<const T*>(call.a) + i * call.stride_a, &call.lda,
+                       static_cast<const T*>(call.b) + i * call.stride_b, &call.ldb, &beta,
+                       static_cast<T*>(call.c) + i * call.stride_c, &call.ldc, 1, 1);
   }
 
   void narrow_result(const Case& one, std::uint16_t* c) const {
@@ -78,7 +85,7 @@ class CpuBlasCandidate final : public Candidate {
 
   std::string name_;
   std::string description_;
-  host::CpuBlas::Function sgemm_;
+  host::CpuBlas blas_;
   const host::Conversion* convert_ = nullptr;
   std::vector<float> a_, b_, c_;
 };
@@ -100,8 +107,8 @@ std::unique_ptr<Candidate> make_cpu_blas(Device&, std::string& why) {
   const char* const given = std::getenv("XGEMM_CPU_BLAS");
   const std::string wanted = given == nullptr ? "" : given;
   const host::CpuBlas blas = host::open_cpu_blas(wanted == "builtin" ? "" : wanted, &why);
-  if (blas.sgemm != nullptr)
-    return std::make_unique<CpuBlasCandidate>(file_name(blas.name), describe_library(blas), blas.sgemm);
+  if (blas.sgemm.function != nullptr)
+    return std::make_unique<CpuBlasCandidate>(file_name(blas.name), describe_library(blas), blas);
   if (why.empty()) why = blas.reason;
   return nullptr;
 }

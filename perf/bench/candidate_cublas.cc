@@ -1,5 +1,5 @@
 // cuBLAS as a candidate, opened at run time. Its prototypes are written down here from its public documentation, so
-// that building needs none of its headers. fp32 runs cublasSgemm in the default math mode, fp16 and bf16 cublasGemmEx
+// that building needs none of its headers. fp32 runs cublasSgemm in the default math mode, fp64 cublasDgemm, fp16 and bf16 cublasGemmEx
 // with fp32 sums. SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
@@ -20,6 +20,12 @@ constexpr int kComputeFloat = 68;                       // cublasComputeType_t: 
 constexpr int kDefaultAlgorithm = -1;                   // cublasGemmAlgo_t: CUBLAS_GEMM_DEFAULT
 constexpr int kDefaultMath = 0;                         // cublasMath_t: no TF32
 
+template <class T>
+using Gemm = int (*)(Handle, int, int, int, int, int, const T*, const T*, int, const T*, int, const T*, T*, int);
+template <class T>
+using BatchedGemm = int (*)(Handle, int, int, int, int, int, const T*, const T*, int, long long, const T*, int,
+                            long long, const T*, T*, int, long long, int);
+
 struct Cublas {
   int (*create)(Handle*) = nullptr;
   int (*destroy)(Handle) = nullptr;
@@ -28,10 +34,10 @@ struct Cublas {
   int (*set_math_mode)(Handle, int) = nullptr;
   int (*property)(int, int*) = nullptr;  // libraryPropertyType: 0 major, 1 minor, 2 patch
   const char* (*status_string)(int) = nullptr;
-  int (*sgemm)(Handle, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*,
-               float*, int) = nullptr;
-  int (*sgemm_batched)(Handle, int, int, int, int, int, const float*, const float*, int, long long, const float*, int,
-                       long long, const float*, float*, int, long long, int) = nullptr;
+  Gemm<float> sgemm = nullptr;
+  BatchedGemm<float> sgemm_batched = nullptr;
+  Gemm<double> dgemm = nullptr;
+  BatchedGemm<double> dgemm_batched = nullptr;
   int (*gemm_ex)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
                  const void*, void*, int, int, int, int) = nullptr;
   int (*gemm_batched_ex)(Handle, int, int, int, int, int, const void*, const void*, int, int, long long, const void*,
@@ -46,6 +52,8 @@ bool load(const DynamicLibrary& library, Cublas& cublas) {
          library.load(cublas.set_math_mode, "cublasSetMathMode") &&
          library.load(cublas.property, "cublasGetProperty") && library.load(cublas.sgemm, "cublasSgemm_v2") &&
          library.load(cublas.sgemm_batched, "cublasSgemmStridedBatched") &&
+         library.load(cublas.dgemm, "cublasDgemm_v2") &&
+         library.load(cublas.dgemm_batched, "cublasDgemmStridedBatched") &&
          library.load(cublas.gemm_ex, "cublasGemmEx") &&
          library.load(cublas.gemm_batched_ex, "cublasGemmStridedBatchedEx");
 }
@@ -97,7 +105,9 @@ class CublasCandidate final : public Candidate {
 
   std::string run(const Case& one, const OperandSet& operands) override {
     const OperandSet on_device = stage(one, operands);
-    const int status = one.type == 's' ? run_float(one, on_device) : run_16bit(one, on_device);
+    const int status = one.type == 's'   ? run_typed(one, on_device, cublas_.sgemm, cublas_.sgemm_batched)
+                       : one.type == 'd' ? run_typed(one, on_device, cublas_.dgemm, cublas_.dgemm_batched)
+                                         : run_16bit(one, on_device);
     if (status != 0) return status_text(cublas_, status);
     if (one.location[2] == 'h') device_.copy(operands.c, on_device.c, bytes(one.output(), one.c_span()));
     // Like libxgemm, hand back finished results as soon as one operand is host memory.
@@ -145,18 +155,19 @@ class CublasCandidate final : public Candidate {
     return operands;
   }
 
-  int run_float(const Case& one, const OperandSet& operands) const {
+  template <class T>
+  int run_typed(const Case& one, const OperandSet& operands, Gemm<T> gemm, BatchedGemm<T> batched_gemm) const {
     const ColumnMajorCall call = column_major(one, operands);
-    const auto* a = static_cast<const float*>(call.a);
-    const auto* b = static_cast<const float*>(call.b);
-    auto* c = static_cast<float*>(call.c);
+    const auto* a = static_cast<const T*>(call.a);
+    const auto* b = static_cast<const T*>(call.b);
+    auto* c = static_cast<T*>(call.c);
+    const T alpha = one.alpha, beta = one.beta;
     if (one.batch == 1)
-      return cublas_.sgemm(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
-                           as_int(call.k), &one.alpha, a, as_int(call.lda), b, as_int(call.ldb), &one.beta, c,
-                           as_int(call.ldc));
-    return cublas_.sgemm_batched(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
-                                 as_int(call.k), &one.alpha, a, as_int(call.lda), call.stride_a, b, as_int(call.ldb),
-                                 call.stride_b, &one.beta, c, as_int(call.ldc), call.stride_c, as_int(one.batch));
+      return gemm(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n), as_int(call.k), &alpha,
+                  a, as_int(call.lda), b, as_int(call.ldb), &beta, c, as_int(call.ldc));
+    return batched_gemm(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n), as_int(call.k),
+                        &alpha, a, as_int(call.lda), call.stride_a, b, as_int(call.ldb), call.stride_b, &beta, c,
+                        as_int(call.ldc), call.stride_c, as_int(one.batch));
   }
 
   int run_16bit(const Case& one, const OperandSet& operands) const {

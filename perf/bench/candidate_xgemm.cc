@@ -54,10 +54,16 @@ std::string load(const DynamicLibrary& library, Interface& functions) {
   return missing;
 }
 
-xgemm_args arguments(const Case& one, const OperandSet& operands) {
+/// alpha and beta of a product of doubles.
+struct WideScalars {
+  explicit WideScalars(const Case& one) : alpha(one.alpha), beta(one.beta) {}
+  double alpha, beta;
+};
+
+xgemm_args arguments(const Case& one, const OperandSet& operands, const WideScalars& wide) {
   xgemm_args args = XGEMM_ARGS_INIT;
   const char input = one.input().letter;
-  args.type = input == 'h' ? XGEMM_F16 : input == 'b' ? XGEMM_BF16 : XGEMM_F32;
+  args.type = input == 'h' ? XGEMM_F16 : input == 'b' ? XGEMM_BF16 : input == 'd' ? XGEMM_F64 : XGEMM_F32;
   if (one.output().letter != input) args.type_c = XGEMM_C_F32;
   args.layout = one.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
   args.transa = one.transa;
@@ -65,12 +71,12 @@ xgemm_args arguments(const Case& one, const OperandSet& operands) {
   args.m = one.m;
   args.n = one.n;
   args.k = one.k;
-  args.alpha = &one.alpha;
+  args.alpha = input == 'd' ? static_cast<const void*>(&wide.alpha) : &one.alpha;
   args.a = operands.a;
   args.lda = one.lda;
   args.b = operands.b;
   args.ldb = one.ldb;
-  args.beta = &one.beta;
+  args.beta = input == 'd' ? static_cast<const void*>(&wide.beta) : &one.beta;
   args.c = operands.c;
   args.ldc = one.ldc;
   args.batch_count = one.batch;
@@ -120,7 +126,8 @@ class XgemmCandidate final : public Candidate {
   bool is_xgemm() const override { return setup_.ours; }
 
   std::string prepare(const Case& one, const OperandSet& example) override {
-    const xgemm_args args = arguments(one, example);
+    const WideScalars wide(one);
+    const xgemm_args args = arguments(one, example, wide);
     char text[4096] = "";
     const int status = functions_.explain(context_, &args, text, sizeof(text));
     plan_ = text;
@@ -133,7 +140,8 @@ class XgemmCandidate final : public Candidate {
   }
 
   std::string run(const Case& one, const OperandSet& operands) override {
-    const xgemm_args args = arguments(one, operands);
+    const WideScalars wide(one);
+    const xgemm_args args = arguments(one, operands, wide);
     const int status = functions_.gemm(context_, &args);
     return status == XGEMM_SUCCESS ? std::string() : error_text(status);
   }

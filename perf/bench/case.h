@@ -12,7 +12,7 @@ namespace xgemm::perf {
 struct Case {
   std::string set;    // the list it comes from ("squares"); geometric means are taken per set
   std::string label;  // what it is in its application ("gate_up"); may be empty
-  char type = 's';    // s: fp32; h: fp16, b: bf16, both with fp32 sums; H, B: the same with C in fp32
+  char type = 's';    // s: fp32; d: fp64; h: fp16, b: bf16, both with fp32 sums; H, B: the same with C in fp32
   bool row_major = false;
   char transa = 'N';  // N or T
   char transb = 'N';

@@ -36,26 +36,26 @@ class Random {
   std::uint64_t state_;
 };
 
-std::vector<float> make_values(DataKind kind, std::uint64_t seed, std::size_t count) {
-  std::vector<float> values(count);
+std::vector<double> make_values(DataKind kind, std::uint64_t seed, std::size_t count) {
+  std::vector<double> values(count);
   Random random(seed);
   for (std::size_t i = 0; i < values.size(); ++i) {
     switch (kind) {
       case DataKind::kNormal: {  // Box-Muller, both halves of a pair
         const double radius = std::sqrt(-2 * std::log(random.uniform()));
         const double angle = 2 * std::numbers::pi * random.uniform();
-        values[i] = static_cast<float>(radius * std::cos(angle));
-        if (i + 1 < values.size()) values[++i] = static_cast<float>(radius * std::sin(angle));
+        values[i] = radius * std::cos(angle);
+        if (i + 1 < values.size()) values[++i] = radius * std::sin(angle);
         break;
       }
       case DataKind::kUniform:
-        values[i] = static_cast<float>(2 * random.uniform() - 1);
+        values[i] = 2 * random.uniform() - 1;
         break;
       case DataKind::kPositive:
-        values[i] = static_cast<float>(random.uniform());
+        values[i] = random.uniform();
         break;
       case DataKind::kIntegers:
-        values[i] = static_cast<float>(static_cast<int>(random.bits() % 5) - 2);
+        values[i] = static_cast<int>(random.bits() % 5) - 2;
         break;
       case DataKind::kOnes:
         values[i] = 1;
@@ -69,16 +69,21 @@ std::vector<float> make_values(DataKind kind, std::uint64_t seed, std::size_t co
 }
 
 /// Rounds values to the type, and returns them as they are stored.
-std::vector<std::uint8_t> round_and_store(const Element& element, std::vector<float>& values) {
+std::vector<std::uint8_t> round_and_store(const Element& element, std::vector<double>& values) {
   std::vector<std::uint8_t> bytes(values.size() * static_cast<std::size_t>(element.size));
-  if (element.narrow == nullptr) {
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    return bytes;
-  }
+  const auto store = [&](std::size_t i, const auto& x) { std::memcpy(bytes.data() + sizeof(x) * i, &x, sizeof(x)); };
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t bits = element.narrow(values[i]);
-    values[i] = element.widen(bits);
-    std::memcpy(bytes.data() + 2 * i, &bits, 2);
+    const auto single = static_cast<float>(values[i]);
+    if (element.size == 8) {
+      store(i, values[i]);
+    } else if (element.size == 4) {
+      values[i] = single;
+      store(i, single);
+    } else {
+      const std::uint16_t bits = element.narrow(single);
+      values[i] = element.widen(bits);
+      store(i, bits);
+    }
   }
   return bytes;
 }
@@ -126,16 +131,16 @@ struct Operands::Layout {
 };
 
 Operands::Operands(Device& device, DataKind kind, std::uint64_t seed, std::size_t block_elements) : device_(device) {
-  const Element& fp32 = element_of('s');
-  Values& values = values_[fp32.letter];
+  const Element& fp64 = element_of('d');
+  Values& values = values_[fp64.letter];
   values.inputs.rounded = make_values(kind, seed, block_elements);
   values.outputs.rounded = make_values(kind, seed + 1, block_elements);
-  for (Block* block : {&values.inputs, &values.outputs}) block->stored = round_and_store(fp32, block->rounded);
+  for (Block* block : {&values.inputs, &values.outputs}) block->stored = round_and_store(fp64, block->rounded);
 }
 
 void Operands::make_values_of(const Element& element) {
   if (values_.contains(element.letter)) return;
-  Values values = values_.at('s');
+  Values values = values_.at('d');
   for (Block* block : {&values.inputs, &values.outputs}) block->stored = round_and_store(element, block->rounded);
   values_.emplace(element.letter, std::move(values));
 }

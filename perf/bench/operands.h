@@ -32,13 +32,13 @@ const char* describe(DataKind kind);
 /// The values behind an operand, as an endless repetition of a block.
 class OperandValues {
  public:
-  OperandValues(const std::vector<float>& block, std::size_t first) : block_(&block), first_(first) {}
+  OperandValues(const std::vector<double>& block, std::size_t first) : block_(&block), first_(first) {}
   double operator[](std::int64_t index) const {
     return (*block_)[(first_ + static_cast<std::size_t>(index)) % block_->size()];
   }
 
  private:
-  const std::vector<float>* block_;
+  const std::vector<double>* block_;
   std::size_t first_;
 };
 
@@ -86,7 +86,7 @@ class Operands {
   };
   /// A block of values of one element.
   struct Block {
-    std::vector<float> rounded;
+    std::vector<double> rounded;
     std::vector<std::uint8_t> stored;
   };
   struct Values {
@@ -105,7 +105,7 @@ class Operands {
 
   Device& device_;
   std::map<char, Values>
-      values_;  // by element: fp32 from the start, the others rounded from it when they are asked for
+      values_;  // by element: doubles from the start, the others rounded from them when they are asked for
   std::map<char, Arena> inputs_;
   std::map<char, Arena> outputs_;
   Case case_;

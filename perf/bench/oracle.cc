@@ -18,7 +18,6 @@ constexpr double kAllElementsWork = 1 << 24;  // multiplications up to which eve
 constexpr double kSampleWork = 1 << 26;
 constexpr std::int64_t kSampleSide = 64;
 constexpr std::int64_t kChunk = 512;       // of k, so that packed rows and columns stay in the cache
-constexpr double kFloatUnit = 0x1p-24;     // of the sums
 constexpr std::int64_t kUnwrittenRun = 8;  // so many unchanged neighbours are no coincidence of rounding
 
 std::vector<std::int64_t> sample(std::int64_t extent, std::int64_t count, std::uint32_t seed) {
@@ -72,10 +71,12 @@ struct ProductValues {
 };
 
 /// Adds the sampled rows times the sampled columns of one batch entry to `value` and `magnitude` (rows x cols each).
+/// Wide: what judges the sums, double or long double.
+template <class Wide>
 void accumulate(const Case& one, const Reference& samples, const ProductValues& operands, std::int64_t batch,
-                double* value, double* magnitude) {
+                Wide* value, double* magnitude) {
   const std::size_t cols = samples.cols.size();
-  std::vector<double> packed(static_cast<std::size_t>(kChunk) * cols);
+  std::vector<Wide> packed(static_cast<std::size_t>(kChunk) * cols);
   for (std::int64_t start = 0; start < one.k; start += kChunk) {
     const std::int64_t length = std::min(kChunk, one.k - start);
     for (std::int64_t l = 0; l < length; ++l)
@@ -84,15 +85,15 @@ void accumulate(const Case& one, const Reference& samples, const ProductValues& 
             operands.b[batch * one.stride_b + (start + l) * operands.b_strides.row +
                        samples.cols[j] * operands.b_strides.col];
     for (std::size_t i = 0; i < samples.rows.size(); ++i) {
-      double* const sums = value + i * cols;
+      Wide* const sums = value + i * cols;
       double* const magnitudes = magnitude + i * cols;
       for (std::int64_t l = 0; l < length; ++l) {
-        const double a = operands.a[batch * one.stride_a + samples.rows[i] * operands.a_strides.row +
+        const Wide a = operands.a[batch * one.stride_a + samples.rows[i] * operands.a_strides.row +
                                     (start + l) * operands.a_strides.col];
-        const double* const row = packed.data() + static_cast<std::size_t>(l) * cols;
+        const Wide* const row = packed.data() + static_cast<std::size_t>(l) * cols;
         for (std::size_t j = 0; j < cols; ++j) {
           sums[j] += a * row[j];
-          magnitudes[j] += std::abs(a * row[j]);
+          magnitudes[j] += static_cast<double>(std::abs(a * row[j]));
         }
       }
     }
@@ -109,6 +110,11 @@ double element(const Case& one, const std::vector<std::uint8_t>& output, std::in
     std::uint16_t bits = 0;
     std::memcpy(&bits, output.data() + 2 * index, sizeof(bits));
     return widen(bits);
+  }
+  if (one.output().size == 8) {
+    double value = 0;
+    std::memcpy(&value, output.data() + 8 * index, sizeof(value));
+    return value;
   }
   float value = 0;
   std::memcpy(&value, output.data() + 4 * index, sizeof(value));
@@ -144,16 +150,23 @@ bool product_shows(const Case& one, const Reference& reference, const OperandVal
 
 /// Whether one of `count` elements from `index` on is NaN; on bits, which compilers turn into vector code.
 bool any_nan(const Case& one, const std::vector<std::uint8_t>& output, std::int64_t index, std::int64_t count) {
-  unsigned found = 0;
-  const std::uint32_t infinity = one.output().infinity_bits;
-  if (one.output().size == 2) {
-    const auto* const values = reinterpret_cast<const std::uint16_t*>(output.data()) + index;
-    for (std::int64_t i = 0; i < count; ++i) found |= (values[i] & 0x7fffu) > infinity;
-  } else {
-    const auto* const values = reinterpret_cast<const std::uint32_t*>(output.data()) + index;
-    for (std::int64_t i = 0; i < count; ++i) found |= (values[i] & 0x7fffffffu) > infinity;
+  const auto look = [&](auto zero) {
+    using Bits = decltype(zero);
+    constexpr auto kMagnitude = static_cast<Bits>(~Bits{0} >> 1);
+    const auto infinity = static_cast<Bits>(one.output().infinity_bits);
+    const auto* const values = reinterpret_cast<const Bits*>(output.data()) + index;
+    unsigned found = 0;
+    for (std::int64_t i = 0; i < count; ++i) found |= static_cast<Bits>(values[i] & kMagnitude) > infinity;
+    return found != 0;
+  };
+  switch (one.output().size) {
+    case 2:
+      return look(std::uint16_t{});
+    case 4:
+      return look(std::uint32_t{});
+    default:
+      return look(std::uint64_t{});
   }
-  return found != 0;
 }
 
 /// Looks at every element for results that are missing, and at the gaps between columns for writes that should not be.
@@ -190,7 +203,7 @@ struct ElementError {
 };
 
 ElementError element_error(const Case& one, double got, double expected, double magnitude) {
-  const double bound = 2 * kFloatUnit * (static_cast<double>(one.k) + 2) * magnitude;
+  const double bound = 2 * one.input().sum_unit * (static_cast<double>(one.k) + 2) * magnitude;
   const Element& type = one.output();
   if (std::abs(expected) + bound >= type.overflow) {
     // Infinity is a right answer here; so is the largest number if the sum could have stayed below the threshold.
@@ -198,8 +211,8 @@ ElementError element_error(const Case& one, double got, double expected, double 
     return {right ? 0 : std::nan(""), 0};
   }
   const double difference = std::abs(got - expected);
-  // The bound covers what fp32 sums round.
-  const double rounding = type.letter == 's' ? 0 : type.unit * (std::abs(expected) + bound) + type.tiny;
+  // The bound covers what sums round.
+  const double rounding = type.unit == one.input().sum_unit ? 0 : type.unit * (std::abs(expected) + bound) + type.tiny;
   if (difference <= rounding) return {0, difference};
   const double beyond = difference - rounding;
   return {beyond == 0 ? 0 : beyond / bound, difference};
@@ -230,26 +243,37 @@ void compare_samples(const Case& one, const Reference& reference, const std::vec
 
 }  // namespace
 
-Reference make_reference(const Case& one, const OperandValues& a, const OperandValues& b, const OperandValues& c) {
+namespace {
+
+template <class Wide>
+Reference make_reference_in(const Case& one, const OperandValues& a, const OperandValues& b, const OperandValues& c) {
   Reference reference;
   choose_samples(one, reference);
   const std::size_t per_batch = reference.rows.size() * reference.cols.size();
-  reference.value.assign(per_batch * reference.batches.size(), 0);
+  std::vector<Wide> value(per_batch * reference.batches.size(), 0);
+  reference.value.assign(value.size(), 0);
   reference.magnitude = reference.value;
   const ProductValues operands{a, b, strides_of(one.lda, one.transa == 'T', one.row_major),
                                strides_of(one.ldb, one.transb == 'T', one.row_major)};
   std::size_t at = 0;
   for (const std::int64_t batch : reference.batches) {
-    accumulate(one, reference, operands, batch, reference.value.data() + at, reference.magnitude.data() + at);
+    accumulate<Wide>(one, reference, operands, batch, value.data() + at, reference.magnitude.data() + at);
     for (const std::int64_t row : reference.rows)
       for (const std::int64_t col : reference.cols) {
-        const double initial = one.beta == 0 ? 0 : c[c_index(one, batch, row, col)];
-        reference.value[at] = one.alpha * reference.value[at] + one.beta * initial;
-        reference.magnitude[at] = std::abs(one.alpha) * reference.magnitude[at] + std::abs(one.beta * initial);
+        const Wide initial = one.beta == 0 ? 0 : c[c_index(one, batch, row, col)];
+        reference.value[at] = static_cast<double>(one.alpha * value[at] + one.beta * initial);
+        reference.magnitude[at] = std::abs(one.alpha) * reference.magnitude[at] +
+                                  static_cast<double>(std::abs(one.beta * initial));
         ++at;
       }
   }
   return reference;
+}
+
+}  // namespace
+
+Reference make_reference(const Case& one, const OperandValues& a, const OperandValues& b, const OperandValues& c) {
+  return one.input().size == 8 ? make_reference_in<long double>(one, a, b, c) : make_reference_in<double>(one, a, b, c);
 }
 
 Accuracy judge(const Case& one, const Reference& reference, const OperandValues& initial_c,

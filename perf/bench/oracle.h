@@ -1,4 +1,4 @@
-// How wrong a result is: against float64 on the same data, and whether it is all there.
+// How wrong a result is: against float64 (for float64: long double) on the same data, and whether it is all there.
 //
 // The float64 product is computed for all of a small C and for the crossings of sampled rows and columns of a large one
 // (corners and edges always among them). Whether every element was written, and nothing beside C, is looked at in full.
@@ -27,7 +27,7 @@ Reference make_reference(const Case& one, const OperandValues& a, const OperandV
 
 struct Accuracy {
   double normwise = 0;     // |C - reference| / |reference| in the Frobenius norm, over the samples
-  double bound_share = 0;  // largest error over its bound 2 u (k+2) (|alpha||A||B| + |beta||C|), u of fp32, after what
+  double bound_share = 0;  // largest error over its bound 2 u (k+2) (|alpha||A||B| + |beta||C|), u of the sums, after what
                            // one rounding to the element type may add; more than 1, or NaN, is a failure
   std::int64_t samples = 0;
   bool pass = false;

@@ -94,7 +94,7 @@ std::int64_t leading_dimension(const Fields& fields, const char* key, std::int64
 
 /// Of the type of A and B, and of that of C, which is left out where it is the same.
 char type_in(const Fields& fields) {
-  constexpr std::string_view kElementLetters = "shb";
+  constexpr std::string_view kElementLetters = "shbd";
   const char input = letter(fields, "type", kElementLetters);
   if (!fields.contains("type_c")) return input;
   const char output = letter(fields, "type_c", kElementLetters);

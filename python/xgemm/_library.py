@@ -50,6 +50,7 @@ ELEMENT_TYPES = {
         FLOAT32,
         ElementType("float16", 1, 2, ctypes.c_float),
         ElementType("bfloat16", 2, 2, ctypes.c_float),
+        ElementType("float64", 3, 8, ctypes.c_double),
     )
 }
 

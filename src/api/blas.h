@@ -12,7 +12,8 @@
 
 namespace xgemm::api {
 
-// The types in a BLAS name's interface: of the elements of A and B, of C, and of alpha and beta. fp16 and bf16 are both
+// The types in a BLAS name's interface: of the elements of A and B, of C, and of alpha and beta, which to_sums() brings
+// into the type in which sums are kept. fp16 and bf16 are both
 // uint16_t there.
 struct SgemmTypes {
   using Input = float;
@@ -20,7 +21,15 @@ struct SgemmTypes {
   using Scalar = float;
   static constexpr xgemm_type kType = XGEMM_F32;
   static constexpr xgemm_type_c kTypeC = XGEMM_C_SAME;
-  static float to_float(Scalar value) { return value; }
+  static float to_sums(Scalar value) { return value; }
+};
+struct DgemmTypes {
+  using Input = double;
+  using Output = double;
+  using Scalar = double;
+  static constexpr xgemm_type kType = XGEMM_F64;
+  static constexpr xgemm_type_c kTypeC = XGEMM_C_SAME;
+  static double to_sums(Scalar value) { return value; }
 };
 struct HgemmTypes {
   using Input = xgemm_half;
@@ -28,7 +37,7 @@ struct HgemmTypes {
   using Scalar = xgemm_half;
   static constexpr xgemm_type kType = XGEMM_F16;
   static constexpr xgemm_type_c kTypeC = XGEMM_C_SAME;
-  static float to_float(Scalar value) { return half_to_float(value); }
+  static float to_sums(Scalar value) { return half_to_float(value); }
 };
 struct BgemmTypes {
   using Input = xgemm_bfloat16;
@@ -36,7 +45,7 @@ struct BgemmTypes {
   using Scalar = xgemm_bfloat16;
   static constexpr xgemm_type kType = XGEMM_BF16;
   static constexpr xgemm_type_c kTypeC = XGEMM_C_SAME;
-  static float to_float(Scalar value) { return bfloat16_to_float(value); }
+  static float to_sums(Scalar value) { return bfloat16_to_float(value); }
 };
 // 16-bit A and B, C in fp32.
 struct F16F16F32Types : SgemmTypes {
@@ -65,17 +74,18 @@ int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char tra
                   std::int64_t k, typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
                   const typename Types::Input* b, std::int64_t ldb, typename Types::Scalar beta,
                   typename Types::Output* c, std::int64_t ldc, const Batch& batch = {}) noexcept {
-  if constexpr (std::is_same_v<Types, SgemmTypes>) {
+  if constexpr (std::is_same_v<Types, SgemmTypes> || std::is_same_v<Types, DgemmTypes>) {
+    using T = typename Types::Input;
     // A row-major product is the column-major product of the transposed matrices.
     const bool plain = layout == XGEMM_COL_MAJOR;
     if (batch.count == 1 &&
-        (plain ? dispatch::take_short_way(transa, transb,
-                                          {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc})
-               : dispatch::take_short_way(transb, transa,
-                                          {Op::none, Op::none, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc})))
+        (plain ? dispatch::take_short_way<T>(transa, transb,
+                                             {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc})
+               : dispatch::take_short_way<T>(transb, transa,
+                                             {Op::none, Op::none, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc})))
       return 0;
   }
-  const float alpha_value = Types::to_float(alpha), beta_value = Types::to_float(beta);
+  const auto alpha_value = Types::to_sums(alpha), beta_value = Types::to_sums(beta);
   xgemm_args call = XGEMM_ARGS_INIT;
   call.type = Types::kType;
   call.type_c = Types::kTypeC;

@@ -172,14 +172,18 @@ int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, 
 Status check(const xgemm_args& args, bool scalars_on_device) {
   const std::optional<DType> type = dtype_of(args.type);
   if (!type)
-    return illegal(XGEMM_ARG_TYPE,
-                   format("type = %d, but one of XGEMM_F32 = 0, XGEMM_F16 = 1, XGEMM_BF16 = 2 is required", args.type));
+    return illegal(
+        XGEMM_ARG_TYPE,
+        format("type = %d, but one of XGEMM_F32 = 0, XGEMM_F16 = 1, XGEMM_BF16 = 2, XGEMM_F64 = 3 is required",
+               args.type));
   const std::optional<DType> type_c = dtype_of_c(args.type_c, *type);
-  if (!type_c || (*type_c != *type && *type_c != info_of(*type).sums))
+  if (!type_c || (*type_c != *type && *type_c != sums_of(*type)))
     return illegal(XGEMM_ARG_TYPE_C,
-                   format("type_c = %d, but XGEMM_C_SAME = 0, the type of A and B (%d here), or XGEMM_C_F32 = 1 is "
-                          "required",
-                          args.type_c, args.type + 1));
+                   *type == DType::f64
+                       ? format("type_c = %d, but XGEMM_C_SAME = 0 or XGEMM_C_F64 = 4 is required", args.type_c)
+                       : format("type_c = %d, but XGEMM_C_SAME = 0, the type of A and B (%d here), or XGEMM_C_F32 = 1 "
+                                "is required",
+                                args.type_c, args.type + 1));
   if (args.math_mode < 0 || (args.math_mode > 0 && !compute_of(args.math_mode - 1)))
     return illegal(XGEMM_ARG_MATH_MODE,
                    format("math_mode = %d, but 0, XGEMM_MATH_STRICT + 1 = 1 or XGEMM_MATH_FP32_EMULATED + 1 = 2 is "

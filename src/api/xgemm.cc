@@ -22,11 +22,12 @@ dispatch::CallSettings settings_of(xgemm_context& ctx) {
   return {ctx.stream, ctx.workspace, ctx.workspace_bytes, &ctx.stager};
 }
 
-template <class T>
-int simple_gemm(xgemm_type type, char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
-                int64_t lda, const T* b, int64_t ldb, float beta, T* c, int64_t ldc) {
-  if constexpr (std::is_same_v<T, float>)
-    if (dispatch::take_short_way(transa, transb, {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}))
+// Scalar: of the type in which sums are kept.
+template <class T, class Scalar>
+int simple_gemm(xgemm_type type, char transa, char transb, int64_t m, int64_t n, int64_t k, Scalar alpha, const T* a,
+                int64_t lda, const T* b, int64_t ldb, Scalar beta, T* c, int64_t ldc) {
+  if constexpr (std::is_same_v<T, Scalar>)
+    if (dispatch::take_short_way<T>(transa, transb, {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}))
       return 0;
   return guarded([&] {
     xgemm_args args = XGEMM_ARGS_INIT;
@@ -92,6 +93,11 @@ extern "C" {
 int xsgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
            const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
   return simple_gemm(XGEMM_F32, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+int xdgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda,
+           const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
+  return simple_gemm(XGEMM_F64, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 int xhgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const xgemm_half* a, int64_t lda,

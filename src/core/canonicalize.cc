@@ -18,19 +18,20 @@ Scalar to_scalar(const void* pointer, DType type, bool on_device, double when_nu
 
 }  // namespace
 
-double scalar_at(const void* pointer, DType) {
-  return *static_cast<const float*>(pointer);
+double scalar_at(const void* pointer, DType type) {
+  return type == DType::f64 ? *static_cast<const double*>(pointer) : *static_cast<const float*>(pointer);
 }
 
 std::optional<DType> dtype_of(std::int32_t type) {
   static_assert(static_cast<int>(DType::f32) == XGEMM_F32 && static_cast<int>(DType::f16) == XGEMM_F16 &&
-                static_cast<int>(DType::bf16) == XGEMM_BF16);
+                static_cast<int>(DType::bf16) == XGEMM_BF16 && static_cast<int>(DType::f64) == XGEMM_F64);
   if (type < 0 || type >= std::ssize(kTypes)) return std::nullopt;
   return static_cast<DType>(type);
 }
 
 std::optional<DType> dtype_of_c(std::int32_t type_c, DType type) {
-  static_assert(XGEMM_C_F32 == XGEMM_F32 + 1 && XGEMM_C_F16 == XGEMM_F16 + 1 && XGEMM_C_BF16 == XGEMM_BF16 + 1);
+  static_assert(XGEMM_C_F32 == XGEMM_F32 + 1 && XGEMM_C_F16 == XGEMM_F16 + 1 && XGEMM_C_BF16 == XGEMM_BF16 + 1 &&
+                XGEMM_C_F64 == XGEMM_F64 + 1);
   if (type_c == XGEMM_C_SAME) return type;
   return type_c > 0 ? dtype_of(type_c - 1) : std::nullopt;
 }

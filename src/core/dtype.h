@@ -7,7 +7,7 @@
 namespace xgemm {
 
 // The values are those of enum xgemm_type, and the rows of the table below.
-enum class DType : std::uint8_t { f32, f16, bf16 };
+enum class DType : std::uint8_t { f32, f16, bf16, f64 };
 
 struct TypeInfo {
   DType type;
@@ -21,6 +21,7 @@ inline constexpr TypeInfo kTypes[] = {
     {DType::f32, 's', "f32", 4, DType::f32},
     {DType::f16, 'h', "f16", 2, DType::f32},
     {DType::bf16, 'b', "bf16", 2, DType::f32},
+    {DType::f64, 'd', "f64", 8, DType::f64},
 };
 
 static_assert(

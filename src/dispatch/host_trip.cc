@@ -12,8 +12,11 @@
 namespace xgemm::dispatch {
 namespace {
 
-// GFLOP/s of a core. fp16 and bf16 are converted to fp32 blocks on the way, which costs about a fifth.
-constexpr double kCpuGflopsPerCore = 81, kCpuGflopsPerCore16 = 65;
+// GFLOP/s of a core. fp16 and bf16 are converted to fp32 blocks on the way, which costs about a fifth; a vector holds
+// half as many doubles.
+constexpr double cpu_gflops_per_core(DType type) {
+  return type == DType::f32 ? 81 : type == DType::f64 ? 40.5 : 65;
+}
 // Packing of operands and traffic of C, GB/s: a core's, and the memory's.
 constexpr double kCpuPackingPerCore = 5, kCpuPackingMost = 30;
 // Waking the threads and waiting for the last.
@@ -47,7 +50,7 @@ double operand_bytes(const Problem& p) {
 }  // namespace
 
 double cpu_time_us(const Problem& p, int cores) {
-  const double rate = p.a.type == DType::f32 ? kCpuGflopsPerCore : kCpuGflopsPerCore16;
+  const double rate = cpu_gflops_per_core(p.a.type);
   const double flops = p.reads_inputs() ? p.flops() : 0;
   return (cores > 1 ? kCpuThreadsUs : 0) + flops / (cores * rate) * 1e-3 +
          us(operand_bytes(p), std::min(cores * kCpuPackingPerCore, kCpuPackingMost));

@@ -44,20 +44,21 @@ bool is_open() {
 
 }  // namespace
 
-bool take_short_way(char transa, char transb, host::Sgemm p) noexcept try {
+template <class T>
+bool take_short_way(char transa, char transb, host::Gemm<T> p) noexcept try {
   transa = upper(transa), transb = upper(transb);
   if (!is_legal(transa) || !is_legal(transb) || p.m <= 0 || p.n <= 0 || p.k <= 0) return false;
   if (!is_small(p.m, p.n, p.k)) return false;
   const bool a_plain = transa == 'N', b_plain = transb == 'N';
   if (!is_usual(p.lda, a_plain ? p.m : p.k) || !is_usual(p.ldb, b_plain ? p.k : p.n) || !is_usual(p.ldc, p.m))
     return false;
-  if (p.a == nullptr || p.b == nullptr || p.c == nullptr || p.alpha == 0.0f) return false;
+  if (p.a == nullptr || p.b == nullptr || p.c == nullptr || p.alpha == 0) return false;
   if (!is_open() || runtime::may_have_device_memory()) return false;
   ThreadState& mine = thread_state;
   if (mine.inside_library) return false;
   const host::InsideLibrary guard(mine);
-  const host::CpuBlas& blas = host::cpu_blas();
-  if (blas.sgemm == nullptr || !blas.conduct.keeps_nan || !blas.conduct.spares_c) return false;
+  const host::BlasRoutine<T>& blas = host::cpu_blas().template gemm<T>();
+  if (blas.function == nullptr || !blas.conduct.keeps_nan || !blas.conduct.spares_c) return false;
   p.transa = a_plain ? Op::none : Op::transpose;
   p.transb = b_plain ? Op::none : Op::transpose;
   blas.call(p);
@@ -66,5 +67,8 @@ bool take_short_way(char transa, char transb, host::Sgemm p) noexcept try {
 } catch (...) {
   return false;
 }
+
+template bool take_short_way(char transa, char transb, host::Gemm<float> product) noexcept;
+template bool take_short_way(char transa, char transb, host::Gemm<double> product) noexcept;
 
 }  // namespace xgemm::dispatch

@@ -10,23 +10,28 @@
 
 namespace xgemm::host {
 
-// One fp32 product on host memory, column-major: C := alpha * op(A) * op(B) + beta * C.
-struct Sgemm {
+// One product on host memory, column-major: C := alpha * op(A) * op(B) + beta * C. T: float or double.
+template <class T>
+struct Gemm {
   Op transa = Op::none, transb = Op::none;
   std::int64_t m = 0, n = 0, k = 0;
-  float alpha = 1;
-  const float* a = nullptr;
+  T alpha = 1;
+  const T* a = nullptr;
   std::int64_t lda = 1;
-  const float* b = nullptr;
+  const T* b = nullptr;
   std::int64_t ldb = 1;
-  float beta = 0;
-  float* c = nullptr;
+  T beta = 0;
+  T* c = nullptr;
   std::int64_t ldc = 1;
 };
 
-// Any extents and leading dimensions; k > 0. One thread; up to 2.4 MiB of scratch memory. Does not touch C when that
+using Sgemm = Gemm<float>;
+using Dgemm = Gemm<double>;
+
+// Any extents and leading dimensions; k > 0. One thread; up to 4.6 MiB of scratch memory. Does not touch C when that
 // cannot be had.
-Status builtin_sgemm(const Sgemm& product);
+template <class T>
+Status builtin_gemm(const Gemm<T>& product);
 
 // The instruction set that it uses on this machine: "avx2" or "generic".
 const char* builtin_isa() noexcept;

@@ -58,11 +58,40 @@ int open_flags() {
   return flags;
 }
 
-// The names that libraries have for it: the reference's, with 64-bit integers, and those of Python's wheels.
+// The names that libraries have for them: the reference's, with 64-bit integers, and those of Python's wheels.
 constexpr const char* kSgemmNames[] = {"sgemm_", "sgemm_64_", "scipy_sgemm_", "scipy_sgemm_64_"};
+constexpr const char* kDgemmNames[] = {"dgemm_", "dgemm_64_", "scipy_dgemm_", "scipy_dgemm_64_"};
 
-// Opens file and takes its sgemm_ if it is fit for use; else says in *why what is wrong. A library once opened stays:
-// it may have started threads.
+// Takes the function of one of these names, if it is fit for use; else says in *why what is wrong.
+template <class T, std::size_t kNumber>
+bool take_function(void* handle, const char* file, const char* const (&names)[kNumber], BlasRoutine<T>* routine,
+                   std::string* found_in, std::string* why) {
+  void* symbol = nullptr;
+  for (const char* name : names)
+    if (symbol == nullptr) symbol = dlsym(handle, name);
+  if (symbol == nullptr) {
+    *why = std::string(file) + " has no " + names[0];
+    return false;
+  }
+  static const char here = 0;
+  const LoadedObject origin = object_of(symbol);
+  if (origin.base == object_of(&here).base) {
+    *why = std::string(file) + " is libxgemm itself";
+    return false;
+  }
+  routine->function = reinterpret_cast<typename BlasRoutine<T>::Function>(symbol);
+  routine->try_out();
+  if (!routine->conduct.right) {
+    *routine = {};
+    *why = std::string(origin.file) + " computes wrong products";
+    return false;
+  }
+  *found_in = origin.file;
+  return true;
+}
+
+// Opens file and takes its functions. One that lacks dgemm_ alone is taken all the same: the built-in loop serves
+// doubles. A library once opened stays: it may have started threads.
 bool open_file(const char* file, CpuBlas* blas, std::string* why) {
   void* const handle = dlopen(file, open_flags());
   if (handle == nullptr) {
@@ -70,29 +99,9 @@ bool open_file(const char* file, CpuBlas* blas, std::string* why) {
     *why = error ? error : file;
     return false;
   }
-  void* symbol = nullptr;
-  for (const char* name : kSgemmNames)
-    if (symbol == nullptr) symbol = dlsym(handle, name);
-  if (symbol == nullptr) {
-    *why = std::string(file) + " has no sgemm_";
-    return false;
-  }
-
-  static const char here = 0;
-  const LoadedObject origin = object_of(symbol);
-  if (origin.base == object_of(&here).base) {
-    *why = std::string(file) + " is libxgemm itself";
-    return false;
-  }
-  const auto function = reinterpret_cast<CpuBlas::Function>(symbol);
-  const CpuBlas::Conduct conduct = conduct_of(function);
-  if (!conduct.right) {
-    *why = std::string(origin.file) + " computes wrong products";
-    return false;
-  }
-  blas->conduct = conduct;
-  blas->sgemm = function;
-  blas->file = origin.file;
+  if (!take_function(handle, file, kSgemmNames, &blas->sgemm, &blas->file, why)) return false;
+  std::string ignored;
+  take_function(handle, file, kDgemmNames, &blas->dgemm, &blas->file, &ignored);
   return true;
 }
 
@@ -112,91 +121,93 @@ bool open_library(const Library& library, CpuBlas* blas, std::string* why) {
 
 }  // namespace
 
-void CpuBlas::run(const Sgemm& p, std::int64_t largest) const {
+template <class T>
+void BlasRoutine<T>::run(const Gemm<T>& p, std::int64_t largest) const {
   for (std::int64_t j = 0; j < p.n; j += largest)
     for (std::int64_t i = 0; i < p.m; i += largest)
       for (std::int64_t l = 0; l < p.k; l += largest) {
-        Sgemm part = p;
+        Gemm<T> part = p;
         part.m = std::min(largest, p.m - i);
         part.n = std::min(largest, p.n - j);
         part.k = std::min(largest, p.k - l);
         part.a += p.transa == Op::none ? i + l * p.lda : l + i * p.lda;
         part.b += p.transb == Op::none ? l + j * p.ldb : j + l * p.ldb;
         part.c += i + j * p.ldc;
-        if (l > 0) part.beta = 1.0f;
+        if (l > 0) part.beta = 1;
         call(part);
       }
 }
 
-CpuBlas::Conduct conduct_of(CpuBlas::Function sgemm) {
+template <class T>
+void BlasRoutine<T>::try_out() {
   // Shapes that libraries have separate code for: vectors, dot products, edges of tiles, blocked ones.
   struct Shape {
     std::int64_t m, n, k;
   };
   constexpr Shape kShapes[] = {{1, 1, 1}, {7, 1, 5}, {1, 7, 5}, {7, 5, 1}, {3, 4, 5}, {37, 29, 33}};
   constexpr std::int64_t kLargest = 37;
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const auto is_nan = [](float x) { return std::isnan(x); };
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  const auto is_nan = [](T x) { return std::isnan(x); };
   // On the heap: the first product may be made by a thread with a small stack.
-  const auto matrices = std::make_unique<float[]>(3 * kLargest * kLargest);
-  float* const a = matrices.get();
-  float* const b = a + kLargest * kLargest;
-  float* const c = b + kLargest * kLargest;
+  const auto matrices = std::make_unique<T[]>(3 * kLargest * kLargest);
+  T* const a = matrices.get();
+  T* const b = a + kLargest * kLargest;
+  T* const c = b + kLargest * kLargest;
 
   // op(A)(i, l) = f[i] + g[l] and op(B)(l, j) = p[l] + q[j]: an element of the product is then
   // k f[i] q[j] + f[i] sum(p) + q[j] sum(g) + sum(g p), in small integers, which every order of summing has exact.
-  float f[kLargest], g[kLargest], p[kLargest], q[kLargest];
+  T f[kLargest], g[kLargest], p[kLargest], q[kLargest];
   for (int i = 0; i < kLargest; ++i) {
-    f[i] = static_cast<float>(i * 3 % 7 - 3);
-    g[i] = static_cast<float>(i * 5 % 8 - 3);
-    p[i] = static_cast<float>(i * 2 % 5 - 2);
-    q[i] = static_cast<float>(i * 3 % 11 - 5);
+    f[i] = static_cast<T>(i * 3 % 7 - 3);
+    g[i] = static_cast<T>(i * 5 % 8 - 3);
+    p[i] = static_cast<T>(i * 2 % 5 - 2);
+    q[i] = static_cast<T>(i * 3 % 11 - 5);
   }
-  CpuBlas blas;
-  blas.sgemm = sgemm;
-  CpuBlas::Conduct conduct;
+  conduct = {};
 
   for (const auto& [m, n, k] : kShapes)
     for (const Op transa : {Op::none, Op::transpose})
       for (const Op transb : {Op::none, Op::transpose}) {
         const bool a_plain = transa == Op::none, b_plain = transb == Op::none;
         const std::int64_t lda = a_plain ? m : k, ldb = b_plain ? k : n;
-        float* const c_end = c + m * n;
-        const Sgemm product = {transa, transb, m, n, k, 2.0f, a, lda, b, ldb, 0.0f, c, m};
+        T* const c_end = c + m * n;
+        const Gemm<T> product = {transa, transb, m, n, k, 2, a, lda, b, ldb, 0, c, m};
 
-        float sum_p = 0, sum_g = 0, sum_gp = 0;
+        T sum_p = 0, sum_g = 0, sum_gp = 0;
         for (std::int64_t l = 0; l < k; ++l) {
           for (std::int64_t i = 0; i < m; ++i) a[a_plain ? i + l * lda : l + i * lda] = f[i] + g[l];
           for (std::int64_t j = 0; j < n; ++j) b[b_plain ? l + j * ldb : j + l * ldb] = p[l] + q[j];
           sum_p += p[l], sum_g += g[l], sum_gp += g[l] * p[l];
         }
         std::fill(c, c_end, nan);
-        blas.run(product);
+        run(product);
         if (std::any_of(c, c_end, is_nan)) {
           conduct.spares_c = false;
-          std::fill(c, c_end, 0.0f);
-          blas.run(product);
+          std::fill(c, c_end, T{0});
+          run(product);
         }
         for (std::int64_t j = 0; j < n; ++j)
           for (std::int64_t i = 0; i < m; ++i)
-            if (!(c[i + j * m] == 2 * (static_cast<float>(k) * f[i] * q[j] + f[i] * sum_p + q[j] * sum_g + sum_gp)))
+            if (!(c[i + j * m] == 2 * (static_cast<T>(k) * f[i] * q[j] + f[i] * sum_p + q[j] * sum_g + sum_gp)))
               conduct.right = false;
 
         // NaN in the last row of A against zeros in B, and in the last column of B against zeros in A.
-        std::fill(a, a + m * k, 0.0f);
-        std::fill(b, b + k * n, 0.0f);
-        std::fill(c, c_end, 0.0f);
+        std::fill(a, a + m * k, T{0});
+        std::fill(b, b + k * n, T{0});
+        std::fill(c, c_end, T{0});
         a[m * k - 1] = nan;
-        blas.run(product);
+        run(product);
         for (std::int64_t j = 0; j < n; ++j) conduct.keeps_nan = conduct.keeps_nan && is_nan(c[m - 1 + j * m]);
-        a[m * k - 1] = 0.0f;
+        a[m * k - 1] = T{0};
         b[k * n - 1] = nan;
-        std::fill(c, c_end, 0.0f);
-        blas.run(product);
+        std::fill(c, c_end, T{0});
+        run(product);
         for (std::int64_t i = 0; i < m; ++i) conduct.keeps_nan = conduct.keeps_nan && is_nan(c[i + (n - 1) * m]);
       }
-  return conduct;
 }
+
+template struct BlasRoutine<float>;
+template struct BlasRoutine<double>;
 
 CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
   CpuBlas blas;

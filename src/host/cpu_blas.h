@@ -14,20 +14,19 @@
 
 namespace xgemm::host {
 
-struct CpuBlas {
-  // sgemm_ with the hidden lengths of its two strings. Integers are passed as pointers to 64-bit variables: a library
-  // of 32-bit integers reads their low halves.
+// A library's product of matrices of T: float or double.
+template <class T>
+struct BlasRoutine {
+  // sgemm_ or dgemm_ with the hidden lengths of its two strings. Integers are passed as pointers to 64-bit variables: a
+  // library of 32-bit integers reads their low halves.
   using Function = void (*)(const char* transa, const char* transb, const std::int64_t* m, const std::int64_t* n,
-                            const std::int64_t* k, const float* alpha, const float* a, const std::int64_t* lda,
-                            const float* b, const std::int64_t* ldb, const float* beta, float* c,
-                            const std::int64_t* ldc, std::size_t transa_length, std::size_t transb_length);
+                            const std::int64_t* k, const T* alpha, const T* a, const std::int64_t* lda, const T* b,
+                            const std::int64_t* ldb, const T* beta, T* c, const std::int64_t* ldc,
+                            std::size_t transa_length, std::size_t transb_length);
 
-  std::string name = "builtin";  // "openblas", "blis", "mkl", "blas", "builtin" or the file that XGEMM_CPU_BLAS names
-  std::string file;              // where the function was found
-  std::string reason;            // how it was chosen
-  Function sgemm = nullptr;      // null: the built-in loop serves
+  Function function = nullptr;  // null: the built-in loop serves
 
-  // How sgemm was found to behave. What BLAS promises and a library does not keep, the engine makes up for.
+  // How it was found to behave. What BLAS promises and a library does not keep, the engine makes up for.
   struct Conduct {
     bool right = true;      // products of finite matrices; else the library is not used
     bool spares_c = true;   // C is not read when beta = 0
@@ -36,14 +35,34 @@ struct CpuBlas {
   Conduct conduct;
 
   // Calls the library, whatever the width of its integers, with numbers of at most INT_MAX.
-  void call(const Sgemm& p) const {
+  void call(const Gemm<T>& p) const {
     const char transa = static_cast<char>(p.transa), transb = static_cast<char>(p.transb);
-    sgemm(&transa, &transb, &p.m, &p.n, &p.k, &p.alpha, p.a, &p.lda, p.b, &p.ldb, &p.beta, p.c, &p.ldc, 1, 1);
+    function(&transa, &transb, &p.m, &p.n, &p.k, &p.alpha, p.a, &p.lda, p.b, &p.ldb, &p.beta, p.c, &p.ldc, 1, 1);
   }
 
   // The same, extents above largest_extent in several calls: libraries may have integers of 32 bits. The default leaves
   // room for what a library adds to an extent.
-  void run(const Sgemm& product, std::int64_t largest_extent = std::int64_t{1} << 30) const;
+  void run(const Gemm<T>& product, std::int64_t largest_extent = std::int64_t{1} << 30) const;
+
+  // Tries it out on small products.
+  void try_out();
+};
+
+struct CpuBlas {
+  std::string name = "builtin";  // "openblas", "blis", "mkl", "blas", "builtin" or the file that XGEMM_CPU_BLAS names
+  std::string file;              // where the functions were found
+  std::string reason;            // how it was chosen
+  BlasRoutine<float> sgemm;
+  BlasRoutine<double> dgemm;
+
+  template <class T>
+  const BlasRoutine<T>& gemm() const {
+    if constexpr (sizeof(T) == 4) {
+      return sgemm;
+    } else {
+      return dgemm;
+    }
+  }
 };
 
 // Held while a thread opens or runs the library. One that called sgemm_ by the program's symbols would come back to us:
@@ -67,8 +86,5 @@ const CpuBlas& cpu_blas();
 // The choice itself, for a value of XGEMM_CPU_BLAS ("" for none). complaint: the line that the user is to see, "" for
 // none.
 CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint);
-
-// Tries a library out on small products.
-CpuBlas::Conduct conduct_of(CpuBlas::Function sgemm);
 
 }  // namespace xgemm::host

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "core/once.h"
 #include "core/thread_state.h"
@@ -40,22 +41,26 @@ const CpuBlas& engine() {
   return cpu_blas();
 }
 
-bool fits_library(const Sgemm& p) {
+template <class T>
+bool fits_library(const Gemm<T>& p) {
   constexpr int64_t largest = std::numeric_limits<int>::max();
   return p.lda <= largest && p.ldb <= largest && p.ldc <= largest;
 }
 
-bool all_finite(const float* x, int64_t ld, int64_t rows, int64_t columns) {
-  constexpr std::uint32_t kExponent = 0x7f800000;
+template <class T>
+bool all_finite(const T* x, int64_t ld, int64_t rows, int64_t columns) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
   for (int64_t j = 0; j < columns; ++j, x += ld) {
     bool finite = true;
-    for (int64_t i = 0; i < rows; ++i) finite &= (std::bit_cast<std::uint32_t>(x[i]) & kExponent) != kExponent;
+    for (int64_t i = 0; i < rows; ++i) finite &= (std::bit_cast<Bits>(x[i]) & exponent) != exponent;
     if (!finite) return false;
   }
   return true;
 }
 
-bool all_finite(const Sgemm& p) {
+template <class T>
+bool all_finite(const Gemm<T>& p) {
   const bool a_plain = p.transa == Op::none, b_plain = p.transb == Op::none;
   return std::isfinite(p.alpha) && all_finite(p.a, p.lda, a_plain ? p.m : p.k, a_plain ? p.k : p.m) &&
          all_finite(p.b, p.ldb, b_plain ? p.k : p.n, b_plain ? p.n : p.k);
@@ -67,14 +72,15 @@ void clear(int64_t m, int64_t n, T* c, int64_t ldc) {
   for (int64_t j = 0; j < n; ++j, c += ldc) std::fill_n(c, m, T{});  // the bits of +0 in every type
 }
 
-// One fp32 product; k > 0.
-Status sgemm(const Sgemm& p) {
-  if (thread_state.inside_library) return builtin_sgemm(p);
+// One product; k > 0.
+template <class T>
+Status run_gemm(const Gemm<T>& p) {
+  if (thread_state.inside_library) return builtin_gemm(p);
   const InsideLibrary guard(thread_state);  // also while it is opened
-  const CpuBlas& blas = cpu_blas();
-  if (blas.sgemm == nullptr || !fits_library(p)) return builtin_sgemm(p);
-  if (!blas.conduct.keeps_nan && !all_finite(p)) return builtin_sgemm(p);
-  if (!blas.conduct.spares_c && p.beta == 0.0f) clear(p.m, p.n, p.c, p.ldc);
+  const BlasRoutine<T>& blas = cpu_blas().gemm<T>();
+  if (blas.function == nullptr || !fits_library(p)) return builtin_gemm(p);
+  if (!blas.conduct.keeps_nan && !all_finite(p)) return builtin_gemm(p);
+  if (!blas.conduct.spares_c && p.beta == 0) clear(p.m, p.n, p.c, p.ldc);
   blas.run(p);
   return kOk;
 }
@@ -128,7 +134,7 @@ void store_block(const Conversion& convert, float* sums, int64_t rows, int64_t c
 // Scratch memory for the fp32 blocks of one product.
 struct Blocks {
   int64_t rows, columns, inner;
-  AlignedBuffer memory;
+  AlignedBuffer<float> memory;
 
   explicit Blocks(const Problem& p)
       : rows(std::min(kBlockRows, p.m)),
@@ -136,8 +142,8 @@ struct Blocks {
         inner(std::min(kBlockInner, p.k)),
         memory(a_floats() + b_floats() + rows * columns) {}
 
-  int64_t a_floats() const { return AlignedBuffer::rounded(rows * inner); }
-  int64_t b_floats() const { return AlignedBuffer::rounded(inner * columns); }
+  int64_t a_floats() const { return AlignedBuffer<float>::rounded(rows * inner); }
+  int64_t b_floats() const { return AlignedBuffer<float>::rounded(inner * columns); }
   float* a() const { return memory.data(); }
   float* b() const { return a() + a_floats(); }
   float* sums() const { return b() + b_floats(); }
@@ -163,8 +169,8 @@ Status gemm_16bit(const Problem& p, const uint16_t* a, const uint16_t* b, C* c, 
         else
           widen_block(convert, b + j0 + l0 * p.b.ld, p.b.ld, columns, inner, blocks.b());
         XGEMM_RETURN_IF_FAILED(
-            sgemm({p.a.op, p.b.op, rows, columns, inner, 1.0f, blocks.a(), a_plain ? rows : inner, blocks.b(),
-                   b_plain ? inner : columns, l0 == 0 ? 0.0f : 1.0f, blocks.sums(), rows}));
+            run_gemm<float>({p.a.op, p.b.op, rows, columns, inner, 1.0f, blocks.a(), a_plain ? rows : inner, blocks.b(),
+                             b_plain ? inner : columns, l0 == 0 ? 0.0f : 1.0f, blocks.sums(), rows}));
       }
       store_block(convert, blocks.sums(), rows, columns, static_cast<float>(p.alpha.value),
                   static_cast<float>(p.beta.value), c + i0 + j0 * p.c.ld, p.c.ld);
@@ -173,14 +179,16 @@ Status gemm_16bit(const Problem& p, const uint16_t* a, const uint16_t* b, C* c, 
   return kOk;
 }
 
-Status multiply_f32(const Problem& p) {
-  const auto* a = static_cast<const float*>(p.a.data);
-  const auto* b = static_cast<const float*>(p.b.data);
-  auto* c = static_cast<float*>(p.c.data);
+// T: float or double.
+template <class T>
+Status multiply(const Problem& p) {
+  const auto* a = static_cast<const T*>(p.a.data);
+  const auto* b = static_cast<const T*>(p.b.data);
+  auto* c = static_cast<T*>(p.c.data);
+  const auto alpha = static_cast<T>(p.alpha.value), beta = static_cast<T>(p.beta.value);
   for (int64_t i = 0; i < p.batch_count; ++i)
-    XGEMM_RETURN_IF_FAILED(
-        sgemm({p.a.op, p.b.op, p.m, p.n, p.k, static_cast<float>(p.alpha.value), a + i * p.a.batch_stride, p.a.ld,
-               b + i * p.b.batch_stride, p.b.ld, static_cast<float>(p.beta.value), c + i * p.c.batch_stride, p.c.ld}));
+    XGEMM_RETURN_IF_FAILED(run_gemm<T>({p.a.op, p.b.op, p.m, p.n, p.k, alpha, a + i * p.a.batch_stride, p.a.ld,
+                                        b + i * p.b.batch_stride, p.b.ld, beta, c + i * p.c.batch_stride, p.c.ld}));
   return kOk;
 }
 
@@ -203,7 +211,8 @@ Status multiply_16bit(const Problem& p) {
 Status cpu_gemm(const Problem& p) {
   if (p.does_nothing()) return kOk;
   if (p.reads_inputs()) {
-    if (p.a.type == DType::f32) return multiply_f32(p);
+    if (p.a.type == DType::f32) return multiply<float>(p);
+    if (p.a.type == DType::f64) return multiply<double>(p);
     return p.c.type == DType::f32 ? multiply_16bit<float>(p) : multiply_16bit<uint16_t>(p);
   }
   const auto beta = static_cast<float>(p.beta.value);
@@ -217,6 +226,9 @@ Status cpu_gemm(const Problem& p) {
     case DType::bf16:
       scale_batch<uint16_t>(p, [=](uint16_t& x) { x = float_to_bfloat16(beta * bfloat16_to_float(x)); });
       break;
+    case DType::f64:
+      scale_batch<double>(p, [by = p.beta.value](double& x) { x *= by; });
+      break;
   }
   return kOk;
 }
@@ -226,15 +238,16 @@ std::string cpu_engine_name() {
 }
 
 bool cpu_engine_is_parallel() {
-  return engine().sgemm != nullptr;
+  return engine().sgemm.function != nullptr;
 }
 
 std::string cpu_engine_description() {
   const CpuBlas& blas = engine();
-  std::string text = blas.sgemm == nullptr ? format("builtin blocked loop (%s)", builtin_isa())
-                                           : format("%s (%s)", blas.name.c_str(), blas.file.c_str());
+  std::string text = blas.sgemm.function == nullptr ? format("builtin blocked loop (%s)", builtin_isa())
+                                                    : format("%s (%s)", blas.name.c_str(), blas.file.c_str());
   text += ", chosen by: " + blas.reason;
-  if (!blas.conduct.keeps_nan) text += "; it drops NaN and Inf beside zeros, so the built-in loop serves these";
+  if (!blas.sgemm.conduct.keeps_nan || !blas.dgemm.conduct.keeps_nan)
+    text += "; it drops NaN and Inf beside zeros, so the built-in loop serves these";
   return text;
 }
 

@@ -24,12 +24,13 @@ kernels::ConstMatrixArg input_arg(const InputMatrix& x) {
 }
 
 // Of the type in which sums are kept.
-kernels::Factor factor_of(const Scalar& x) {
-  return kernels::Factor::of(static_cast<float>(x.value), x.device);
+kernels::Factor factor_of(const Scalar& x, DType type) {
+  return type == DType::f64 ? kernels::Factor::of(x.value, x.device)
+                            : kernels::Factor::of(static_cast<float>(x.value), x.device);
 }
 
 kernels::GemmParams params_of(const Problem& p) {
-  return {{factor_of(p.alpha), factor_of(p.beta)},
+  return {{factor_of(p.alpha, p.sums()), factor_of(p.beta, p.sums())},
           input_arg(p.a),
           input_arg(p.b),
           {p.c.data, 1, p.c.ld, p.c.batch_stride},

@@ -41,6 +41,14 @@ constexpr KernelRow kRows[] = {
     {"mma_swizzled_bf16f32_128x128x32_s4_v8", 2900, 2600, 2, 3.5, "the order of an H200, not measured"},
     {"mma_swizzled_bf16f32_64x64x64_s4_v8", 2000, 1600, 3, 3.0, "the order of an H200, not measured"},
     {"mma_swizzled_bf16f32_128x128x32_s3_v1", 1400, 770, 2, 5.0, "the order of an H200, not measured"},
+    {"naive_f64", 7.5, 1.1, 8, 3.0, "the order of an H200, not measured"},
+    {"smem_tiled_f64", 17, 9, 2, 3.0, "the order of an H200, not measured"},
+    {"mma_swizzled_f64_128x128x16_s4", 410, 410, 1, 6.0, "the order of an H100, not measured"},
+    {"mma_swizzled_f64_128x64x16_s4", 430, 322, 2, 6.0, "the order of an H100, not measured"},
+    {"mma_swizzled_f64_128x64x32_s3", 395, 395, 1, 4.0, "the order of an H100, not measured"},
+    {"mma_swizzled_f64_32x32x32_s4", 335, 150, 3, 2.5, "the order of an H100, not measured"},
+    {"mma_swizzled_f64_128x128x16_s4_v1", 360, 360, 1, 6.0, "the order of an H100, not measured"},
+    {"mma_swizzled_f64_32x32x32_s4_v1", 270, 125, 3, 2.5, "the order of an H100, not measured"},
 };
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST(Arguments, EachBadOneIsNamedAndNothingIsWritten) {
   EXPECT_FALSE(operands.c.same_bits(before));
 }
 
-// The same through xsgemm, xhgemm and xbgemm, as far as they have the arguments.
+// The same through xsgemm, xdgemm, xhgemm and xbgemm, as far as they have the arguments.
 template <class T>
 void simple_calls() {
   Matrix<T> a(4, 6, 7), b(6, 5, 7), c(4, 5, 7);
@@ -167,6 +167,9 @@ TEST(Arguments, SimpleCallsF16) {
 }
 TEST(Arguments, SimpleCallsBf16) {
   simple_calls<Bfloat16>();
+}
+TEST(Arguments, SimpleCallsF64) {
+  simple_calls<double>();
 }
 
 // ---- The struct's size --------------------------------------------------------------------------------------------

@@ -23,6 +23,10 @@ struct TypeOf<float> {
   static constexpr xgemm_type value = XGEMM_F32;
 };
 template <>
+struct TypeOf<double> {
+  static constexpr xgemm_type value = XGEMM_F64;
+};
+template <>
 struct TypeOf<Half> {
   static constexpr xgemm_type value = XGEMM_F16;
 };
@@ -34,11 +38,16 @@ struct TypeOf<Bfloat16> {
 template <class T, class C>
 inline constexpr std::int32_t kTypeC = std::is_same_v<T, C> ? XGEMM_C_SAME : TypeOf<C>::value + 1;
 
-// xsgemm, xhgemm or xbgemm.
+// xsgemm, xdgemm, xhgemm or xbgemm.
 inline int simple_gemm(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
                        const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
                        std::int64_t ldc) {
   return xsgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+inline int simple_gemm(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                       const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
+                       std::int64_t ldc) {
+  return xdgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 inline int simple_gemm(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
                        const Half* a, std::int64_t lda, const Half* b, std::int64_t ldb, float beta, Half* c,

@@ -18,6 +18,9 @@ constexpr char kFlags[] = {'N', 'T', 'C', 'n', 't', 'c'};
   TEST(suite, name##F32) {                    \
     function<float>();                        \
   }                                           \
+  TEST(suite, name##F64) {                    \
+    function<double>();                       \
+  }                                           \
   TEST(suite, name##F16) {                    \
     function<Half>();                         \
   }                                           \
@@ -87,6 +90,10 @@ TEST(Gemm, SeveralBlocksF32) {
   Case<float> x('T', 'N', 300, 210, 700, 1.0f, -0.7f);
   expect_right(x);
 }
+TEST(Gemm, SeveralBlocksF64) {
+  Case<double> x('T', 'N', 300, 210, 700, 1.1, -0.7);
+  expect_right(x);
+}
 template <class T, class C>
 void several_blocks() {
   Case<T, C> tall('N', 'T', 1100, 33, 600, 1.0f, 0.5f);
@@ -130,6 +137,23 @@ TEST(Gemm, SinglePrecisionIsKeptF16ToF32) {
 }
 TEST(Gemm, SinglePrecisionIsKeptBf16ToF32) {
   keeps_single_precision<Bfloat16>();
+}
+
+// Nothing of a double is rounded to fp32 on its way: neither sums nor alpha, beta, old C.
+TEST(Gemm, DoublePrecisionIsKept) {
+  Matrix<double> a(1, 2), b(2, 1);
+  a(0, 0) = b(0, 0) = 1;
+  a(0, 1) = b(1, 0) = 0x1p-20;
+  double c = 0x1p-10;
+  const Product<double> p = {'N', 'N', 1, 1, 2, 1 + 0x1p-30, 1 + 0x1p-35, a.data(), 1, b.data(), 2, &c, 1};
+  const xgemm_args args = args_of(p, &c);
+  ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error();
+  EXPECT_EQ(c, static_cast<double>((1 + 0x1p-30L) * (1 + 0x1p-40L) + (1 + 0x1p-35L) * 0x1p-10L));
+  a.fill(1e200);
+  b.fill(1e100);
+  c = 0;
+  ASSERT_EQ(xdgemm('N', 'N', 1, 1, 2, 1.0, a.data(), 1, b.data(), 2, 0.0, &c, 1), 0) << xgemm_last_error();
+  EXPECT_EQ(c, 2 * (1e200 * 1e100));
 }
 
 // fp16 is the fp32 sum rounded once: sums that fp16 cannot hold on the way have to survive it.
@@ -202,7 +226,7 @@ void row_major() {
     b.fill_integers(random.bits());
     c.fill_integers(random.bits());
     const Matrix<C> before = c;
-    const float alpha = 2.0f, beta = -3.0f;
+    const ScalarOf<T> alpha = 2, beta = -3;
     xgemm_args args = XGEMM_ARGS_INIT;
     args.type = TypeOf<T>::value;
     args.type_c = kTypeC<T, C>;
@@ -238,7 +262,7 @@ void batches() {
     const std::int64_t m = random.integer(0, 12), n = random.integer(0, 12), k = random.integer(0, 12);
     const std::int64_t count = random.integer(0, 5);
     const char ta = random.integer(0, 1) ? 'T' : 'N', tb = random.integer(0, 1) ? 'T' : 'N';
-    const float alpha = random.integer(0, 3) ? 1.5f : 0.0f, beta = random.integer(0, 2) ? -0.5f : 0.0f;
+    const ScalarOf<T> alpha = random.integer(0, 3) ? 1.5 : 0, beta = random.integer(0, 2) ? -0.5 : 0;
     const std::int64_t a_rows = ta == 'N' ? m : k, a_cols = ta == 'N' ? k : m;
     const std::int64_t b_rows = tb == 'N' ? k : n, b_cols = tb == 'N' ? n : k;
     const auto ld = [&](std::int64_t rows) { return std::max<std::int64_t>(1, rows) + random.integer(0, 2); };

@@ -91,7 +91,7 @@ struct Shape {
   bool row_major;
   char transa, transb;
   int m, n, k;
-  float alpha, beta;
+  double alpha, beta;
   int ld_pad;
 };
 
@@ -183,13 +183,17 @@ constexpr Symbol cblas(const char* symbol, const char* name) {
 
 const Symbol kSymbols[] = {
     fortran<int, float, float, sgemm_>("sgemm_", "SGEMM "),
+    fortran<int, double, double, dgemm_>("dgemm_", "DGEMM "),
     fortran<std::int64_t, float, float, sgemm_64_>("sgemm_64_", "SGEMM "),
+    fortran<std::int64_t, double, double, dgemm_64_>("dgemm_64_", "DGEMM "),
     fortran<int, Half, Half, hgemm_>("hgemm_", "HGEMM "),
     fortran<int, Bfloat16, Bfloat16, bgemm_>("bgemm_", "BGEMM "),
     fortran<int, Bfloat16, float, sbgemm_>("sbgemm_", "SBGEMM"),
     fortran<std::int64_t, Bfloat16, float, sbgemm_64_>("sbgemm_64_", "SBGEMM"),
     cblas<int, float, float, cblas_sgemm>("cblas_sgemm", "cblas_sgemm"),
+    cblas<int, double, double, cblas_dgemm>("cblas_dgemm", "cblas_dgemm"),
     cblas<std::int64_t, float, float, cblas_sgemm_64>("cblas_sgemm_64", "cblas_sgemm"),
+    cblas<std::int64_t, double, double, cblas_dgemm_64>("cblas_dgemm_64", "cblas_dgemm"),
     cblas<int, Half, Half, cblas_hgemm>("cblas_hgemm", "cblas_hgemm"),
     cblas<int, Bfloat16, Bfloat16, cblas_bgemm>("cblas_bgemm", "cblas_bgemm"),
     cblas<int, Bfloat16, float, cblas_sbgemm>("cblas_sbgemm", "cblas_sbgemm"),
@@ -197,10 +201,15 @@ const Symbol kSymbols[] = {
     cblas<int, Bfloat16, float, cblas_gemm_bf16bf16f32>("cblas_gemm_bf16bf16f32", "cblas_gemm_bf16bf16f32"),
     cblas<int, Half, float, cblas_gemm_f16f16f32>("cblas_gemm_f16f16f32", "cblas_gemm_f16f16f32"),
     openblas<std::int64_t, float, float, cblas_sgemm64_>("cblas_sgemm64_", "SGEMM "),
+    openblas<std::int64_t, double, double, cblas_dgemm64_>("cblas_dgemm64_", "DGEMM "),
     fortran<int, float, float, scipy_sgemm_>("scipy_sgemm_", "scipy SGEMM "),
+    fortran<int, double, double, scipy_dgemm_>("scipy_dgemm_", "scipy DGEMM "),
     fortran<std::int64_t, float, float, scipy_sgemm_64_>("scipy_sgemm_64_", "scipy 64 SGEMM "),
+    fortran<std::int64_t, double, double, scipy_dgemm_64_>("scipy_dgemm_64_", "scipy 64 DGEMM "),
     openblas<int, float, float, scipy_cblas_sgemm>("scipy_cblas_sgemm", "scipy SGEMM "),
+    openblas<int, double, double, scipy_cblas_dgemm>("scipy_cblas_dgemm", "scipy DGEMM "),
     openblas<std::int64_t, float, float, scipy_cblas_sgemm64_>("scipy_cblas_sgemm64_", "scipy 64 SGEMM "),
+    openblas<std::int64_t, double, double, scipy_cblas_dgemm64_>("scipy_cblas_dgemm64_", "scipy 64 DGEMM "),
 };
 
 class BlasSymbol : public testing::TestWithParam<Symbol> {
@@ -644,6 +653,55 @@ TEST(BlasThreads, ThreadsAndContextsDoNotDisturbEachOther) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failures, 0);
+}
+
+// The batches of doubles, by each of their names; integers, whose products are exact.
+TEST(BatchesOfDoubles, AreRightByEveryName) {
+  constexpr int m = 5, n = 4, k = 3, count = 2;
+  constexpr std::int64_t m64 = m, n64 = n, k64 = k, count64 = count;
+  const double alpha = 2, beta = -1;
+  const int stride_a = m * k, stride_b = k * n, stride_c = m * n, one_group = 1;
+  const std::int64_t stride_a64 = stride_a, stride_b64 = stride_b, stride_c64 = stride_c, one_group64 = 1;
+  std::vector<double> a(count * stride_a), b(count * stride_b), old(count * stride_c), expected(old.size());
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i * 5 % 11) - 5;
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i * 7 % 13) - 6;
+  for (std::size_t i = 0; i < old.size(); ++i) old[i] = static_cast<double>(i % 9) + 0x1p-40;
+  for (int x = 0; x < count; ++x)
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < m; ++i) {
+        double sum = 0;
+        for (int l = 0; l < k; ++l) sum += a[x * stride_a + l * m + i] * b[x * stride_b + j * k + l];
+        const int at = x * stride_c + j * m + i;
+        expected[at] = alpha * sum + beta * old[at];
+      }
+  const int none = CblasNoTrans;
+  for (int name = 0; name < 8; ++name) {
+    std::vector<double> c = old;
+    const double* as[] = {a.data(), a.data() + stride_a};
+    const double* bs[] = {b.data(), b.data() + stride_b};
+    double* cs[] = {c.data(), c.data() + stride_c};
+    if (name == 0)
+      cblas_dgemm_batch_strided(CblasColMajor, none, none, m, n, k, alpha, a.data(), m, stride_a, b.data(), k, stride_b,
+                                beta, c.data(), m, stride_c, count);
+    if (name == 1)
+      cblas_dgemm_batch_strided_64(CblasColMajor, none, none, m, n, k, alpha, a.data(), m, stride_a, b.data(), k,
+                                   stride_b, beta, c.data(), m, stride_c, count);
+    if (name == 2)
+      dgemm_batch_strided_("N", "N", &m, &n, &k, &alpha, a.data(), &m, &stride_a, b.data(), &k, &stride_b, &beta,
+                           c.data(), &m, &stride_c, &count);
+    if (name == 3)
+      dgemm_batch_strided_64_("N", "N", &m64, &n64, &k64, &alpha, a.data(), &m64, &stride_a64, b.data(), &k64,
+                              &stride_b64, &beta, c.data(), &m64, &stride_c64, &count64);
+    if (name == 4)
+      cblas_dgemm_batch(CblasColMajor, &none, &none, &m, &n, &k, &alpha, as, &m, bs, &k, &beta, cs, &m, 1, &count);
+    if (name == 5)
+      cblas_dgemm_batch_64(CblasColMajor, &none, &none, &m64, &n64, &k64, &alpha, as, &m64, bs, &k64, &beta, cs, &m64,
+                           1, &count64);
+    if (name == 6) dgemm_batch_("N", "N", &m, &n, &k, &alpha, as, &m, bs, &k, &beta, cs, &m, &one_group, &count);
+    if (name == 7)
+      dgemm_batch_64_("N", "N", &m64, &n64, &k64, &alpha, as, &m64, bs, &k64, &beta, cs, &m64, &one_group64, &count64);
+    EXPECT_EQ(c, expected) << "name " << name;
+  }
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ TESTERS = {
     "xscblat3": ("sin3", "cblas_sgemm",
                  ["TESTS OF ERROR-EXITS", "COLUMN-MAJOR COMPUTATIONAL TESTS", "ROW-MAJOR COMPUTATIONAL TESTS"]),
 }
+TESTERS["xblat3d"] = ("dblat3.in", "DGEMM", TESTERS["xblat3s"][2])
+TESTERS["xdcblat3"] = ("din3", "cblas_dgemm", TESTERS["xscblat3"][2])
 DIRECTORIES = ["/usr/lib/%s-linux-gnu/blas" % os.uname().machine, "/usr/lib/blas", "/usr/lib64/blas"]
 
 
@@ -47,8 +49,8 @@ def main():
     variables = {}
     if options.cpu_blas:
         variables["XGEMM_CPU_BLAS"] = options.cpu_blas
-    # xscblat3 shares the variable RowMajorStrg with the reference CBLAS, which other libraries do not have.
-    own_blas = options.blas or (directory if options.tester == "xscblat3" else "")
+    # xscblat3 and xdcblat3 share the variable RowMajorStrg with the reference CBLAS, which other libraries do not have.
+    own_blas = options.blas or (directory if options.tester in ("xscblat3", "xdcblat3") else "")
     if own_blas:
         variables["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [own_blas, os.environ.get("LD_LIBRARY_PATH", "")]))
 

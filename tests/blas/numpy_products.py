@@ -1,4 +1,5 @@
-"""float32 products of numpy with libxgemm.so preloaded: layouts, slices, transposes, batches, against float64.
+"""float32 and float64 products of numpy with libxgemm.so preloaded: layouts, slices, transposes, batches, against
+longdouble, for which numpy asks no BLAS.
 
 Runs itself in a second process, under a Python whose numpy calls the system's BLAS by its usual names.
 """
@@ -16,15 +17,27 @@ def products():
     import numpy as np
 
     rng = np.random.default_rng(1)
+    totals = np.array([0, 0])
+    for dtype in (np.float32, np.float64):
+        totals += products_of(dtype, rng)
+    print(*totals)
+
+
+def products_of(dtype, rng):
+    import numpy as np
 
     def random(*shape):
-        return rng.uniform(-1, 1, shape).astype(np.float32)
+        return rng.uniform(-1, 1, shape).astype(dtype)
 
-    def check(what, result, a, b):
-        a64, b64 = a.astype(np.float64), b.astype(np.float64)
-        bound = 2 * 2.0**-24 * (a.shape[-1] + 2) * np.matmul(np.abs(a64), np.abs(b64))
-        if result.dtype != np.float32 or not np.all(np.abs(result - np.matmul(a64, b64)) <= bound):
-            raise AssertionError(what)
+    def judge_of(a, b):
+        wide_a, wide_b = a.astype(np.longdouble), b.astype(np.longdouble)
+        exact = np.matmul(wide_a, wide_b)
+        bound = np.finfo(dtype).eps * (a.shape[-1] + 2) * np.matmul(np.abs(wide_a), np.abs(wide_b))
+
+        def check(what, result):
+            if result.dtype != dtype or not np.all(np.abs(result - exact) <= bound):
+                raise AssertionError("%s: %s" % (dtype.__name__, what))
+        return check
 
     count = gemms = 0
     sizes = [(1, 1, 1), (1, 9, 5), (9, 1, 5), (2, 3, 4), (31, 33, 17), (64, 65, 63), (128, 100, 300)]
@@ -42,27 +55,27 @@ def products():
         for (kind_a, make_a), (kind_b, make_b) in itertools.product(kinds.items(), kinds.items()):
             a, b = make_a(m, k), make_b(k, n)
             what = "%s (%d x %d) times %s (%d x %d)" % (kind_a, m, k, kind_b, k, n)
-            check(what, a @ b, a, b)
-            out = np.full((m, n), np.nan, np.float32)
+            check = judge_of(a, b)
+            check(what, a @ b)
+            out = np.full((m, n), np.nan, dtype)
             np.matmul(a, b, out=out)
-            check(what + " into an array of NaN", out, a, b)
-            check("dot: " + what, np.dot(a, b), a, b)
+            check(what + " into an array of NaN", out)
+            check("dot: " + what, np.dot(a, b))
             count += 3
             if min(m, n, k) > 1:  # else a routine for vectors
                 # np.matmul leaves operands without a unit stride to a loop of its own, np.dot packs them.
                 gemms += 1 if {"every second", "backwards"} & {kind_a, kind_b} else 3
 
     a, b = random(5, 24, 16), random(5, 16, 20)
-    check("batch", np.matmul(a, b), a, b)
-    check("broadcast batch", np.matmul(a, b[0]), a, np.broadcast_to(b[0], b.shape))
-    e = np.einsum("ij,jk->ik", a[0], b[0], optimize=True)
-    check("einsum", e, a[0], b[0])
-    assert (np.zeros((3, 0), np.float32) @ np.zeros((0, 4), np.float32) == 0).all()
+    judge_of(a, b)("batch", np.matmul(a, b))
+    judge_of(a, np.broadcast_to(b[0], b.shape))("broadcast batch", np.matmul(a, b[0]))
+    judge_of(a[0], b[0])("einsum", np.einsum("ij,jk->ik", a[0], b[0], optimize=True))
+    assert (np.zeros((3, 0), dtype) @ np.zeros((0, 4), dtype) == 0).all()
     a = random(16, 16)
     a[3, 5] = np.nan
-    result = a @ np.asfortranarray(np.zeros((16, 16), np.float32))
+    result = a @ np.asfortranarray(np.zeros((16, 16), dtype))
     assert np.isnan(result[3]).all() and (np.delete(result, 3, 0) == 0).all(), "NaN"
-    print(count + 5, gemms)
+    return count + 5, gemms
 
 
 def python_with_system_blas():
@@ -93,7 +106,7 @@ def main():
         preload.fail("something was said on stderr", run)
     count, gemms = map(int, run.output.split())
     if len(run.calls) < gemms:
-        preload.fail("of %d calls of sgemm, %d came through libxgemm" % (gemms, len(run.calls)), run)
+        preload.fail("of %d calls of GEMM, %d came through libxgemm" % (gemms, len(run.calls)), run)
     print("%d products right, %d calls through libxgemm" % (count, len(run.calls)))
 
 

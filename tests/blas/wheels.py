@@ -50,6 +50,11 @@ def use_scipy():
     sgemm = scipy.linalg.blas.sgemm
     for product in (a @ b, sgemm(1.0, a, b), sgemm(1.0, b, a, trans_a=1, trans_b=1).T):
         assert product.dtype == np.float32 and np.all(np.abs(product - exact) <= bound)
+    wide = a.astype(np.float64), b.astype(np.float64)
+    exact = np.matmul(*(x.astype(np.longdouble) for x in wide))  # for which there is no BLAS
+    bound = 2 * 2.0**-53 * 92 * np.matmul(*(np.abs(x).astype(np.longdouble) for x in wide))
+    for product in (wide[0] @ wide[1], scipy.linalg.blas.dgemm(1.0, *wide)):
+        assert product.dtype == np.float64 and np.all(np.abs(product - exact) <= bound)
     # A function that multiplies in its own compiled code. (LAPACK in these wheels is bound to the OpenBLAS around it.)
     square = rng.uniform(-1, 1, (60, 60)).astype(np.float32)
     expected = scipy.linalg.expm(square.astype(np.float64))
@@ -80,13 +85,13 @@ def main():
         preload.fail("a product of numpy is wrong, or something was said on stderr", run)
     count, gemms = map(int, run.output.split())
     if len(run.calls) < gemms:
-        preload.fail("of %d calls of sgemm, %d came through libxgemm" % (gemms, len(run.calls)), run)
+        preload.fail("of %d calls of GEMM, %d came through libxgemm" % (gemms, len(run.calls)), run)
     print("%d products of numpy right, %d calls through libxgemm" % (count, len(run.calls)))
 
     run = preload.Run([python, os.path.abspath(__file__), "--use"], preload.environment(options))
     if run.status != 0:
         preload.fail("scipy", run)
-    if len(run.calls) < 5:  # three, and the exponential's
+    if len(run.calls) < 9:  # seven, and the exponential's
         preload.fail("products of scipy did not come through libxgemm", run)
     if not all("kernel=openblas" in call for call in run.calls):
         preload.fail("not OpenBLAS was the CPU's engine", run)

@@ -14,7 +14,7 @@ def main():
     parser = preload.parser(__doc__)
     parser.add_argument("--script", required=True, help="xgemm-run")
     parser.add_argument("--probe", required=True, help="the program built from probe.c")
-    parser.add_argument("--dgemm-program", default="", help="the program built from dgemm_program.c")
+    parser.add_argument("--zgemm-program", default="", help="the program built from zgemm_program.c")
     parser.add_argument("--static-program", default="", help="a program that is linked statically")
     options = parser.parse_args()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("XGEMM_")}
@@ -62,9 +62,9 @@ def main():
     run("--check", options.probe, quiet=True)
     words = unreachable(shutil.which("true"), "import none of libxgemm's names")
     run("--report", "true", says=words)
-    if options.dgemm_program:
-        words = unreachable(options.dgemm_program, "imports dgemm_, which libxgemm does not have")
-        run(options.dgemm_program, says=words)
+    if options.zgemm_program:
+        words = unreachable(options.zgemm_program, "imports zgemm_, which libxgemm does not have")
+        run(options.zgemm_program, says=words)
     if options.static_program:
         words = unreachable(options.static_program, "linked statically")
         run(options.static_program, says=words)

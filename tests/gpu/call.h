@@ -17,7 +17,7 @@ namespace xgemm::gpu_test {
 struct CallSpec {
   char transa = 'N', transb = 'N';
   std::int64_t m = 1, n = 1, k = 1;
-  float alpha = 1, beta = 0;
+  double alpha = 1, beta = 0;  // rounded to the type of the call's scalars
   bool row_major = false;
   std::int64_t pad_a = 0, pad_b = 0, pad_c = 0;        // leading dimension beyond its least value
   std::int64_t shift_a = 0, shift_b = 0, shift_c = 0;  // elements off alignment
@@ -38,6 +38,8 @@ inline std::ostream& operator<<(std::ostream& out, const CallSpec& s) {
 
 template <class T>
 inline constexpr xgemm_type kTypeOf = XGEMM_F32;
+template <>
+inline constexpr xgemm_type kTypeOf<double> = XGEMM_F64;
 template <>
 inline constexpr xgemm_type kTypeOf<Half> = XGEMM_F16;
 template <>
@@ -64,12 +66,14 @@ class Call {
  public:
   using Input = typename Types<T>::Input;
   using Output = typename Types<T>::Output;
+  using Scalar = std::conditional_t<std::is_same_v<Input, double>, double, float>;
 
   // What a, b and c hold can be set before run(), with refill().
   Operand<Input> a, b;
   Operand<Output> c;
 
-  explicit Call(const CallSpec& spec) : spec_(spec) {
+  explicit Call(const CallSpec& spec)
+      : spec_(spec), alpha_(static_cast<Scalar>(spec.alpha)), beta_(static_cast<Scalar>(spec.beta)) {
     // In column-major terms: a row-major product is that of the transposes, operands and extents swapped.
     const std::int64_t m = spec.m, n = spec.n, k = spec.k;
     const bool reads = k > 0 && spec.alpha != 0;
@@ -106,12 +110,12 @@ class Call {
     args.m = spec_.m;
     args.n = spec_.n;
     args.k = spec_.k;
-    args.alpha = &spec_.alpha;
+    args.alpha = &alpha_;
     args.a = a.data();
     args.lda = a.layout().ld;
     args.b = b.data();
     args.ldb = b.layout().ld;
-    args.beta = &spec_.beta;
+    args.beta = &beta_;
     args.c = c.data();
     args.ldc = c.layout().ld;
     args.batch_count = spec_.batch;
@@ -129,8 +133,8 @@ class Call {
   // The column-major product that the call is, with its operands in their places.
   Product product() const {
     const CallSpec& s = spec_;
-    return s.row_major ? Product{s.transb, s.transa, s.n, s.m, s.k, s.alpha, s.beta, s.batch}
-                       : Product{s.transa, s.transb, s.m, s.n, s.k, s.alpha, s.beta, s.batch};
+    return s.row_major ? Product{s.transb, s.transa, s.n, s.m, s.k, alpha_, beta_, s.batch}
+                       : Product{s.transa, s.transb, s.m, s.n, s.k, alpha_, beta_, s.batch};
   }
   const Operand<Input>& left() const { return spec_.row_major ? b : a; }
   const Operand<Input>& right() const { return spec_.row_major ? a : b; }
@@ -142,6 +146,7 @@ class Call {
 
  private:
   CallSpec spec_;
+  Scalar alpha_, beta_;
 };
 
 // On a context's stream, which is waited for.
@@ -184,7 +189,7 @@ class EveryType : public testing::Test {
  protected:
   void SetUp() override { XGEMM_SKIP_WITHOUT_DEVICE(); }
 };
-using ElementTypes = testing::Types<float, Half, Bfloat16>;
-using CallTypes = testing::Types<float, Half, Bfloat16, WideC<Half>, WideC<Bfloat16>>;
+using ElementTypes = testing::Types<float, double, Half, Bfloat16>;
+using CallTypes = testing::Types<float, double, Half, Bfloat16, WideC<Half>, WideC<Bfloat16>>;
 
 }  // namespace xgemm::gpu_test

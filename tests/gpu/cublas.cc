@@ -5,17 +5,22 @@
 
 #include <dlfcn.h>
 
+#include <type_traits>
+
 namespace xgemm::gpu_test {
 namespace {
 
 constexpr int kNone = 0, kTranspose = 1;        // cublasOperation_t
 constexpr int kComputeFloat = 68;               // cublasComputeType_t: CUBLAS_COMPUTE_32F
+constexpr int kComputeDouble = 70;              // CUBLAS_COMPUTE_64F
 constexpr int kDefaultAlgorithm = -1;           // cublasGemmAlgo_t: CUBLAS_GEMM_DEFAULT
 constexpr int kDisallowReducedReductions = 16;  // cublasMath_t, with the default math: no TF32
 
 // cudaDataType.
 template <class T>
 constexpr int kDataType = 0;
+template <>
+constexpr int kDataType<double> = 1;
 template <>
 constexpr int kDataType<Half> = 2;
 template <>
@@ -86,18 +91,23 @@ int Cublas::multiply(const Product& p, const Operand<T>& a, const Operand<T>& b,
     return static_cast<long long>(x.layout().batch > 1 ? x.layout().stride : 0);
   };
   constexpr int kType = kDataType<T>, kTypeC = kDataType<U>;
+  constexpr bool kDouble = std::is_same_v<T, double>;
+  constexpr int kCompute = kDouble ? kComputeDouble : kComputeFloat;
+  const std::conditional_t<kDouble, double, float> alpha = p.alpha, beta = p.beta;
   if (p.batch == 1)
-    return functions_->gemm_ex(handle_, flag(p.transa), flag(p.transb), narrow(p.m), narrow(p.n), narrow(p.k), &p.alpha,
-                               a.data(), kType, narrow(a.layout().ld), b.data(), kType, narrow(b.layout().ld), &p.beta,
-                               c.data(), kTypeC, narrow(c.layout().ld), kComputeFloat, kDefaultAlgorithm);
+    return functions_->gemm_ex(handle_, flag(p.transa), flag(p.transb), narrow(p.m), narrow(p.n), narrow(p.k), &alpha,
+                               a.data(), kType, narrow(a.layout().ld), b.data(), kType, narrow(b.layout().ld), &beta,
+                               c.data(), kTypeC, narrow(c.layout().ld), kCompute, kDefaultAlgorithm);
   return functions_->gemm_batched_ex(handle_, flag(p.transa), flag(p.transb), narrow(p.m), narrow(p.n), narrow(p.k),
-                                     &p.alpha, a.data(), kType, narrow(a.layout().ld), stride(a), b.data(), kType,
-                                     narrow(b.layout().ld), stride(b), &p.beta, c.data(), kTypeC, narrow(c.layout().ld),
-                                     stride(c), narrow(p.batch), kComputeFloat, kDefaultAlgorithm);
+                                     &alpha, a.data(), kType, narrow(a.layout().ld), stride(a), b.data(), kType,
+                                     narrow(b.layout().ld), stride(b), &beta, c.data(), kTypeC, narrow(c.layout().ld),
+                                     stride(c), narrow(p.batch), kCompute, kDefaultAlgorithm);
 }
 
 template int Cublas::multiply(const Product&, const Operand<float>&, const Operand<float>&,
                               const Operand<float>&) const;
+template int Cublas::multiply(const Product&, const Operand<double>&, const Operand<double>&,
+                              const Operand<double>&) const;
 template int Cublas::multiply(const Product&, const Operand<Half>&, const Operand<Half>&, const Operand<Half>&) const;
 template int Cublas::multiply(const Product&, const Operand<Half>&, const Operand<Half>&, const Operand<float>&) const;
 template int Cublas::multiply(const Product&, const Operand<Bfloat16>&, const Operand<Bfloat16>&,

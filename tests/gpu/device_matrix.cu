@@ -23,7 +23,23 @@ constexpr int kThreads = 256;
 template <class T>
 struct Format;
 template <>
-struct Format<float> {
+struct Format<double> {
+  using Bits = unsigned long long;
+  using Value = double;
+  static constexpr Bits kGuard = 0x7ff8a5a5a5a5a5a5u;
+  static constexpr int kPrecision = 53;
+  static constexpr double kMax = DBL_MAX, kTiny = 0;
+  static constexpr double kRoundoff = 0x1p-53, kSmallest = 0x1p-1074;  // of sums
+  static __device__ Bits round(double value) { return static_cast<Bits>(__double_as_longlong(value)); }
+  static __device__ double widen(Bits bits) { return __longlong_as_double(static_cast<long long>(bits)); }
+};
+// The others' sums are fp32.
+struct SingleSums {
+  using Value = float;
+  static constexpr double kRoundoff = 0x1p-24, kSmallest = 0x1p-149;
+};
+template <>
+struct Format<float> : SingleSums {
   using Bits = std::uint32_t;
   static constexpr Bits kGuard = 0x7fc5a5a5u;
   static constexpr int kPrecision = 24;
@@ -32,7 +48,7 @@ struct Format<float> {
   static __device__ float widen(Bits bits) { return __uint_as_float(bits); }
 };
 template <>
-struct Format<Half> {
+struct Format<Half> : SingleSums {
   using Bits = std::uint16_t;
   static constexpr Bits kGuard = 0x7ea5;
   static constexpr int kPrecision = 11;
@@ -41,7 +57,7 @@ struct Format<Half> {
   static __device__ float widen(Bits bits) { return __half2float(__ushort_as_half(bits)); }
 };
 template <>
-struct Format<Bfloat16> {
+struct Format<Bfloat16> : SingleSums {
   using Bits = std::uint16_t;
   static constexpr Bits kGuard = 0x7fe5;
   static constexpr int kPrecision = 8;
@@ -52,6 +68,22 @@ struct Format<Bfloat16> {
 template <class T>
 using BitsOf = typename Format<T>::Bits;
 
+// A sum that judges others: in twice the precision of double, by exact products and sums with their errors kept.
+struct WideSum {
+  double high = 0, low = 0;
+
+  __device__ void add_product(double u, double v) {
+    const double product = __dmul_rn(u, v);
+    const double error = __fma_rn(u, v, -product);
+    const double sum = __dadd_rn(high, product);
+    const double part = __dsub_rn(sum, high);
+    const double lost = __dadd_rn(__dsub_rn(high, __dsub_rn(sum, part)), __dsub_rn(product, part));
+    high = sum;
+    if (isfinite(sum)) low = __dadd_rn(low, __dadd_rn(lost, error));
+  }
+  __device__ double value() const { return isfinite(high) ? high + low : high; }
+};
+
 __device__ std::uint64_t mixed(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -59,13 +91,15 @@ __device__ std::uint64_t mixed(std::uint64_t z) {
 }
 
 template <class T>
-__device__ float value_of(const Contents& c, std::int64_t x, std::int64_t i, std::int64_t j) {
-  if (i == c.special_i && j == c.special_j) return c.special;
+__device__ typename Format<T>::Value value_of(const Contents& c, std::int64_t x, std::int64_t i, std::int64_t j) {
+  using Value = typename Format<T>::Value;
+  if (i == c.special_i && j == c.special_j) return static_cast<Value>(c.special);
   const std::uint64_t r =
       mixed(c.seed * 0x9e3779b97f4a7c15u + mixed(x * 0x632be59bd9b4e019u + i) + j * 0xd1342543de82ef95u);
-  if (c.integers) return static_cast<float>(static_cast<int>((r >> 32) % 5) - 2);
+  if (c.integers) return static_cast<Value>(static_cast<int>((r >> 32) % 5) - 2);
   constexpr int kBits = Format<T>::kPrecision;
-  return static_cast<float>(static_cast<std::int32_t>(r >> (64 - kBits)) - (1 << (kBits - 1))) / (1 << (kBits - 1));
+  constexpr std::int64_t kHalf = std::int64_t{1} << (kBits - 1);
+  return static_cast<Value>(static_cast<std::int64_t>(r >> (64 - kBits)) - kHalf) / kHalf;
 }
 
 // Which element a place in the storage is; false for a guard.
@@ -130,6 +164,7 @@ __device__ double half_ulp(double x) {
 template <class T, class U>
 __device__ void expect(const Product& p, const Side& a, const Side& b, const Side& c, std::int64_t x, std::int64_t i,
                        std::int64_t j, double* value, double* bound) {
+  WideSum sum;
   double result = 0, magnitude = 0;
   const bool reads = p.alpha != 0 && p.k > 0;
   if (reads) {
@@ -137,10 +172,10 @@ __device__ void expect(const Product& p, const Side& a, const Side& b, const Sid
     for (std::int64_t l = 0; l < p.k; ++l) {
       const double u = p.transa == 'N' ? value_of<T>(a.contents, xa, i, l) : value_of<T>(a.contents, xa, l, i);
       const double v = p.transb == 'N' ? value_of<T>(b.contents, xb, l, j) : value_of<T>(b.contents, xb, j, l);
-      result += u * v;
+      sum.add_product(u, v);
       magnitude += fabs(u * v);
     }
-    result *= p.alpha;
+    result = p.alpha * sum.value();
     magnitude *= fabs(p.alpha);
   }
   if (p.beta != 0) {
@@ -151,7 +186,9 @@ __device__ void expect(const Product& p, const Side& a, const Side& b, const Sid
   *value = result;
   // Sums of integers are exact.
   const bool exact = a.contents.integers && b.contents.integers && (p.beta == 0 || c.contents.integers);
-  *bound = exact ? 0 : kConstant * 0x1p-24 * ((reads ? p.k : 0) + 2) * magnitude + (p.k + 2) * 0x1p-149;
+  *bound = exact ? 0
+                 : kConstant * Format<T>::kRoundoff * ((reads ? p.k : 0) + 2) * magnitude +
+                       (p.k + 2) * Format<T>::kSmallest;
   if (sizeof(U) == 2) *bound += half_ulp<U>(fabs(result) + *bound);
 }
 
@@ -501,7 +538,7 @@ __global__ void compare_kernel(const BitsOf<U>* storage, const BitsOf<U>* other,
     if (!exactly) {
       double magnitude = fabs(p.alpha) * static_cast<double>(rows[x * p.m + i]) * columns[x * p.n + j];
       if (p.beta != 0) magnitude += fabs(p.beta * value_of<U>(c.contents, x, i, j));
-      bound = kConstant * 0x1p-24 * (p.k + 2) * magnitude + (p.k + 2) * 0x1p-149;
+      bound = kConstant * Format<U>::kRoundoff * (p.k + 2) * magnitude + (p.k + 2) * Format<U>::kSmallest;
       if (sizeof(U) == 2) bound += half_ulp<U>(fabs(theirs) + bound);
       bound *= 2;
     }
@@ -522,18 +559,20 @@ __global__ void error_kernel(Lines<T> a, Lines<T> b, const BitsOf<T>* c, std::in
   __shared__ double rows[kTile][kTile + 1], columns[kTile][kTile + 1];
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kTile + threadIdx.x;
   const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * kTile + threadIdx.y;
-  double product = 0;
+  WideSum sum;
   for (std::int64_t l0 = 0; l0 < a.k; l0 += kTile) {
     const std::int64_t la = l0 + threadIdx.y, lb = l0 + threadIdx.x;
     rows[threadIdx.x][threadIdx.y] = i < a.count && la < a.k ? a.at(0, i, la) : 0.0;
     columns[threadIdx.y][threadIdx.x] = j < b.count && lb < a.k ? b.at(0, j, lb) : 0.0;
     __syncthreads();
-    for (int l = 0; l < kTile; ++l) product += rows[threadIdx.x][l] * columns[threadIdx.y][l];
+    for (int l = 0; l < kTile; ++l) sum.add_product(rows[threadIdx.x][l], columns[threadIdx.y][l]);
     __syncthreads();
   }
-  product *= alpha;
+  const double product = alpha * sum.value();
   double difference = 0;
-  if (i < a.count && j < b.count) difference = Format<T>::widen(c[i + j * ldc]) - product;
+  if (i < a.count && j < b.count)  // what sum.low adds to its own rounding is all that is lost
+    difference = alpha == 1 ? (Format<T>::widen(c[i + j * ldc]) - sum.high) - sum.low
+                            : Format<T>::widen(c[i + j * ldc]) - product;
   double errors = difference * difference, norm = product * product;
   for (int step = 16; step > 0; step /= 2) {
     errors += __shfl_xor_sync(~0u, errors, step);
@@ -594,6 +633,7 @@ double normwise_error(const Product& p, const Operand<T>& a, const Operand<T>& b
   template double normwise_error(const Product&, const Operand<T>&, const Operand<T>&, const Operand<T>&); \
   template bool same_bits(const Operand<T>&, const Operand<T>&);
 XGEMM_INSTANTIATE(float)
+XGEMM_INSTANTIATE(double)
 XGEMM_INSTANTIATE(Half)
 XGEMM_INSTANTIATE(Bfloat16)
 #undef XGEMM_INSTANTIATE
@@ -603,6 +643,7 @@ XGEMM_INSTANTIATE(Bfloat16)
   template testing::AssertionResult compare(const Product&, const Operand<T>&, const Operand<T>&, const Operand<U>&, \
                                             const Operand<U>&, bool);
 XGEMM_INSTANTIATE(float, float)
+XGEMM_INSTANTIATE(double, double)
 XGEMM_INSTANTIATE(Half, Half)
 XGEMM_INSTANTIATE(Half, float)
 XGEMM_INSTANTIATE(Bfloat16, Bfloat16)

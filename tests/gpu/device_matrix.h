@@ -43,7 +43,7 @@ struct Contents {
   std::uint64_t seed = 1;
   bool poisoned = false;  // guards inside too: an operand that must not be read
   std::int64_t special_i = -1, special_j = -1;
-  float special = 0;
+  double special = 0;
   bool integers = false;
 };
 
@@ -83,11 +83,11 @@ class Operand {
 };
 
 // Column-major. C is judged against alpha op(A) op(B) + beta C by the bound of support/oracle.h; where all operands
-// hold integers, and alpha and beta keep sums exact in fp32, it has to be the exact result, rounded once.
+// hold integers, and alpha and beta keep sums exact in fp32 (or double), it has to be the exact result, rounded once.
 struct Product {
   char transa = 'N', transb = 'N';
   std::int64_t m = 0, n = 0, k = 0;
-  float alpha = 1, beta = 0;
+  double alpha = 1, beta = 0;  // values of the type that a call's scalars have
   std::int64_t batch = 1;
 };
 
@@ -105,7 +105,7 @@ template <class T, class U>
 testing::AssertionResult compare(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<U>& c,
                                  const Operand<U>& other, bool exactly);
 
-// |C - alpha op(A) op(B)| / |alpha op(A) op(B)|, Frobenius norms, the product in fp64. One matrix.
+// |C - alpha op(A) op(B)| / |alpha op(A) op(B)|, Frobenius norms, the product in fp64, of doubles in twice that. One matrix.
 template <class T>
 double normwise_error(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c);
 

@@ -40,6 +40,10 @@ const char* type_name<float>() {
   return "f32";
 }
 template <>
+const char* type_name<double>() {
+  return "f64";
+}
+template <>
 const char* type_name<Half>() {
   return "f16";
 }
@@ -71,7 +75,7 @@ FuzzCase random_case(std::uint64_t seed) {
   const auto in = [&](int percent) { return random.integer(0, 99) < percent; };
   FuzzCase c{};
   CallSpec& s = c.spec;
-  c.type = static_cast<xgemm_type>(random.integer(XGEMM_F32, XGEMM_BF16));
+  c.type = static_cast<xgemm_type>(random.integer(XGEMM_F32, XGEMM_F64));
   c.integers = in(50);
   s.transa = in(50) ? 'N' : 'T';
   s.transb = in(50) ? 'N' : 'T';
@@ -122,7 +126,7 @@ FuzzCase random_case(std::uint64_t seed) {
   s.alpha = in(5) ? 0.0f : in(40) ? 1.0f : c.integers ? one_of({-1, 2, 0.5f, -0.5f}) : float(3 * random.uniform());
   s.beta = in(40) ? 0.0f : in(30) ? 1.0f : c.integers ? one_of({-1, 2, 0.5f, -2}) : float(3 * random.uniform());
   s.seed = random.bits() % 1000000 + 1;
-  c.wide_c = c.type != XGEMM_F32 && in(30);
+  c.wide_c = (c.type == XGEMM_F16 || c.type == XGEMM_BF16) && in(30);
   return c;
 }
 
@@ -195,6 +199,8 @@ class Fuzz : public testing::Test {
         return c.wide_c ? run<WideC<Half>>(c, message) : run<Half>(c, message);
       case XGEMM_BF16:
         return c.wide_c ? run<WideC<Bfloat16>>(c, message) : run<Bfloat16>(c, message);
+      case XGEMM_F64:
+        return run<double>(c, message);
       default:
         return run<float>(c, message);
     }
@@ -246,6 +252,7 @@ TEST_F(Fuzz, ErrorsAreNoLargerThanThoseOfCublas) {
   };
   check(Half{});
   check(Bfloat16{});
+  check(double{});
 }
 
 }  // namespace

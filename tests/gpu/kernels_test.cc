@@ -43,6 +43,8 @@ class Kernels : public testing::TestWithParam<int> {
         return wide ? visit(WideC<Half>{}) : visit(Half{});
       case DType::bf16:
         return wide ? visit(WideC<Bfloat16>{}) : visit(Bfloat16{});
+      case DType::f64:
+        return visit(double{});
       default:
         return visit(float{});
     }

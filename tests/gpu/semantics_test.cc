@@ -187,9 +187,10 @@ TYPED_TEST(SemanticsSmall, NanInCAndInTheScalars) {
 TYPED_TEST(SemanticsSmall, ScalarsOnTheDevice) {
   Context ctx;
   ASSERT_EQ(xgemm_set_scalar_location(ctx, XGEMM_SCALARS_ON_DEVICE), 0);
-  Operand<float> scalars({2, 1, 2}, {});
+  using Scalar = typename Call<TypeParam>::Scalar;
+  Operand<Scalar> scalars({2, 1, 2}, {});
   for (const Scalars& s : kScalars) {
-    const float values[] = {s.alpha, s.beta};
+    const Scalar values[] = {s.alpha, s.beta};
     XGEMM_CHECK_CUDA(cudaMemcpy(scalars.data(), values, sizeof values, cudaMemcpyDefault));
     // With scalars it does not know, a call may load inputs, but C must come out as if alpha = 0 and beta = 0 did not.
     Call<TypeParam> call({.transa = 'T', .m = 77, .n = 50, .k = 40, .alpha = s.alpha, .beta = s.beta, .pad_c = 3});
@@ -340,13 +341,18 @@ TYPED_TEST(Semantics, SameCallSameBits) {
   }
 }
 
-TEST(SimpleCallsSmall, XsgemmXhgemmAndXbgemm) {
+TEST(SimpleCallsSmall, OneForEachType) {
   XGEMM_SKIP_WITHOUT_DEVICE();
   Call<float> s({.transa = 'T', .m = 40, .n = 50, .k = 60, .alpha = 2, .beta = -1, .pad_a = 1, .pad_b = 2, .pad_c = 3});
   const xgemm_args a = s.args();
   ASSERT_EQ(xsgemm('T', 'N', a.m, a.n, a.k, 2, s.a.data(), a.lda, s.b.data(), a.ldb, -1, s.c.data(), a.ldc), 0);
   XGEMM_CHECK_CUDA(cudaStreamSynchronize(nullptr));
   EXPECT_TRUE(s.check());
+  Call<double> x({.transb = 'T', .m = 40, .n = 50, .k = 60, .alpha = 0.1, .beta = -1, .pad_a = 1, .pad_c = 3});
+  const xgemm_args e = x.args();
+  ASSERT_EQ(xdgemm('N', 'T', e.m, e.n, e.k, 0.1, x.a.data(), e.lda, x.b.data(), e.ldb, -1, x.c.data(), e.ldc), 0);
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(nullptr));
+  EXPECT_TRUE(x.check());
   Call<Half> h({.transb = 'T', .m = 40, .n = 50, .k = 60, .pad_a = 1, .pad_b = 2, .pad_c = 3});
   const xgemm_args b = h.args();
   ASSERT_EQ(xhgemm('N', 'T', b.m, b.n, b.k, 1, h.a.data(), b.lda, h.b.data(), b.ldb, 0, h.c.data(), b.ldc), 0);

@@ -173,9 +173,10 @@ TYPED_TEST(Streams, CapturesInSeveralThreadsAtOnce) {
 TYPED_TEST(Streams, DeviceScalarsChangeBetweenReplays) {
   Context ctx;
   ASSERT_EQ(xgemm_set_scalar_location(ctx, XGEMM_SCALARS_ON_DEVICE), 0);
-  Operand<float> scalars({2, 1, 2}, {});
-  const auto set = [&](float alpha, float beta) {
-    const float values[] = {alpha, beta};
+  using Scalar = typename Call<TypeParam>::Scalar;
+  Operand<Scalar> scalars({2, 1, 2}, {});
+  const auto set = [&](Scalar alpha, Scalar beta) {
+    const Scalar values[] = {alpha, beta};
     XGEMM_CHECK_CUDA(cudaMemcpy(scalars.data(), values, sizeof values, cudaMemcpyDefault));
   };
   set(1, 0);
@@ -450,7 +451,8 @@ class Chain {
 
   // Of `links` products.
   int enqueue(const Context& ctx, int links, bool waits) const {
-    const float alpha = std::sqrt(3.0f / static_cast<float>(n_)), zero = 0, quarter = 0.25f;
+    using Scalar = typename Call<T>::Scalar;
+    const Scalar alpha = std::sqrt(3 / static_cast<Scalar>(n_)), zero = 0, quarter = 0.25;
     for (int link = 0; link < links; ++link) {
       const Operand<T>&from = x_[link % 2], &to = x_[(link + 1) % 2];
       const bool from_left = link % 2 == 1;

@@ -31,6 +31,21 @@ class Products(unittest.TestCase):
                 support.assert_product(result, a, b, alpha, what=what)
                 self.assertTrue(np.array_equal(kept[0], a) and np.array_equal(kept[1], b))
 
+    def test_float64(self):
+        """In double throughout, alpha and beta too; compared with long double."""
+        for seed in range(50):
+            rng = np.random.default_rng(seed)
+            m, n, k = (int(x) for x in rng.integers(1, 40, 3))
+            a, _ = support.placed(rng, rng.uniform(-1, 1, (m, k)))
+            b, _ = support.placed(rng, rng.uniform(-1, 1, (k, n)))
+            c, _ = support.placed(rng, rng.uniform(-1, 1, (m, n)))
+            wide_a, wide_b, wide_c = (x.astype(np.longdouble) for x in (a, b, c))
+            exact = np.longdouble(0.1) * np.matmul(wide_a, wide_b) - np.longdouble(0.7) * wide_c
+            size = np.matmul(np.abs(wide_a), np.abs(wide_b)) + np.abs(wide_c)
+            xgemm.gemm(a, b, c, alpha=0.1, beta=-0.7)
+            self.assertTrue(np.all(np.abs(c - exact) <= 2.0**-53 * (k + 4) * size), f"seed {seed}")
+            self.assertEqual(xgemm.matmul(a, b).dtype, np.float64)
+
     def test_out(self):
         """What lies around the elements of the result stays as it is."""
         for seed in range(400):

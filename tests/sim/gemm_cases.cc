@@ -103,7 +103,8 @@ class Operand {
 template <class T, class U>
 class Problem {
  public:
-  using Sum = std::conditional_t<sizeof(T) == 8, double, float>;
+  using Sum = test::ScalarOf<T>;
+  using Wide = test::WideOf<T>;
 
   Problem(const SimKernel& kernel, const GemmCase& c)
       : case_(c),
@@ -114,7 +115,7 @@ class Problem {
         c_copy_(false, c.m, c.n, c.batch, kernel.config.vector_old_c, without_spread(c)) {
     a_.fill(c.fill, c.seed * 3 + 1);
     b_.fill(c.fill, c.seed * 3 + 2);
-    if (c.beta != 0.0f) c_.fill(Fill::uniform, c.seed * 3 + 3);  // else NaN poison
+    if (c.beta != 0) c_.fill(Fill::uniform, c.seed * 3 + 3);  // else NaN poison
     a_before_ = a_.snapshot();
     b_before_ = b_.snapshot();
     c_before_ = c_.snapshot();
@@ -134,9 +135,9 @@ class Problem {
           for (std::int64_t i = 0; i < case_.m; ++i) c_copy_.at(i, j, b) = c_.at(i, j, b);
       p.c_copy = {c_copy_.data(), 1, c_copy_.col_stride(), c_copy_.batch_stride()};
     }
-    if (case_.alpha == 0.0f || case_.k == 0) p.a.data = p.b.data = nullptr;
+    if (case_.alpha == 0 || case_.k == 0) p.a.data = p.b.data = nullptr;
     // Scalars on the device replace those in the parameters, whatever these are.
-    const Sum scalars[2] = {case_.alpha, case_.beta};
+    const Sum scalars[2] = {static_cast<Sum>(case_.alpha), static_cast<Sum>(case_.beta)};
     const auto factor = [&](const Sum& x) {
       return case_.device_scalars ? kernels::Factor::of(std::numeric_limits<Sum>::quiet_NaN(), &x)
                                   : kernels::Factor::of(x);
@@ -170,47 +171,50 @@ class Problem {
     return c;
   }
 
-  // By columns of C, in fp64, after the reference BLAS: alpha = 0 or k = 0 drops the product, beta = 0 drops C.
+  // By columns of C, in fp64 or wider, after the reference BLAS: alpha = 0 or k = 0 drops the product, beta = 0 drops
+  // C.
   void reference() {
     const auto& p = case_;
+    const Wide alpha = static_cast<Sum>(p.alpha), beta = static_cast<Sum>(p.beta);
     const auto size = static_cast<std::size_t>(p.m * p.n * p.batch);
-    value_.assign(size, 0.0);
+    value_.assign(size, 0);
     magnitude_.assign(size, 0.0);
     const auto m = static_cast<std::size_t>(p.m);
-    std::vector<double> a(m * static_cast<std::size_t>(p.k));
+    std::vector<Wide> a(m * static_cast<std::size_t>(p.k));
     for (std::int64_t b = 0; b < p.batch; ++b) {
       for (std::int64_t l = 0; l < p.k; ++l)
         for (std::int64_t i = 0; i < p.m; ++i) a[static_cast<std::size_t>(l * p.m + i)] = to_double(a_.at(i, l, b));
       for (std::int64_t j = 0; j < p.n; ++j) {
-        double* const value = value_.data() + (b * p.n + j) * p.m;
+        Wide* const value = value_.data() + (b * p.n + j) * p.m;
         double* const magnitude = magnitude_.data() + (b * p.n + j) * p.m;
-        const bool product = p.alpha != 0.0f && p.k > 0;
+        const bool product = alpha != 0 && p.k > 0;
         if (product) {
           for (std::int64_t l = 0; l < p.k; ++l) {
-            const double y = to_double(b_.at(l, j, b));
-            const double* const column = a.data() + l * p.m;
+            const Wide y = to_double(b_.at(l, j, b));
+            const Wide* const column = a.data() + l * p.m;
             for (std::size_t i = 0; i < m; ++i) {
               value[i] += column[i] * y;
-              magnitude[i] += std::fabs(column[i] * y);
+              magnitude[i] += static_cast<double>(std::fabs(column[i] * y));
             }
           }
         }
         for (std::size_t i = 0; i < m; ++i) {
-          const double old = p.beta != 0.0f ? to_double(c_.at(static_cast<std::int64_t>(i), j, b)) : 0.0;
-          value[i] = (product ? double{p.alpha} * value[i] : 0.0) + (p.beta != 0.0f ? double{p.beta} * old : 0.0);
-          magnitude[i] = (product ? std::fabs(double{p.alpha}) * magnitude[i] : 0.0) + std::fabs(double{p.beta} * old);
+          const Wide old = beta != 0 ? to_double(c_.at(static_cast<std::int64_t>(i), j, b)) : 0.0;
+          value[i] = (product ? alpha * value[i] : 0) + (beta != 0 ? beta * old : 0);
+          magnitude[i] =
+              (product ? std::fabs(p.alpha) * magnitude[i] : 0.0) + static_cast<double>(std::fabs(beta * old));
         }
       }
     }
   }
 
   std::string check() {
-    const double slope = test::kConstant * 0x1p-24 * static_cast<double>(case_.k + 2);
+    const double slope = test::kConstant * test::kSumRoundoff<T> * static_cast<double>(case_.k + 2);
     for (std::int64_t b = 0; b < case_.batch; ++b)
       for (std::int64_t j = 0; j < case_.n; ++j)
         for (std::int64_t i = 0; i < case_.m; ++i) {
           const auto index = static_cast<std::size_t>((b * case_.n + j) * case_.m + i);
-          const double expected = value_[index];
+          const auto expected = static_cast<double>(value_[index]);
           const double actual = to_double(c_.at(i, j, b));
           const double bound = slope * magnitude_[index] + test::half_ulp<U>(expected);
           bool good = false;
@@ -238,7 +242,8 @@ class Problem {
   Operand<U> c_, c_copy_;
   std::vector<T> a_before_, b_before_;
   std::vector<U> c_before_;
-  std::vector<double> value_, magnitude_;
+  std::vector<Wide> value_;
+  std::vector<double> magnitude_;
 };
 
 template <class T, class U>
@@ -270,7 +275,7 @@ std::string run_once(const SimKernel& kernel, const GemmCase& c, const Options& 
 
 // What varies along with the sizes, so that all of it meets all of the sizes somewhere.
 void vary(GemmCase& c, std::size_t n) {
-  constexpr float kScalars[] = {1.0f, -0.7f, 0.0f};
+  constexpr double kScalars[] = {1, -0.7, 0};
   constexpr int kPads[] = {0, 1, 3};
   constexpr int kShifts[] = {0, 1, 0, 3};
   c.alpha = kScalars[n % 9 == 8 ? 2 : n % 2];  // zero now and then: the product is what is tested here
@@ -289,6 +294,8 @@ auto with_elements(const kernels::TileConfig& config, Visit&& visit) {
       return wide ? visit(test::Half{}, float{}) : visit(test::Half{}, test::Half{});
     case DType::bf16:
       return wide ? visit(test::Bfloat16{}, float{}) : visit(test::Bfloat16{}, test::Bfloat16{});
+    case DType::f64:
+      return visit(double{}, double{});
     default:
       return visit(float{}, float{});
   }
@@ -380,8 +387,8 @@ std::vector<GemmCase> scalar_cases(const SimKernel& kernel) {
   std::vector<GemmCase> cases;
   for (const std::string& flags : flags_of(kernel.config))
     for (const std::int64_t k : {std::int64_t{0}, std::int64_t{kernel.config.cta_k + 2}})
-      for (const float alpha : {0.0f, 1.0f, -0.7f})
-        for (const float beta : {0.0f, 1.0f, -0.7f})
+      for (const double alpha : {0.0, 1.0, -0.7})
+        for (const double beta : {0.0, 1.0, -0.7})
           for (const bool device : {false, true}) {
             GemmCase c;
             c.transa = flags[0], c.transb = flags[1];
@@ -401,7 +408,7 @@ std::vector<GemmCase> special_cases(const SimKernel& kernel) {
   const kernels::TileConfig& config = kernel.config;
   for (const std::string& flags : flags_of(config))
     for (const std::int64_t k : {1, config.cta_k + 1, 2 * config.cta_k + 1})
-      for (const float beta : {0.0f, -0.7f})
+      for (const double beta : {0.0, -0.7})
         for (const int repeat : {0, 1}) {
           GemmCase c;
           c.transa = flags[0], c.transb = flags[1];
@@ -422,7 +429,7 @@ std::vector<GemmCase> batch_cases(const SimKernel& kernel) {
       c.transa = flags[0], c.transb = flags[1];
       c.m = kernel.config.cta_m / 2 + 1, c.n = kernel.config.cta_n + 1, c.k = kernel.config.cta_k + 1;
       c.batch = batch;
-      c.alpha = -0.7f, c.beta = 1.0f;
+      c.alpha = -0.7, c.beta = 1;
       c.ld_pad = 1;
       c.seed = static_cast<std::uint64_t>(batch);
       cases.push_back(c);

@@ -27,7 +27,7 @@ struct GemmCase {
   char transa = 'N', transb = 'N';
   std::int64_t m = 1, n = 1, k = 1;
   std::int64_t batch = 1;
-  float alpha = 1.0f, beta = 0.0f;
+  double alpha = 1, beta = 0;  // rounded to the type of sums
   bool device_scalars = false;
   // Leading dimensions exceed the least value by this many vectors of the kernel, pointers start this many vectors
   // after an alignment of 128 bytes. With vectors of one element: any odd value.

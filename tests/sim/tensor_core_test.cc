@@ -403,6 +403,29 @@ TYPED_TEST(Products, SpreadNanAndInf) {
   }
 }
 
+// Doubles, by the manual's table of m16n8k8: the products of integers with 25 bits, which fp32 could not hold.
+TEST_F(TensorCore, ProductsOfDoublesAreExact) {
+  const auto a = [](int i, int k) { return double((7 * i + 3 * k) % 31 - 15) + 0x1p-24; };
+  const auto b = [](int k, int j) { return double((5 * k + 11 * j) % 29 - 14); };
+  const auto c = [](int i, int j) { return double(1000 * i + j); };
+  double result[16][8] = {};
+  expect_clean(32, [&](std::uint16_t*) {
+    const int group = gpu::lane_index() / 4, in_group = gpu::lane_index() % 4;
+    double fa[4], fb[2], d[4];
+    for (int i = 0; i < 4; ++i) fa[i] = a(i % 2 == 0 ? group : group + 8, in_group + (i < 2 ? 0 : 4));
+    for (int i = 0; i < 2; ++i) fb[i] = b(in_group + 4 * i, group);
+    for (int i = 0; i < 4; ++i) d[i] = c(i < 2 ? group : group + 8, in_group * 2 + i % 2);
+    gpu::mma<double>(d, fa, fb);
+    for (int i = 0; i < 4; ++i) result[i < 2 ? group : group + 8][in_group * 2 + i % 2] = d[i];
+  });
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 8; ++j) {
+      double sum = c(i, j);
+      for (int k = 0; k < 8; ++k) sum += a(i, k) * b(k, j);
+      EXPECT_EQ(result[i][j], sum) << i << ", " << j;
+    }
+}
+
 TEST(Fp16, LargestAndLeastProductsAreExact) {
   GlobalMemory memory;
   const Result result = launch_body({}, memory, {}, [](unsigned char*) {

@@ -1,5 +1,5 @@
-// The element types in tests: float, Half (fp16) and Bfloat16, with conversions by arithmetic on double instead of on
-// bits, so that they share nothing with the library's own.
+// The element types in tests: float, double, Half (fp16) and Bfloat16, with conversions by arithmetic on double instead
+// of on bits, so that they share nothing with the library's own.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace xgemm::test {
 
@@ -33,6 +34,12 @@ struct ElementTraits<float> {
   static constexpr double kMax = std::numeric_limits<float>::max();
 };
 template <>
+struct ElementTraits<double> {
+  static constexpr const char* kName = "f64";
+  static constexpr int kPrecision = 53, kMinExponent = -1022;
+  static constexpr double kMax = std::numeric_limits<double>::max();
+};
+template <>
 struct ElementTraits<Half> {
   static constexpr const char* kName = "f16";
   static constexpr int kPrecision = 11, kMinExponent = -14;
@@ -44,6 +51,18 @@ struct ElementTraits<Bfloat16> {
   static constexpr int kPrecision = 8, kMinExponent = -126;
   static constexpr double kMax = 0x1.fep127;
 };
+
+// What tests compute in: wide enough to judge sums of doubles, and of the others.
+template <class T>
+using WideOf = std::conditional_t<std::is_same_v<T, double>, long double, double>;
+
+// What alpha and beta are.
+template <class T>
+using ScalarOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// The unit roundoff of the sums of products of a type.
+template <class T>
+inline constexpr double kSumRoundoff = std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24;
 
 // Half an ulp at x: what one rounding to T may cost.
 template <class T>
@@ -130,6 +149,9 @@ inline bool is_nan(Bfloat16 value) {
 inline double to_double(float value) {
   return value;
 }
+inline double to_double(double value) {
+  return value;
+}
 inline double to_double(Half value) {
   return half_to_double(value);
 }
@@ -139,6 +161,10 @@ inline double to_double(Bfloat16 value) {
 
 template <class T>
 T from_double(double value);
+template <>
+inline double from_double<double>(double value) {
+  return value;
+}
 template <>
 inline float from_double<float>(double value) {
   return static_cast<float>(value);

@@ -54,6 +54,15 @@ struct GuardValue<float> {
   }
 };
 template <>
+struct GuardValue<double> {
+  static double value() {
+    const std::uint64_t bits = 0x7ff8a5a5a5a5a5a5u;
+    double guard;
+    std::memcpy(&guard, &bits, sizeof guard);
+    return guard;
+  }
+};
+template <>
 struct GuardValue<Half> {
   static Half value() { return 0x7ea5; }
 };

@@ -1,4 +1,4 @@
-// The fp64 oracle; see oracle.h.
+// The oracle; see oracle.h.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include "oracle.h"
@@ -20,8 +20,9 @@ template <class T, class C>
 double bound_of(const Product<T, C>& product, const Expected& expected) {
   const double k = product.alpha == 0 ? 0.0 : static_cast<double>(product.k);
   // Results in the subnormal range lose an absolute amount with each operation instead of a relative one.
-  double bound = kConstant * 0x1p-24 * (k + 2) * expected.magnitude + (k + 2) * 0x1p-149;
-  if (!std::is_same_v<C, float>) bound += half_ulp<C>(std::fabs(expected.value) + bound);
+  constexpr double kSmallest = std::is_same_v<T, double> ? 0x1p-1074 : 0x1p-149;
+  double bound = kConstant * kSumRoundoff<T> * (k + 2) * expected.magnitude + (k + 2) * kSmallest;
+  if (sizeof(C) == 2) bound += half_ulp<C>(std::fabs(expected.value) + bound);
   return bound;
 }
 
@@ -41,24 +42,27 @@ bool acceptable(double actual, const Expected& expected, double bound) {
 template <class T, class C>
 Expected expected_element(const Product<T, C>& p, std::int64_t i, std::int64_t j) {
   Expected expected;
+  WideOf<T> value = 0;
   if (p.alpha != 0) {  // NaN included
-    double sum = 0, magnitude = 0;
+    WideOf<T> sum = 0;
+    double magnitude = 0;
     for (std::int64_t l = 0; l < p.k; ++l) {
-      const double a = to_double(transposed(p.transa) ? p.a[l + i * p.lda] : p.a[i + l * p.lda]);
-      const double b = to_double(transposed(p.transb) ? p.b[j + l * p.ldb] : p.b[l + j * p.ldb]);
+      const WideOf<T> a = to_double(transposed(p.transa) ? p.a[l + i * p.lda] : p.a[i + l * p.lda]);
+      const WideOf<T> b = to_double(transposed(p.transb) ? p.b[j + l * p.ldb] : p.b[l + j * p.ldb]);
       sum += a * b;
-      magnitude += std::fabs(a * b);
+      magnitude += static_cast<double>(std::fabs(a * b));
     }
     if (p.k > 0) {
-      expected.value = p.alpha * sum;
+      value = p.alpha * sum;
       expected.magnitude = std::fabs(p.alpha) * magnitude;
     }
   }
   if (p.beta != 0) {
-    const double c = to_double(p.c[i + j * p.ldc]);
-    expected.value += p.beta * c;
-    expected.magnitude += std::fabs(p.beta * c);
+    const WideOf<T> c = to_double(p.c[i + j * p.ldc]);
+    value += p.beta * c;
+    expected.magnitude += static_cast<double>(std::fabs(p.beta * c));
   }
+  expected.value = static_cast<double>(value);
   return expected;
 }
 
@@ -73,10 +77,10 @@ Verdict check_result(const Product<T, C>& p, const C* result, std::int64_t sampl
     if (!acceptable<C>(actual, expected, bound)) {
       char text[512];
       std::snprintf(text, sizeof text,
-                    "C(%" PRId64 ",%" PRId64 ") = %.9g, expected %.12g, error %.3g > bound %.3g; %c%c m=%" PRId64
+                    "C(%" PRId64 ",%" PRId64 ") = %.17g, expected %.17g, error %.3g > bound %.3g; %c%c m=%" PRId64
                     " n=%" PRId64 " k=%" PRId64 " alpha=%.9g beta=%.9g lda=%" PRId64 " ldb=%" PRId64 " ldc=%" PRId64,
                     i, j, actual, expected.value, std::fabs(actual - expected.value), bound, p.transa, p.transb, p.m,
-                    p.n, p.k, p.alpha, p.beta, p.lda, p.ldb, p.ldc);
+                    p.n, p.k, double(p.alpha), double(p.beta), p.lda, p.ldb, p.ldc);
       verdict.ok = false;
       verdict.message = text;
     } else if (std::isfinite(expected.value) && std::isfinite(actual)) {
@@ -102,8 +106,8 @@ Verdict check_result(const Product<T, C>& p, const C* result, std::int64_t sampl
 }
 
 template <class T, class C>
-Case<T, C>::Case(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, float beta,
-                 std::int64_t ld_pad, std::uint64_t seed) {
+Case<T, C>::Case(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, ScalarOf<T> alpha,
+                 ScalarOf<T> beta, std::int64_t ld_pad, std::uint64_t seed) {
   const auto ld = [&](std::int64_t rows) { return std::max<std::int64_t>(1, rows) + ld_pad; };
   const auto make = [&](std::int64_t rows, std::int64_t cols) { return Matrix<T>(rows, cols, ld(rows)); };
   a = transposed(transa) ? make(k, m) : make(m, k);
@@ -132,6 +136,7 @@ Verdict Case<T, C>::check() const {
   template Expected expected_element<T, C>(const Product<T, C>&, std::int64_t, std::int64_t); \
   template Verdict check_result<T, C>(const Product<T, C>&, const C*, std::int64_t);
 XGEMM_ORACLE(float, float)
+XGEMM_ORACLE(double, double)
 XGEMM_ORACLE(Half, Half)
 XGEMM_ORACLE(Bfloat16, Bfloat16)
 XGEMM_ORACLE(Half, float)

@@ -1,6 +1,6 @@
-// The judge of results: C recomputed in fp64 and compared componentwise,
+// The judge of results: C recomputed in fp64 (doubles: in long double) and compared componentwise,
 //
-//     |err| <= kConstant * u * (k + 2) * (|alpha| |A| |B| + |beta| |C|)        u = 2^-24
+//     |err| <= kConstant * u * (k + 2) * (|alpha| |A| |B| + |beta| |C|)        u = 2^-24, 2^-53
 //
 // and for C in fp16 or bf16, whose result is the fp32 sum rounded once, half an ulp of theirs more. Where the reference
 // holds a NaN or an infinity, the result has to hold it too. Comparisons are written so that a NaN fails.
@@ -21,7 +21,7 @@ template <class T, class C = T>
 struct Product {
   char transa = 'N', transb = 'N';
   std::int64_t m = 0, n = 0, k = 0;
-  float alpha = 1, beta = 0;
+  ScalarOf<T> alpha = 1, beta = 0;
   const T* a = nullptr;
   std::int64_t lda = 1;
   const T* b = nullptr;
@@ -63,7 +63,7 @@ struct Case {
   Matrix<C> c, c_before;
 
   // ld_pad: elements that the leading dimensions exceed their least value by. C is NaN poison where beta is 0.
-  Case(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, float beta,
+  Case(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, ScalarOf<T> alpha, ScalarOf<T> beta,
        std::int64_t ld_pad = 3, std::uint64_t seed = 1);
 
   // Copies of the members would leave product with the pointers of the original.

@@ -1,5 +1,5 @@
-// Element types of kernels: float, gpu::half (fp16) and gpu::bfloat16 (the upper half of an fp32), sixteen bits with
-// exact conversions on both targets.
+// Element types of kernels: float, double, gpu::half (fp16) and gpu::bfloat16 (the upper half of an fp32), sixteen bits
+// with exact conversions on both targets.
 //
 // Sixteen bits are storage, arithmetic is fp32: the types have no operators on purpose, a kernel says to_float(x) where
 // it leaves storage and from_float<T>(x) where it rounds, once, to nearest even (overflow gives Inf, NaN stays NaN,
@@ -31,6 +31,10 @@ struct ElementOf;
 template <>
 struct ElementOf<DType::f32> {
   using Type = float;
+};
+template <>
+struct ElementOf<DType::f64> {
+  using Type = double;
 };
 template <>
 struct ElementOf<DType::f16> {
@@ -95,19 +99,18 @@ XGEMM_DEVICE T from_float(float x) {
   }
 }
 
-// The same for any pair of an element and the type of its sums.
-template <class Sum, class T>
-XGEMM_DEVICE Sum to_sum(T x) {
-  if constexpr (std::is_same_v<Sum, T>) {
+// The same for any type of elements: a double is its own sum.
+template <class T>
+XGEMM_DEVICE auto to_sum(std::type_identity_t<T> x) {
+  if constexpr (std::is_same_v<T, double>) {
     return x;
   } else {
-    static_assert(std::is_same_v<Sum, float>);
     return to_float(x);
   }
 }
 template <class T, class Sum>
 XGEMM_DEVICE T from_sum(Sum x) {
-  if constexpr (std::is_same_v<Sum, T>) {
+  if constexpr (std::is_same_v<T, double>) {
     return x;
   } else {
     return from_float<T>(x);

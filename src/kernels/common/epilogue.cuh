@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "kernels/common/dtype.cuh"
+#include "kernels/common/instance_list.h"
 #include "kernels/common/matrix_view.cuh"
 #include "kernels/common/params.h"
 #include "kernels/common/target.cuh"
@@ -73,8 +74,6 @@ struct BasicLinearCombination {
   }
 };
 
-using LinearCombination = BasicLinearCombination<float>;
-
 // Whether a launch shall compute.
 XGEMM_DEVICE bool holds(const Condition& condition, Loc loc = Loc::current()) {
   return condition.word == nullptr || (gpu::read<gpu::Space::global>(condition.word, loc) != 0) == condition.expects;
@@ -100,7 +99,7 @@ class OutputTile {
   // What element (i, j) becomes. `old` is the old element, and anything where reads_c() is false.
   XGEMM_DEVICE Element finish(int i, int j, Sum sum, Element old) const {
     return gpu::from_sum<Element>(
-        reads_c() ? epilogue_.template apply<true>(sum, gpu::to_sum<Sum>(old), row_ + i, col_ + j, arguments_)
+        reads_c() ? epilogue_.template apply<true>(sum, gpu::to_sum<Element>(old), row_ + i, col_ + j, arguments_)
                   : epilogue_.template apply<false>(sum, Sum{0}, row_ + i, col_ + j, arguments_));
   }
 

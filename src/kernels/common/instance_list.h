@@ -42,6 +42,8 @@ namespace xgemm::kernels {
 template <class Sum>
 struct BasicLinearCombination;
 using LinearCombination = BasicLinearCombination<float>;
+template <DType kType>
+using LinearCombinationOf = BasicLinearCombination<std::conditional_t<sums_of(kType) == DType::f64, double, float>>;
 
 template <Family kFamily>
 struct Instances;

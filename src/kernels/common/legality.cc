@@ -42,6 +42,9 @@ Obstacle obstacle(const TileConfig& c, const Request& request) {
   const auto& [problem, facts, device] = request;
   if (c.types() != problem.types()) return Obstacle::type;
   if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
+  // What the others take, every GPU that they are for has.
+  if (c.type == DType::f64 && c.on_tensor_cores() && slices_bytes(c) > device.max_shared_bytes_per_block)
+    return Obstacle::shared_memory;
   if (problem.reads_inputs() && !c.any_strides) {  // what most instances fail on goes first
     if (!walks(facts.a, c.a_contiguous)) return Obstacle::axis_a;
     if (!walks(facts.b, c.b_contiguous)) return Obstacle::axis_b;
@@ -66,6 +69,9 @@ std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& req
       return format("it needs compute capability %d.%d%s, and this GPU has %d.%d", c.min_compute_capability / 10,
                     c.min_compute_capability % 10, c.later_architectures ? "" : " and no other",
                     device.compute_capability / 10, device.compute_capability % 10);
+    case Obstacle::shared_memory:
+      return format("it needs %d KiB of shared memory, and a CTA of this GPU has %d", slices_bytes(c) / 1024,
+                    device.max_shared_bytes_per_block / 1024);
     case Obstacle::axis_a:
       return format("it is for transa = %s", c.a_contiguous == Axis::row ? "N" : "T");
     case Obstacle::axis_b:

@@ -11,6 +11,7 @@ enum class Obstacle {
   none,
   type,
   architecture,
+  shared_memory,
   axis_a,
   axis_b,
   alignment_a,
@@ -18,6 +19,11 @@ enum class Obstacle {
   alignment_c,
   alignment_old_c
 };
+
+// Bytes of the slices of both operands, in kernels that hold both in shared memory.
+constexpr int slices_bytes(const TileConfig& c) {
+  return c.stages * c.cta_k * (c.cta_m + c.cta_n) * size_of(c.type);
+}
 
 Obstacle obstacle(const TileConfig& config, const Request& request);
 

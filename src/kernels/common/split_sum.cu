@@ -14,9 +14,9 @@ __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
   if constexpr (gpu::kArch >= Kernel::kMinArch) Kernel::run(params, shared);
 }
 
-template <class Element>
+template <class Element, class Sum = float>
 cudaError_t launch(const SplitSumParams& params, cudaStream_t stream) {
-  using Kernel = SplitSum<Element>;
+  using Kernel = SplitSum<Element, BasicLinearCombination<Sum>>;
   return launch_early(split_sum_entry<Kernel>, static_cast<unsigned>(params.ctas()), Kernel::kThreads, stream, params);
 }
 
@@ -30,6 +30,8 @@ cudaError_t launch_split_sum(DType type, const SplitSumParams& params, cudaStrea
       return launch<gpu::half>(params, stream);
     case DType::bf16:
       return launch<gpu::bfloat16>(params, stream);
+    case DType::f64:
+      return launch<double, double>(params, stream);
   }
   return cudaErrorInvalidValue;
 }

@@ -77,7 +77,7 @@ struct SplitSum {
   }
 
   XGEMM_DEVICE static Vector add_parts(const Params& p, std::int64_t index, int begin, int end) {
-    constexpr int kAhead = 8;  // loads in flight
+    constexpr int kAhead = 8 / kWords;  // loads in flight
     const std::int64_t step = p.layout.vectors();
     const Vector* from = static_cast<const Vector*>(p.partials) + index + begin * step;
     Vector sum{};
@@ -111,9 +111,10 @@ struct SplitSum {
       const int j = transposed ? d_row : d_column;
       if (i >= p.m || j >= p.n) continue;
       Element* c = static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch + j * p.c_ld + i;
-      const Sum value = epilogue.reads_c() ? epilogue.template apply<true>(
-                                                 sum[e], gpu::to_sum<Sum>(gpu::read<gpu::Space::global>(c)), i, j, p)
-                                           : epilogue.template apply<false>(sum[e], Sum{0}, i, j, p);
+      const Sum value =
+          epilogue.reads_c()
+              ? epilogue.template apply<true>(sum[e], gpu::to_sum<Element>(gpu::read<gpu::Space::global>(c)), i, j, p)
+              : epilogue.template apply<false>(sum[e], Sum{0}, i, j, p);
       gpu::write<gpu::Space::global>(c, gpu::from_sum<Element>(value));
     }
   }

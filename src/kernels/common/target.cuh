@@ -99,6 +99,12 @@ XGEMM_DEVICE float fma(float a, float b, float c) {
 XGEMM_DEVICE float multiply(float a, float b) {
   return __fmul_rn(a, b);
 }
+XGEMM_DEVICE double fma(double a, double b, double c) {
+  return __fma_rn(a, b, c);
+}
+XGEMM_DEVICE double multiply(double a, double b) {
+  return __dmul_rn(a, b);
+}
 
 // The value, as something the compiler knows nothing about: what follows from it is computed where it is needed, not
 // kept in registers across a mainloop that needs them.

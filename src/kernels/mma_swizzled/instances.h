@@ -13,28 +13,35 @@ struct MmaSwizzled;
 template <>
 struct Instances<Family::mma_swizzled> : TileInstances {
   template <TileConfig kConfig>
-  using Kernel = MmaSwizzled<kConfig, LinearCombination>;
+  using Kernel = MmaSwizzled<kConfig, LinearCombinationOf<kConfig.type>>;
 
-  // Kinds of products: C of 16 bits; C in fp32 of operands that cp.async can copy, and of operands that start anywhere.
-  enum : unsigned { kC16 = 1, kC32 = 2, kC32Words = 4 };
+  // Kinds of products: C of 16 bits; C in fp32 of operands that cp.async can copy, and of operands that start anywhere;
+  // doubles, by pairs, and one by one, which cp.async copies wherever they start.
+  enum : unsigned { kC16 = 1, kC32 = 2, kC32Words = 4, kPairs = 8, kDoubles = 16 };
 
   struct Product {
     DType type, type_c;
     Copy copy;
     unsigned kind;
+    int vector;
   };
   static constexpr Product kProducts[] = {
-      {DType::f16, DType::f16, Copy::async, kC16},    {DType::bf16, DType::bf16, Copy::async, kC16},
-      {DType::f16, DType::f16, Copy::prefetch, kC16}, {DType::bf16, DType::bf16, Copy::prefetch, kC16},
-      {DType::f16, DType::f32, Copy::async, kC32},    {DType::f16, DType::f32, Copy::prefetch, kC32Words},
-      {DType::bf16, DType::f32, Copy::async, kC32},   {DType::bf16, DType::f32, Copy::prefetch, kC32Words}};
+      {DType::f16, DType::f16, Copy::async, kC16, 8},    {DType::bf16, DType::bf16, Copy::async, kC16, 8},
+      {DType::f16, DType::f16, Copy::prefetch, kC16, 1}, {DType::bf16, DType::bf16, Copy::prefetch, kC16, 1},
+      {DType::f16, DType::f32, Copy::async, kC32, 8},    {DType::f16, DType::f32, Copy::prefetch, kC32Words, 1},
+      {DType::bf16, DType::f32, Copy::async, kC32, 8},   {DType::bf16, DType::f32, Copy::prefetch, kC32Words, 1},
+      {DType::f64, DType::f64, Copy::async, kPairs, 2},  {DType::f64, DType::f64, Copy::async, kDoubles, 1}};
 
+  // stages: of cp.async.
   struct Tile {
-    int cta_m, cta_n, cta_k, warp_m, warp_n;
+    int cta_m, cta_n, cta_k, warp_m, warp_n, stages;
     unsigned products;
   };
   static constexpr Tile kTiles[] = {
-      {128, 256, 32, 64, 64, kC16}, {128, 128, 32, 64, 64, kC16 | kC32 | kC32Words}, {64, 64, 64, 32, 32, kC16 | kC32}};
+      {128, 256, 32, 64, 64, 4, kC16},           {128, 128, 32, 64, 64, 4, kC16 | kC32 | kC32Words},
+      {64, 64, 64, 32, 32, 4, kC16 | kC32},      {128, 128, 16, 64, 32, 4, kPairs | kDoubles},
+      {128, 64, 16, 64, 32, 4, kPairs},          {128, 64, 32, 32, 32, 3, kPairs},
+      {32, 32, 32, 16, 16, 4, kPairs | kDoubles}};
 
   template <class Add>
   static constexpr void list(const Add& add) {
@@ -49,9 +56,9 @@ struct Instances<Family::mma_swizzled> : TileInstances {
                              .cta_k = tile.cta_k,
                              .warp_m = tile.warp_m,
                              .warp_n = tile.warp_n,
-                             .stages = async ? 4 : 3,
+                             .stages = async ? tile.stages : 3,
                              .copy = product.copy,
-                             .vector = async ? 8 : 1,
+                             .vector = product.vector,
                              .vector_c = 1,
                              .min_compute_capability = 80},
                   kAllFlags, add);

@@ -1,10 +1,11 @@
-// mma_swizzled: tensor cores by mma.sync m16n8k16, fp32 sums of fp16 or bf16 operands (sm_80).
+// mma_swizzled: tensor cores by mma.sync, m16n8k16 with fp32 sums of fp16 or bf16 operands, m16n8k8 of doubles (sm_80).
 //
 //   global -> shared     cp.async of 16 bytes, stages - 1 slices ahead; or through registers, for operands whose lines
 //                        start anywhere (WordLoader)
 //   shared               in the operands' own order, permuted: no conflict and no padding (OperandTile)
-//   shared -> registers  ldmatrix, transposing where lines run along M or N, for the next 16 of K while these are
-//                        multiplied, across slices as well
+//   shared -> registers  ldmatrix, transposing where lines run along M or N (vectors of doubles), for the next
+//   product's
+//                        depth of K while these are multiplied, across slices as well
 //   registers -> C       through shared memory, a warp for itself, by vectors of 16 bytes
 //
 //     copy slice i + stages - 1 | multiply | ... | slice i + 1 is there: barrier | first fragments of it | multiply
@@ -62,15 +63,11 @@ class GatheredTile {
  private:
   static constexpr int kVector = 16 / sizeof(Element);
 
-  // Pairs of fp32 from 8 rows fill 32 bytes of a column, and those of four columns move together: of every four columns
-  // these 32 bytes lie in banks of their own.
-  static constexpr int log2_rows() {
-    int log = 0;
-    while (1 << log < kRows) ++log;
-    return log;
-  }
-  using Swizzle =
-      std::conditional_t<sizeof(Element) == 2, typename ChunkSwizzle<kRows>::Type, XorSwizzle<2, 3, log2_rows() - 3>>;
+  // Pairs from 8 rows fill 32 bytes of a column in fp32 and 64 in doubles, and those of four (two) columns move
+  // together: they lie in banks of their own.
+  using WideSwizzle = std::conditional_t<sizeof(Element) == 4, XorSwizzle<2, 3, log2_of(kRows) - 3>,
+                                         XorSwizzle<1, 3, log2_of(kRows) - 3>>;
+  using Swizzle = std::conditional_t<sizeof(Element) == 2, ChunkSwizzle<kRows>, WideSwizzle>;
 
   template <class View, class F>
   XGEMM_DEVICE static void for_each_access(const View& c, int lane, const F& f) {
@@ -104,10 +101,11 @@ class GatheredTile {
   }
 };
 
-template <TileConfig kConfig, class Epilogue = LinearCombination>
+template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
 struct MmaSwizzled {
   using Element = gpu::ElementOf<kConfig.type>;
   using ElementC = gpu::ElementOf<kConfig.type_c>;
+  using Sum = gpu::SumOf<kConfig.type>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
@@ -119,12 +117,14 @@ struct MmaSwizzled {
   static constexpr int kWarps = kThreads / gpu::kWarpSize;
   static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   // As many warps on an SM as registers allow, which sums and fragments take.
-  static constexpr int kWarpsPerSm = kWarpM * kWarpN >= 64 * 64 ? 8 : (kWarpM * kWarpN >= 64 * 32 ? 12 : 16);
+  static constexpr int kSumWords = kWarpM * kWarpN * int{sizeof(Sum)} / 4;
+  static constexpr int kWarpsPerSm = kSumWords >= 64 * 64 || sizeof(Sum) == 8 ? 8 : (kSumWords >= 64 * 32 ? 12 : 16);
   static constexpr int kMinBlocksPerSm = kWarpsPerSm > kWarps ? kWarpsPerSm / kWarps : 1;
   static constexpr bool kAsync = kConfig.copy == Copy::async;
   static_assert(kMinArch >= 800, "mma.m16n8k16 and cp.async exist from sm_80 on");
-  static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0 && kTileK >= 32, "warps share a tile out evenly");
-  static_assert(kAsync ? kStages >= 3 && kStages <= 5 && kConfig.vector >= 2 : kStages == 3 && kConfig.vector == 1,
+  static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0, "warps share a tile out evenly");
+  static_assert(kAsync ? kStages >= 3 && kStages <= 5 && kConfig.vector * sizeof(Element) >= 4
+                       : kStages == 3 && kConfig.vector == 1,
                 "cp.async moves 4 bytes or more; slices through registers are deposited two ahead");
 
   using TileA = OperandTile<Element, kTileM, kTileK, kConfig.a_contiguous == Axis::col>;
@@ -150,8 +150,8 @@ struct MmaSwizzled {
       const int warp = gpu::opaque(gpu::warp_index());
       if (unit.is_partial(p)) {
         const auto tile = view_sums<kConfig>(p, unit).sub(warp_m(warp), warp_n(warp), Int<kWarpM>{}, Int<kWarpN>{});
-        for_each_pair(sums, gpu::opaque(gpu::lane_index()), [&](int i, int j, float low, float high) {
-          tile.template store<2>(i, j, gpu::Vector<float, 2>{{low, high}});
+        for_each_pair(sums, gpu::opaque(gpu::lane_index()), [&](int i, int j, Sum low, Sum high) {
+          tile.template store<2>(i, j, gpu::Vector<Sum, 2>{{low, high}});
         });
       } else {
         const Epilogue epilogue = Epilogue::make(p);
@@ -170,30 +170,38 @@ struct MmaSwizzled {
   using ViewA = View<TileA::kAlongK>;
   using ViewB = View<TileB::kAlongK>;
 
-  static constexpr int kSteps = kTileK / 16;  // of K, in a slice
-
   // Where a warp's part of the CTA tile begins.
   XGEMM_DEVICE static int warp_m(int warp) { return warp % (kTileM / kWarpM) * kWarpM; }
   XGEMM_DEVICE static int warp_n(int warp) { return warp / (kTileM / kWarpM) * kWarpN; }
 
   // By column blocks of 16 and row blocks of 8 of the warp's part of C: the instruction's order.
-  using Sums = float[kWarpN / 16][kWarpM / 8][4];
+  using Sums = Sum[kWarpN / 16][kWarpM / 8][4];
 
   using ReaderA = FragmentReader<TileA, kWarpM, false>;
   using ReaderB = FragmentReader<TileB, kWarpN, true>;
+  // Fragments of doubles are too many to be there twice: they make way for the next ones as soon as all products with
+  // them have begun.
+  static constexpr bool kReplaces = sizeof(Element) == 8;
+  static constexpr int kDepth = ReaderA::kDepth;  // of K, in a product
+  static constexpr int kSteps = kTileK / kDepth;  // in a slice
+  static_assert(kSteps >= 2 && kSteps % 2 == 0, "fragments take turns");
   struct Fragments {
     typename ReaderA::Fragments a;
     typename ReaderB::Fragments b;
   };
 
+  // The products of eight columns of the fragments, by all their rows.
+  XGEMM_DEVICE static void multiply(int m, int n, const Fragments& f, Sums& sums) {
+    const std::remove_all_extents_t<typename ReaderA::Fragments> columns[2] = {f.a[m / 2][m % 2 * 2],
+                                                                               f.a[m / 2][m % 2 * 2 + 1]};
+    gpu::mma<Element>(sums[n][m], f.b[n], columns);
+  }
+
   XGEMM_DEVICE static void multiply_step(const Fragments& f, Sums& sums) {
     XGEMM_UNROLL
     for (int n = 0; n < kWarpN / 16; ++n) {
       XGEMM_UNROLL
-      for (int m = 0; m < kWarpM / 8; ++m) {
-        const std::uint32_t columns[2] = {f.a[m / 2][m % 2 * 2], f.a[m / 2][m % 2 * 2 + 1]};
-        gpu::mma<Element>(sums[n][m], f.b[n], columns);
-      }
+      for (int m = 0; m < kWarpM / 8; ++m) multiply(m, n, f, sums);
     }
   }
 
@@ -283,27 +291,45 @@ struct MmaSwizzled {
     const ReaderA reader_a(warp_m(gpu::warp_index()));
     const ReaderB reader_b(warp_n(gpu::warp_index()));
     slices.begin(depth);
-    Fragments fragments[2];
+    Fragments fragments[kReplaces ? 1 : 2];
     reader_a.load(smem.stage[0].a, 0, fragments[0].a);
     reader_b.load(smem.stage[0].b, 0, fragments[0].b);
     int stage = 0;
     XGEMM_NO_UNROLL
     for (std::int64_t left = depth; left > 0; left -= kTileK) {
-      slices.start(left);
+      if constexpr (!kReplaces) slices.start(left);
       XGEMM_UNROLL
       for (int step = 0; step < kSteps; ++step) {
         if (step == kSteps - 1) {
           slices.next();
-          stage = stage_after(stage);
+          // After the last slice, doubles are read from it once more: loads that depend on a condition cost moves.
+          if (!kReplaces || left > kTileK) stage = stage_after(stage);
         }
-        if (step < kSteps - 1 || left > kTileK) {
-          Fragments& next = fragments[(step + 1) % 2];
-          reader_a.load(smem.stage[stage].a, (step + 1) % kSteps * 16, next.a);
-          reader_b.load(smem.stage[stage].b, (step + 1) % kSteps * 16, next.b);
+        const int k = (step + 1) % kSteps * kDepth;
+        if constexpr (kReplaces) {
+          Fragments& f = fragments[0];
+          XGEMM_UNROLL
+          for (int i = 0; i < kWarpM / 16; ++i) {
+            XGEMM_UNROLL
+            for (int n = 0; n < kWarpN / 16; ++n) {
+              multiply(2 * i, n, f, sums);
+              multiply(2 * i + 1, n, f, sums);
+              if (i == kWarpM / 16 - 1) reader_b.load(smem.stage[stage].b, k, n, f.b);
+            }
+            reader_a.load(smem.stage[stage].a, k, i, f.a);
+            if (step == 0 && i == 0) slices.start(left);
+          }
+        } else {
+          if (step < kSteps - 1 || left > kTileK) {
+            Fragments& next = fragments[(step + 1) % 2];
+            reader_a.load(smem.stage[stage].a, k, next.a);
+            reader_b.load(smem.stage[stage].b, k, next.b);
+          }
+          multiply_step(fragments[step % 2], sums);
         }
-        multiply_step(fragments[step % 2], sums);
       }
     }
+    if constexpr (kReplaces) gpu::sync_threads();
   }
 
   // The pairs of sums that a lane holds: f(pair of elements in shared memory, first sum).
@@ -326,12 +352,12 @@ struct MmaSwizzled {
     if (c.reads_c()) {
       TileC::load(gathered, c.view(), lane);
       gpu::sync_warp();
-      for_each_pair(sums, lane, [&](int i, int j, float low, float high) {
+      for_each_pair(sums, lane, [&](int i, int j, Sum low, Sum high) {
         const Pair old = tile.template load<2>(i, j);
         tile.template store<2>(i, j, Pair{{c.finish(i, j, low, old[0]), c.finish(i + 1, j, high, old[1])}});
       });
     } else {
-      for_each_pair(sums, lane, [&](int i, int j, float low, float high) {
+      for_each_pair(sums, lane, [&](int i, int j, Sum low, Sum high) {
         tile.template store<2>(i, j, Pair{{c.finish(i, j, low, {}), c.finish(i + 1, j, high, {})}});
       });
     }

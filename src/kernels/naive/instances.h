@@ -13,7 +13,7 @@ struct Naive;
 template <>
 struct Instances<Family::naive> : TileInstances {
   template <TileConfig kConfig>
-  using Kernel = Naive<kConfig, LinearCombination>;
+  using Kernel = Naive<kConfig, LinearCombinationOf<kConfig.type>>;
 
   template <class Add>
   static constexpr void list(const Add& add) {
@@ -21,7 +21,8 @@ struct Instances<Family::naive> : TileInstances {
                                           {DType::f16, DType::f16, DType::f16},
                                           {DType::bf16, DType::bf16, DType::bf16},
                                           {DType::f16, DType::f16, DType::f32},
-                                          {DType::bf16, DType::bf16, DType::f32}};
+                                          {DType::bf16, DType::bf16, DType::f32},
+                                          {DType::f64, DType::f64, DType::f64}};
     for (const ProductTypes& types : kProducts)
       add(TileConfig{
           .type = types.a, .type_c = types.c, .cta_m = 32, .cta_n = 8, .any_strides = true, .raster_group = 1});

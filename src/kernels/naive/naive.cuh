@@ -14,10 +14,11 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue = LinearCombination>
+template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
 struct Naive {
   using Element = gpu::ElementOf<kConfig.type>;
   using ElementC = gpu::ElementOf<kConfig.type_c>;
+  using Sum = gpu::SumOf<kConfig.type>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
@@ -40,9 +41,9 @@ struct Naive {
       const int col = gpu::thread_index() / kTileM;
       const std::int64_t i = unit.row + row, j = unit.col + col;
       if (i >= p.m || j >= p.n) return;
-      float acc = 0.0f;
+      Sum acc = 0;
       for (std::int64_t k = 0; k < unit.depth; ++k) {
-        acc = gpu::fma(gpu::to_float(a.get(i, k)), gpu::to_float(b.get(k, j)), acc);
+        acc = gpu::fma(gpu::to_sum<Element>(a.get(i, k)), gpu::to_sum<Element>(b.get(k, j)), acc);
       }
       store_unit<kConfig, 1, 1>(epilogue, p, unit, row, col, [&](const auto& c) { c.store(0, 0, acc); });
     });

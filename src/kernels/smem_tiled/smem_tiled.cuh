@@ -18,10 +18,11 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue = LinearCombination>
+template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
 struct SmemTiled {
   using Element = gpu::ElementOf<kConfig.type>;
   using ElementC = gpu::ElementOf<kConfig.type_c>;
+  using Sum = gpu::SumOf<kConfig.type>;
   static constexpr int kTileM = kConfig.cta_m;
   static constexpr int kTileN = kConfig.cta_n;
   static constexpr int kTileK = kConfig.cta_k;
@@ -38,7 +39,7 @@ struct SmemTiled {
   // 32 * vector / kTileK lines. A pad of 32 / kTileK words per column shifts each column of banks by just so much that
   // what the lanes write lies in different banks.
   static constexpr int kPaddingWords = kTileK < gpu::kWarpSize ? gpu::kWarpSize / kTileK : 1;
-  static constexpr int kPadding = kPaddingWords * 4 / static_cast<int>(sizeof(Element));
+  static constexpr int kPadding = sizeof(Element) < 4 ? kPaddingWords * 4 / int{sizeof(Element)} : kPaddingWords;
   static constexpr bool kTransposeA = kConfig.a_contiguous == layout::Axis::col;
   static constexpr bool kTransposeB = kConfig.b_contiguous == layout::Axis::row;
   static constexpr int kStrideA = kTileM + (kTransposeA ? kPadding : 0);
@@ -62,14 +63,14 @@ struct SmemTiled {
     for_each_unit<kTileM, kTileN, kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
       const auto a = view_a<kConfig>(p, unit);
       const auto b = view_b<kConfig>(p, unit);
-      float acc = 0.0f;
+      Sum acc = 0;
       for (std::int64_t k0 = 0; k0 < unit.depth; k0 += kTileK) {
         LoaderA::copy(a.template block<kTileM, kTileK>(unit.row, k0), a_tile);
         LoaderB::copy(b.template block<kTileK, kTileN>(k0, unit.col), b_tile);
         gpu::sync_threads();
         XGEMM_UNROLL
         for (int k = 0; k < kTileK; ++k) {
-          acc = gpu::fma(gpu::to_float(a_tile(i, k)), gpu::to_float(b_tile(k, j)), acc);
+          acc = gpu::fma(gpu::to_sum<Element>(a_tile(i, k)), gpu::to_sum<Element>(b_tile(k, j)), acc);
         }
         gpu::sync_threads();  // before the next slice overwrites this one
       }

@@ -51,7 +51,38 @@ void multiply(LanePayloads& lanes) {
   });
 }
 
+// One lane's part of a product of doubles.
+struct DoublePayload {
+  double* d;
+  const double* a;
+  const double* b;
+};
+
+void multiply_doubles(LanePayloads& lanes) {
+  constexpr int kDepth = 8;
+  double a[kDepth][kM], b[kDepth][kN];
+  const auto for_each_lane = [&](auto f) {
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      f(*static_cast<const DoublePayload*>(lanes[static_cast<std::size_t>(lane)]), lane / 4, lane % 4);
+  };
+  for_each_lane([&](const DoublePayload& p, int g, int t) {
+    for (int i = 0; i < 4; ++i) a[t + 4 * (i / 2)][g + 8 * (i % 2)] = p.a[i];
+    for (int i = 0; i < 2; ++i) b[t + 4 * i][g] = p.b[i];
+  });
+  for_each_lane([&](const DoublePayload& p, int g, int t) {
+    for (int i = 0; i < 4; ++i)
+      for (int k = 0; k < kDepth; ++k)
+        p.d[i] = __builtin_fma(a[k][g + 8 * (i / 2)], b[k][2 * t + i % 2], p.d[i]);
+  });
+}
+
 }  // namespace
+
+void mma(double (&d)[4], const double (&a)[4], const double (&b)[2], Loc loc) {
+  DoublePayload payload{d, a, b};
+  if (!warp_execute("mma.m16n8k8.f64", &payload, multiply_doubles, loc))
+    std::fill(std::begin(d), std::end(d), std::numeric_limits<double>::quiet_NaN());
+}
 
 void mma(DType type, float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], Loc loc) {
   Payload payload{type, d, a, b};

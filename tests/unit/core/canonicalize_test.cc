@@ -14,7 +14,7 @@ const float kAlpha = 1.5f, kBeta = -0.25f;
 
 xgemm_args random_args(Random& random) {
   xgemm_args args = legal_args(random.integer(0, 100), random.integer(0, 100), random.integer(0, 100));
-  args.type = pick(random, {XGEMM_F32, XGEMM_F16, XGEMM_BF16});
+  args.type = pick(random, {XGEMM_F32, XGEMM_F16, XGEMM_BF16, XGEMM_F64});
   args.type_c = pick(random, {XGEMM_C_SAME, XGEMM_C_F32});
   args.layout = pick(random, {XGEMM_COL_MAJOR, XGEMM_ROW_MAJOR});
   args.transa = pick(random, {'N', 'n', 'T', 't', 'C', 'c'});
@@ -45,14 +45,21 @@ xgemm_args swapped(const xgemm_args& x) {
 
 // The arguments that say again what a problem says.
 // The arguments point to `scalars`.
-xgemm_args args_of(const Problem& p, float (&scalars)[2]) {
+struct Scalars {
+  float single[2];
+  double wide[2];
+};
+xgemm_args args_of(const Problem& p, Scalars& scalars) {
   xgemm_args args = XGEMM_ARGS_INIT;
   args.type = static_cast<std::int32_t>(p.a.type);
   args.type_c = static_cast<std::int32_t>(p.c.type) + 1;
   args.transa = static_cast<char>(p.a.op), args.transb = static_cast<char>(p.b.op);
   args.m = p.m, args.n = p.n, args.k = p.k;
-  scalars[0] = static_cast<float>(p.alpha.value), scalars[1] = static_cast<float>(p.beta.value);
-  args.alpha = &scalars[0], args.beta = &scalars[1];
+  scalars.wide[0] = p.alpha.value, scalars.wide[1] = p.beta.value;
+  for (const int i : {0, 1}) scalars.single[i] = static_cast<float>(scalars.wide[i]);
+  const bool wide = p.sums() == DType::f64;
+  args.alpha = wide ? static_cast<const void*>(&scalars.wide[0]) : &scalars.single[0];
+  args.beta = wide ? static_cast<const void*>(&scalars.wide[1]) : &scalars.single[1];
   args.a = p.a.data, args.lda = p.a.ld, args.stride_a = p.a.batch_stride;
   args.b = p.b.data, args.ldb = p.b.ld, args.stride_b = p.b.batch_stride;
   args.c = p.c.data, args.ldc = p.c.ld, args.stride_c = p.c.batch_stride;
@@ -64,8 +71,9 @@ TEST(Canonicalize, EveryTypeHasItsNumber) {
   EXPECT_EQ(dtype_of(XGEMM_F32), DType::f32);
   EXPECT_EQ(dtype_of(XGEMM_F16), DType::f16);
   EXPECT_EQ(dtype_of(XGEMM_BF16), DType::bf16);
-  for (const std::int32_t other : {-1, 3, 255, 256, INT32_MAX, INT32_MIN}) EXPECT_EQ(dtype_of(other), std::nullopt);
-  for (const xgemm_type type : {XGEMM_F32, XGEMM_F16, XGEMM_BF16}) {
+  EXPECT_EQ(dtype_of(XGEMM_F64), DType::f64);
+  for (const std::int32_t other : {-1, 4, 255, 256, INT32_MAX, INT32_MIN}) EXPECT_EQ(dtype_of(other), std::nullopt);
+  for (const xgemm_type type : {XGEMM_F32, XGEMM_F16, XGEMM_BF16, XGEMM_F64}) {
     xgemm_args args = legal_args(5, 7, 9);
     args.type = type;
     const DType expected = *dtype_of(type);
@@ -119,7 +127,7 @@ TEST(Canonicalize, CanonicalProblemsStayAsTheyAre) {
   Random random(2);
   for (int i = 0; i < 2000; ++i) {
     const Problem once = canonicalize(random_args(random), false);
-    float scalars[2];
+    Scalars scalars;
     ASSERT_EQ(canonicalize(args_of(once, scalars), false), once) << "at " << i;
   }
 }

@@ -37,8 +37,8 @@ struct BadArgument {
 std::vector<BadArgument> bad_arguments() {
   return {
       {XGEMM_ARG_TYPE,
-       [](xgemm_args& x) { x.type = 3; },
-       {"type = 3", "XGEMM_F32 = 0", "XGEMM_F16 = 1", "XGEMM_BF16 = 2"}},
+       [](xgemm_args& x) { x.type = 4; },
+       {"type = 4", "XGEMM_F32 = 0", "XGEMM_F16 = 1", "XGEMM_BF16 = 2", "XGEMM_F64 = 3"}},
       {XGEMM_ARG_TYPE_C, [](xgemm_args& x) { x.type_c = 4; }, {"type_c = 4", "XGEMM_C_SAME = 0", "XGEMM_C_F32 = 1"}},
       {XGEMM_ARG_MATH_MODE, [](xgemm_args& x) { x.math_mode = 3; }, {"math_mode = 3", "2 is required"}},
       {XGEMM_ARG_LAYOUT, [](xgemm_args& x) { x.layout = -1; }, {"layout = -1", "XGEMM_COL_MAJOR = 0"}},
@@ -60,12 +60,13 @@ TEST(Check, AcceptsALegalCall) {
 
 // C has the type of A and B, or the one that sums are kept in.
 TEST(Check, TypesThatGoTogether) {
-  for (const std::int32_t type : {XGEMM_F32, XGEMM_F16, XGEMM_BF16})
+  for (const std::int32_t type : {XGEMM_F32, XGEMM_F16, XGEMM_BF16, XGEMM_F64})
     for (const std::int32_t type_c : {INT32_MIN, -2, -1, 0, 1, 2, 3, 4, 5, 256, INT32_MAX}) {
       xgemm_args args = legal_args();
       args.type = type;
       args.type_c = type_c;
-      const bool legal = type_c == XGEMM_C_SAME || type_c == XGEMM_C_F32 || type_c == type + 1;
+      const bool legal =
+          type_c == XGEMM_C_SAME || (type_c == XGEMM_C_F32 && type != XGEMM_F64) || type_c == type + 1;
       EXPECT_EQ(code_of(args), legal ? 0 : -XGEMM_ARG_TYPE_C) << type << " " << type_c;
     }
 }

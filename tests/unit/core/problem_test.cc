@@ -26,7 +26,7 @@ Problem random_problem(Random& random) {
     } while (value != value);  // the payload of a NaN is not printed
     return Scalar{value, nullptr};
   };
-  const auto type = [&] { return pick(random, {DType::f32, DType::f16, DType::bf16}); };
+  const auto type = [&] { return pick(random, {DType::f32, DType::f16, DType::bf16, DType::f64}); };
   p.m = extent(), p.n = extent(), p.k = extent();
   p.batch_count = extent();
   p.alpha = scalar(), p.beta = scalar();
@@ -47,7 +47,9 @@ TEST(Problem, PrintsInAFormThatReadsBackExactly) {
       EXPECT_TRUE(at.count(key)) << key << " is missing: " << text;
       return std::strtoll(at[key].c_str(), nullptr, 10);
     };
-    const auto scalar = [&](const char* key) { return std::strtof(at[key].c_str(), nullptr); };
+    const auto scalar = [&](const char* key) {
+      return p.sums() == DType::f64 ? std::strtod(at[key].c_str(), nullptr) : std::strtof(at[key].c_str(), nullptr);
+    };
     const auto type = [&](const char* key) { return at.count(key) ? at[key] : at["type"]; };
     ASSERT_EQ(at["type"], std::string(1, letter_of(p.a.type)));
     ASSERT_EQ(type("type_b"), std::string(1, letter_of(p.b.type)));

@@ -74,7 +74,7 @@ TEST(HostTrip, NoGpuIsMissedBelowTheLeastSize) {
 
 TEST(HostTrip, OnceWorthItAlwaysWorthIt) {
   for (const Machine& machine : kMachines)
-    for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
       bool staged = false;
       for (double size = 64; size < 40000; size *= 1.1) {
         const bool now = of_square(static_cast<std::int64_t>(size), machine, type).staged();

@@ -14,46 +14,57 @@
 namespace {
 
 using namespace xgemm;
+using host::BlasRoutine;
 using host::CpuBlas;
 using std::int64_t;
 
 // Libraries made up for the test: correct but for what their name says.
-template <bool kReadsC, bool kSkipsZeros, bool kWrong>
-void made_up_sgemm(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
-                   const float* alpha, const float* a, const int64_t* lda, const float* b, const int64_t* ldb,
-                   const float* beta, float* c, const int64_t* ldc, std::size_t, std::size_t) {
+template <class T, bool kReadsC, bool kSkipsZeros, bool kWrong>
+void made_up_gemm(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
+                  const T* alpha, const T* a, const int64_t* lda, const T* b, const int64_t* ldb, const T* beta, T* c,
+                  const int64_t* ldc, std::size_t, std::size_t) {
   for (int64_t j = 0; j < *n; ++j)
     for (int64_t i = 0; i < *m; ++i) {
-      float sum = kWrong ? 1.0f : 0.0f;
+      T sum = kWrong ? 1 : 0;
       for (int64_t l = 0; l < *k; ++l) {
-        const float x = *transa == 'N' ? a[i + l * *lda] : a[l + i * *lda];
-        const float y = *transb == 'N' ? b[l + j * *ldb] : b[j + l * *ldb];
-        if (!kSkipsZeros || y != 0.0f) sum += x * y;
+        const T x = *transa == 'N' ? a[i + l * *lda] : a[l + i * *lda];
+        const T y = *transb == 'N' ? b[l + j * *ldb] : b[j + l * *ldb];
+        if (!kSkipsZeros || y != 0) sum += x * y;
       }
-      float& out = c[i + j * *ldc];
-      out = *alpha * sum + (!kReadsC && *beta == 0.0f ? 0.0f : *beta * out);
+      T& out = c[i + j * *ldc];
+      out = *alpha * sum + (!kReadsC && *beta == 0 ? 0 : *beta * out);
     }
 }
 
-TEST(CpuBlas, ConductIsFoundOut) {
-  const auto conduct = [](CpuBlas::Function sgemm) {
-    const CpuBlas::Conduct c = host::conduct_of(sgemm);
+template <class T>
+class CpuBlasRoutine : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(CpuBlasRoutine, Types);
+
+TYPED_TEST(CpuBlasRoutine, ConductIsFoundOut) {
+  using T = TypeParam;
+  const auto conduct = [](typename BlasRoutine<T>::Function gemm) {
+    BlasRoutine<T> routine;
+    routine.function = gemm;
+    routine.try_out();
+    const auto& c = routine.conduct;
     return std::array{c.right, c.spares_c, c.keeps_nan};
   };
-  EXPECT_EQ(conduct(made_up_sgemm<false, false, false>), (std::array{true, true, true}));
-  EXPECT_EQ(conduct(made_up_sgemm<true, false, false>), (std::array{true, false, true}));
-  EXPECT_EQ(conduct(made_up_sgemm<false, true, false>), (std::array{true, true, false}));
-  EXPECT_EQ(conduct(made_up_sgemm<true, true, false>), (std::array{true, false, false}));
-  EXPECT_FALSE(conduct(made_up_sgemm<false, false, true>)[0]);
+  EXPECT_EQ(conduct(made_up_gemm<T, false, false, false>), (std::array{true, true, true}));
+  EXPECT_EQ(conduct(made_up_gemm<T, true, false, false>), (std::array{true, false, true}));
+  EXPECT_EQ(conduct(made_up_gemm<T, false, true, false>), (std::array{true, true, false}));
+  EXPECT_EQ(conduct(made_up_gemm<T, true, true, false>), (std::array{true, false, false}));
+  EXPECT_FALSE(conduct(made_up_gemm<T, false, false, true>)[0]);
 }
 
-TEST(CpuBlas, LargeExtentsAreSplit) {
-  CpuBlas blas;
-  blas.sgemm = made_up_sgemm<false, false, false>;
+TYPED_TEST(CpuBlasRoutine, LargeExtentsAreSplit) {
+  using T = TypeParam;
+  BlasRoutine<T> blas;
+  blas.function = made_up_gemm<T, false, false, false>;
   for (const char transa : {'N', 'T'})
     for (const char transb : {'N', 'T'})
-      for (const float beta : {0.0f, 0.5f}) {
-        test::Case<float> c(transa, transb, 23, 17, 29, -1.5f, beta);
+      for (const T beta : {0.0, 0.5}) {
+        test::Case<T> c(transa, transb, 23, 17, 29, T(-1.5), beta);
         const auto& p = c.product;
         const auto op = [](char flag) { return flag == 'N' ? Op::none : Op::transpose; };
         blas.run({op(transa), op(transb), p.m, p.n, p.k, p.alpha, p.a, p.lda, p.b, p.ldb, p.beta, c.c.data(), p.ldc},
@@ -67,7 +78,8 @@ TEST(CpuBlas, BuiltinByName) {
   std::string complaint;
   const CpuBlas blas = host::open_cpu_blas("builtin", &complaint);
   EXPECT_EQ(blas.name, "builtin");
-  EXPECT_EQ(blas.sgemm, nullptr);
+  EXPECT_EQ(blas.sgemm.function, nullptr);
+  EXPECT_EQ(blas.dgemm.function, nullptr);
   EXPECT_EQ(complaint, "");
 }
 
@@ -75,7 +87,7 @@ TEST(CpuBlas, NothingNamedFindsSomethingWithoutComplaint) {
   std::string complaint = "left over";
   const CpuBlas blas = host::open_cpu_blas("", &complaint);
   EXPECT_EQ(complaint, "");
-  EXPECT_EQ(blas.sgemm == nullptr, blas.name == "builtin");
+  EXPECT_EQ(blas.sgemm.function == nullptr, blas.name == "builtin");
   EXPECT_FALSE(blas.reason.empty());
 }
 
@@ -108,7 +120,9 @@ TEST(CpuBlas, EveryLibraryOfThisMachineServesByNameAndByFile) {
     const CpuBlas by_file = host::open_cpu_blas(named.file, &complaint);
     EXPECT_EQ(complaint, "");
     EXPECT_EQ(by_file.name, named.file);
-    EXPECT_EQ(by_file.sgemm, named.sgemm);
+    EXPECT_EQ(by_file.sgemm.function, named.sgemm.function);
+    EXPECT_EQ(by_file.dgemm.function, named.dgemm.function);
+    EXPECT_NE(named.dgemm.function, nullptr);
   }
 }
 

@@ -41,6 +41,8 @@ using test::Half;
 template <class T>
 constexpr DType kType = DType::f32;
 template <>
+constexpr DType kType<double> = DType::f64;
+template <>
 constexpr DType kType<Half> = DType::f16;
 template <>
 constexpr DType kType<Bfloat16> = DType::bf16;
@@ -67,7 +69,7 @@ struct Elements {
 
 template <class T>
 class CpuEngine : public testing::Test {};
-using Types = testing::Types<Elements<float, float>, Elements<Half, Half>, Elements<Bfloat16, Bfloat16>,
+using Types = testing::Types<Elements<float, float>, Elements<double, double>, Elements<Half, Half>, Elements<Bfloat16, Bfloat16>,
                              Elements<Half, float>, Elements<Bfloat16, float>>;
 TYPED_TEST_SUITE(CpuEngine, Types);
 

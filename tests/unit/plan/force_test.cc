@@ -95,7 +95,7 @@ TEST(Force, ByFamilyTakesItsBestInstance) {
 TEST(Force, SaysWhichTypeAnInstanceIsFor) {
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
-    for (const DType other : {DType::f32, DType::f16, DType::bf16}) {
+    for (const DType other : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
       const ProductTypes types = Types(other);
       if (types == kernel.config.types()) continue;
       Plan chosen;
@@ -115,6 +115,7 @@ TEST(Force, SaysWhichArchitectureAnInstanceNeeds) {
     const KernelInfo& kernel = kernels::info(i);
     DeviceInfo old = fake_devices()[0];
     old.compute_capability = kernel.config.min_compute_capability - 1;
+    old.max_shared_bytes_per_block = 227 << 10;
     Plan chosen;
     const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
     const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';

@@ -14,9 +14,12 @@
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "kernels/common/legality.h"
 #include "kernels/wgmma_tma/instances.h"
+#include "plan/planner.h"
 #include "tuning/table.h"
 #include "unit/plan/devices.h"
+#include "unit/plan/problems.h"
 
 namespace xgemm::test {
 namespace {
@@ -89,7 +92,8 @@ TEST(Instances, NaiveServesEverything) {
                                       {DType::f16, DType::f16, DType::f16},
                                       {DType::bf16, DType::bf16, DType::bf16},
                                       {DType::f16, DType::f16, DType::f32},
-                                      {DType::bf16, DType::bf16, DType::f32}};
+                                      {DType::bf16, DType::bf16, DType::f32},
+                                      {DType::f64, DType::f64, DType::f64}};
   for (const ProductTypes& types : kServed) {
     bool found = false;
     for_each_instance([&](const KernelInfo& kernel) {
@@ -146,15 +150,21 @@ TEST(Instances, VectorsAndCopiesAreWhatTheHardwareHas) {
 }
 
 // A and B tiles of every stage, without padding: the least that an instance takes. Naive stages nothing, and skinny one
-// operand alone.
+// operand alone. Of doubles, GPUs with less are refused.
 TEST(Instances, SharedMemoryFitsEveryGpuThatTheyAreFor) {
   for_each_instance([](const KernelInfo& kernel) {
     if (kernel.family == Family::naive || kernel.family == Family::skinny) return;
     const TileConfig& c = kernel.config;
-    const int least = c.stages * c.cta_k * (c.cta_m + c.cta_n) * size_of(c.type);
     for (const device::DeviceInfo& device : fake_devices())
       if (c.runs_on(device.compute_capability)) {
-        EXPECT_LE(least, device.max_shared_bytes_per_block) << device.name;
+        const bool fits = kernels::slices_bytes(c) <= device.max_shared_bytes_per_block;
+        EXPECT_TRUE(fits || c.type == DType::f64) << device.name;
+        if (fits || c.on_tensor_cores()) {
+          const Problem p = make_problem(c.types(), 'N', 'N', 256, 256, 256);
+          const bool refused = plan::why_not(kernel, p, plan::gather_facts(p), device).find("shared memory") !=
+                               std::string::npos;
+          EXPECT_EQ(refused, !fits) << device.name;
+        }
       }
   });
 }

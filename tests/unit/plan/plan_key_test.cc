@@ -132,7 +132,7 @@ TEST(PlanKey, HoldsAllThatAPlanDependsOn) {
       Problem q = p;
       Mutation mutation(random, field);
       if (field < 0) {  // all types at once: kernels for mixed ones are few
-        const DType type = pick(random, {DType::f32, DType::f16, DType::bf16});
+        const DType type = pick(random, {DType::f32, DType::f16, DType::bf16, DType::f64});
         q.set_types({type, type, type});
       } else {
         visit_fields(q, mutation);

@@ -109,12 +109,20 @@ bool fp16x3_serves(const Problem& p, const DeviceInfo& device) {
          std::max({p.m, p.n, p.k}) <= 8192 && device.has_memory_pools;
 }
 
+// Tiles of doubles are for GPUs with much shared memory.
+bool fits(const KernelInfo& kernel, const DeviceInfo& device) {
+  const TileConfig& c = kernel.config;
+  return kernel.family != Family::mma_swizzled || c.type != DType::f64 ||
+         8 * c.stages * (c.cta_m * c.cta_k + c.cta_k * c.cta_n) <= device.max_shared_bytes_per_block;
+}
+
 // old_c: what is read in place of C; C itself where there is no copy.
 bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device, const Strides* old_c = nullptr) {
   const TileConfig& c = kernel.config;
   const int size = size_of(c.type);
   const Operands x = operands_of(p);
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
+  if (!fits(kernel, device)) return false;
   const bool for_sm90a =
       kernel.family == Family::wgmma_tma || kernel.family == Family::ffma_tma || kernel.family == Family::fp16x3;
   if (for_sm90a && device.compute_capability != 90) return false;
@@ -438,7 +446,7 @@ TEST(Planner, MoreWorkIsNotEstimatedFaster) {
   for (const DeviceInfo& device : fake_devices())
     for (int i = 0; i < kernels::count(); ++i) {
       const KernelInfo& kernel = kernels::info(i);
-      if (!kernel.config.runs_on(device.compute_capability)) continue;
+      if (!kernel.config.runs_on(device.compute_capability) || !fits(kernel, device)) continue;
       double last = 0;
       // All of them with lines of 128 bytes.
       const bool emulates = kernels::describe(kernel.family).fallback != nullptr;

@@ -71,8 +71,8 @@ inline bool passes_checks(const Problem& p) {
 
 // C in fp32 beside A and B of 16 bits now and then.
 inline Types random_types(Random& random) {
-  Types types = pick(random, {DType::f32, DType::f16, DType::bf16});
-  if (random.integer(0, 3) == 0) types.c = DType::f32;
+  Types types = pick(random, {DType::f32, DType::f16, DType::bf16, DType::f64});
+  if (random.integer(0, 3) == 0) types.c = sums_of(types.a);
   return types;
 }
 
@@ -152,8 +152,8 @@ inline Problem random_problem(Random& random) {
 // Problems on which the planner has much to choose: the random ones are mostly odd or huge.
 inline Problem common_problem(Random& random) {
   constexpr std::int64_t kExtents[] = {16, 64, 128, 512, 1024, 4096, 14336};
-  Types types = pick(random, {DType::f16, DType::f16, DType::bf16, DType::f32});
-  if (random.integer(0, 3) == 0) types.c = DType::f32;
+  Types types = pick(random, {DType::f16, DType::f16, DType::bf16, DType::f32, DType::f64});
+  if (random.integer(0, 3) == 0) types.c = sums_of(types.a);
   Problem p = make_problem(types, pick(random, {'N', 'T'}), pick(random, {'N', 'T'}), pick(random, kExtents),
                            pick(random, kExtents), pick(random, kExtents), {}, random.integer(0, 3) == 0 ? 3 : 1);
   p.beta.value = pick(random, {0.0f, 1.0f});

@@ -61,6 +61,8 @@ void with_types(DType type, DType type_c, const F& f) {
       return same ? f.template operator()<Half, Half>() : f.template operator()<Half, float>();
     case DType::bf16:
       return same ? f.template operator()<Bfloat16, Bfloat16>() : f.template operator()<Bfloat16, float>();
+    case DType::f64:
+      return f.template operator()<double, double>();
   }
 }
 
@@ -275,7 +277,7 @@ void check(const CallSetup& s, int seeds = 3) {
 }
 
 TEST(StagingPipeline, EveryFlagPlaceAndType) {
-  for (DType type : {DType::f32, DType::f16, DType::bf16})
+  for (DType type : {DType::f32, DType::f16, DType::bf16, DType::f64})
     for (Op op_a : {Op::none, Op::transpose})
       for (Op op_b : {Op::none, Op::transpose})
         for (float beta : {0.0f, 2.0f})
@@ -300,7 +302,7 @@ TEST(StagingPipeline, ManyPiecesInLittleMemory) {
   for (Op op : {Op::none, Op::transpose})
     for (float beta : {0.0f, -1.0f})
       for (std::size_t memory : {std::size_t{3} << 20, std::size_t{1} << 20, std::size_t{1} << 18})
-        for (DType type : {DType::f32, DType::bf16})
+        for (DType type : {DType::f32, DType::bf16, DType::f64})
           check({.type = type,
                  .c_in_f32 = true,
                  .op_a = op,
@@ -368,7 +370,7 @@ TEST(StagingPipeline, ThinMatricesAndNoInputs) {
   for (std::int64_t pad : {0, 1})
     for (auto [m, n, k] :
          {std::array<std::int64_t, 3>{1, 1, 1}, {1, 5000, 3}, {5000, 1, 3}, {1, 1, 200000}, {2, 3, 50000}})
-      for (DType type : {DType::f32, DType::f16, DType::bf16})
+      for (DType type : {DType::f32, DType::f16, DType::bf16, DType::f64})
         check({.type = type,
                .m = m,
                .n = n,

@@ -109,7 +109,7 @@ TEST(StagingPlan, CoversEveryElementOnceWithinItsMemory) {
                           {4096, 4096, 512, 3, false, true},
                           {1, 1, 1, 1000, true, true}};
   for (Shape s : shapes) {
-    for (DType type : {DType::f32, DType::f16, DType::bf16}) {
+    for (DType type : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
       for (Op op_a : {Op::none, Op::transpose}) {
         for (int staged = 1; staged < 8; ++staged) {
           s.type = type;
@@ -262,7 +262,7 @@ TEST(StagedLd, AlignsUnlessPaddingCosts) {
   EXPECT_EQ(staged_ld(1023, DType::f32), 1024);
   EXPECT_EQ(staged_ld(1023, DType::f16), 1024);
   for (std::int64_t rows = 1; rows < 5000; ++rows) {
-    for (DType type : {DType::f16, DType::bf16, DType::f32}) {
+    for (DType type : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
       EXPECT_GE(staged_ld(rows, type), rows);
       EXPECT_LE(4 * staged_ld(rows, type), 5 * rows);
     }

@@ -23,6 +23,15 @@ namespace xgemm::sim {
 // `type` is that of A and B: f16 or bf16.
 void mma(DType type, float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], Loc loc);
 
+// Of doubles, m16n8k8:
+//
+//   A, 16 x 8    a[0] (g, t)   a[1] (g + 8, t)   a[2] (g, t + 4)   a[3] (g + 8, t + 4)
+//   B, 8 x 8     b[0] (t, g)   b[1] (t + 4, g)
+//   D, 16 x 8    as above
+//
+// Sums by rising k, in fused multiply-adds, as the GPU's are.
+void mma(double (&d)[4], const double (&a)[4], const double (&b)[2], Loc loc);
+
 // Two of them side by side as one instruction, m16n16k16: b[2], b[3] and d[4] to d[7] belong to columns 8 to 15.
 void mma_pair(DType type, float (&d)[8], const std::uint32_t (&a)[4], const std::uint32_t (&b)[4], Loc loc);
 

@@ -89,6 +89,12 @@ inline float fma(float a, float b, float c) {
 inline float multiply(float a, float b) {
   return a * b;
 }
+inline double fma(double a, double b, double c) {
+  return __builtin_fma(a, b, c);
+}
+inline double multiply(double a, double b) {
+  return a * b;
+}
 
 // The value, as something the compiler knows nothing about; on the GPU this saves registers.
 template <class T>
