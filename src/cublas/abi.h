@@ -26,14 +26,15 @@ enum : int { kOpN = 0, kOpT = 1, kOpC = 2 };
 // cublasPointerMode_t, cublasLtPointerMode_t
 enum : int { kScalarsOnHost = 0, kScalarsOnDevice = 1 };
 
-// cublasMath_t: a mode and flags
+// cublasMath_t: a mode in the lowest two bits, and flags
 enum : int {
   kDefaultMath = 0,
   kTensorOpMath = 1,
   kPedanticMath = 2,
   kTf32Math = 3,
+  kMathModes = 3,
   kEmulatedBf16x9Math = 4,
-  kMathModes = 7,  // the bits of the modes for fp32
+  kEmulatedFp64Math = 8,
 };
 
 // cublasGemmAlgo_t
@@ -52,10 +53,12 @@ enum : int {
   kCompute32F = 68,
   kCompute32FPedantic = 69,
   kCompute64F = 70,
+  kCompute64FPedantic = 71,
   kCompute32FFast16F = 74,
   kCompute32FFast16BF = 75,
   kCompute32FFastTF32 = 77,
   kCompute32FEmulated16BFx9 = 78,
+  kCompute64FEmulatedFixedPoint = 79,
 };
 
 // cudaDataType_t

@@ -36,14 +36,17 @@ struct Output {
         stride(call.batch_count > 1 ? call.c.stride : 0) {}
 
   bool empty() const { return length <= 0 || lines <= 0 || batch_count <= 0; }
-  std::size_t element() const { return type == kReal32F ? sizeof(float) : sizeof(std::uint16_t); }
+  std::size_t element() const {
+    return type == kReal64F ? sizeof(double) : type == kReal32F ? sizeof(float) : sizeof(std::uint16_t);
+  }
   // From the first element to the last.
   std::size_t bytes() const {
     return static_cast<std::size_t>((batch_count - 1) * stride + (lines - 1) * ld + length) * element();
   }
 
-  float at(const std::vector<std::byte>& memory, std::int64_t index) const {
+  double at(const std::vector<std::byte>& memory, std::int64_t index) const {
     const std::byte* const place = memory.data() + static_cast<std::size_t>(index) * element();
+    if (type == kReal64F) return *reinterpret_cast<const double*>(place);
     if (type == kReal32F) return *reinterpret_cast<const float*>(place);
     const std::uint16_t bits = *reinterpret_cast<const std::uint16_t*>(place);
     return type == kReal16F ? half_to_float(bits) : bfloat16_to_float(bits);

@@ -125,7 +125,7 @@ const char* describe(int version, const MatmulArguments& x, Request* request) {
   if (transc != kOpN) return "a transposed C";
   if (a_rows != d.rows || b_cols != d.cols || a_cols != b_rows) return "sizes that do not fit";
   if (a.batch_count != d.batch_count || b.batch_count != d.batch_count) return "batches that do not fit";
-  if (scale_type != (call.compute == kCompute16F ? kReal16F : kReal32F)) return "scalars of this type";
+  if (scale_type != scalar_type_of(call.compute)) return "scalars of this type";
 
   translate(request);
   if (request->obstacle != nullptr) return request->obstacle;

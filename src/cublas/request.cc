@@ -18,7 +18,7 @@ struct Types {
 std::optional<Types> types_of(const Call& call) {
   if (call.a.type != call.b.type) return std::nullopt;
   const bool same = call.c.type == call.a.type;
-  const bool wide = call.c.type == kReal32F;
+  const bool wide = call.c.type == kReal32F && call.a.type != kReal64F;
   if (!same && !wide) return std::nullopt;
   const xgemm_type_c type_c = same ? XGEMM_C_SAME : XGEMM_C_F32;
   switch (call.a.type) {
@@ -28,6 +28,8 @@ std::optional<Types> types_of(const Call& call) {
       return Types{XGEMM_F16, type_c};
     case kReal16BF:
       return Types{XGEMM_BF16, type_c};
+    case kReal64F:
+      return Types{XGEMM_F64, type_c};
     default:
       return std::nullopt;
   }
@@ -54,7 +56,6 @@ bool is_algorithm(int algorithm) {
 
 const char* obstacle_of(const Call& call, const HandleState& state, const std::optional<Types>& types) {
   const bool half_scalars = call.compute == kCompute16F;
-  if (call.a.type == kReal64F || call.b.type == kReal64F) return "double precision";
   if (!types) return "these types";
   if (call.pointer_arrays) return "arrays of pointers";
   if (half_scalars) {
@@ -62,20 +63,10 @@ const char* obstacle_of(const Call& call, const HandleState& state, const std::o
     // Sums are in fp32, which is what a caller wants who does not insist on less.
     if ((state.math_mode & kMathModes) == kPedanticMath) return "sums in fp16 are insisted on";
     if (state.pointer_mode == kScalarsOnDevice) return "scalars in fp16 on the device";
-  } else {
-    switch (call.compute) {
-      case kCompute32F:
-      case kCompute32FPedantic:
-      case kCompute32FFast16F:
-      case kCompute32FFast16BF:
-      case kCompute32FFastTF32:
-      case kCompute32FEmulated16BFx9:
-        break;
-      case kCompute16FPedantic:
-        return "sums in fp16 are insisted on";
-      default:
-        return "this compute type";
-    }
+  } else if (call.compute == kCompute16FPedantic) {
+    return "sums in fp16 are insisted on";
+  } else if (scalar_type_of(call.compute) != (call.a.type == kReal64F ? kReal64F : kReal32F)) {
+    return "this compute type";
   }
   if (state.pointer_mode != kScalarsOnHost && state.pointer_mode != kScalarsOnDevice) return "this pointer mode";
   if (call.alpha == nullptr || call.beta == nullptr) return "a null pointer";
@@ -86,7 +77,13 @@ const char* obstacle_of(const Call& call, const HandleState& state, const std::o
 }
 
 // fp32 products that tensor cores may compute with less than fp32's precision: cuBLAS is then several times as fast.
+// And products that it may emulate.
 const char* reservation_of(const Call& call, const HandleState& state) {
+  if (call.a.type == kReal64F)
+    return call.compute == kCompute64FEmulatedFixedPoint ||
+                   (call.compute == kCompute64F && (state.math_mode & kEmulatedFp64Math) != 0)
+               ? "emulation is allowed"
+               : nullptr;
   if (call.a.type != kReal32F || call.compute == kCompute32FPedantic) return nullptr;
   switch (call.compute) {
     case kCompute32FFast16F:
@@ -104,10 +101,8 @@ const char* reservation_of(const Call& call, const HandleState& state) {
       return "16 bits are allowed for fp32";
     case kTf32Math:
       return "TF32 is allowed";
-    case kEmulatedBf16x9Math:
-      return "emulation is allowed";
     default:
-      return nullptr;
+      return (state.math_mode & kEmulatedBf16x9Math) != 0 ? "emulation is allowed" : nullptr;
   }
 }
 
@@ -139,6 +134,27 @@ long long wide(std::int64_t value) {
 }
 
 }  // namespace
+
+int scalar_type_of(int compute) {
+  switch (compute) {
+    case kCompute16F:
+    case kCompute16FPedantic:
+      return kReal16F;
+    case kCompute32F:
+    case kCompute32FPedantic:
+    case kCompute32FFast16F:
+    case kCompute32FFast16BF:
+    case kCompute32FFastTF32:
+    case kCompute32FEmulated16BFx9:
+      return kReal32F;
+    case kCompute64F:
+    case kCompute64FPedantic:
+    case kCompute64FEmulatedFixedPoint:
+      return kReal64F;
+    default:
+      return -1;
+  }
+}
 
 void translate(Request* request) {
   const Call& call = request->call;
@@ -173,7 +189,11 @@ void translate(Request* request) {
     args.alpha = &request->alpha;
     args.beta = &request->beta;
   }
-  request->reads_c = request->scalars_on_device() || !(*static_cast<const float*>(args.beta) == 0.0f);
+  const auto is_zero = [&] {
+    return args.type == XGEMM_F64 ? *static_cast<const double*>(args.beta) == 0
+                                  : *static_cast<const float*>(args.beta) == 0;
+  };
+  request->reads_c = request->scalars_on_device() || !is_zero();
 }
 
 std::string to_string(const Call& call) {

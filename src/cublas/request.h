@@ -54,6 +54,9 @@ struct Request {
 // cuBLAS, to which the call goes in both cases, finds it and returns its own status.
 void translate(Request* request);
 
+// Of alpha and beta, a cudaDataType_t; negative for compute types that are not known here.
+int scalar_type_of(int compute);
+
 // "type=f16 transa=N transb=T m=300 n=200 k=100 lda=300 ...": one call.
 std::string to_string(const Call& call);
 

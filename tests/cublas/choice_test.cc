@@ -66,9 +66,13 @@ TEST(Choice, VectorsInFp32AreCublas) {
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 4096, 1, 4096), kHopper));
 }
 
+TEST(Choice, DoublePrecisionIsCublas) {
+  EXPECT_NE(nullptr, why_cublas(product(XGEMM_F64, 4096, 4096, 4096), kHopper));
+}
+
 // What the caller allows for fp32 is reserved to cuBLAS's tensor cores, unless everything is to be served.
 TEST(Reservation, PrecisionThatIsAllowedToBeLess) {
-  const float one = 1;
+  const double one = 1;  // whose first half is a float that is read as well
   const auto reserved = [&](int type, int compute, int math_mode) {
     Request request;
     request.call.a.type = request.call.b.type = request.call.c.type = type;
@@ -92,7 +96,12 @@ TEST(Reservation, PrecisionThatIsAllowedToBeLess) {
     EXPECT_FALSE(reserved(kReal32F, kCompute32FPedantic, mode));
     EXPECT_FALSE(reserved(kReal16F, kCompute32F, mode));
     EXPECT_FALSE(reserved(kReal16BF, kCompute32F, mode));
+    EXPECT_FALSE(reserved(kReal64F, kCompute64F, mode));
   }
+  EXPECT_TRUE(reserved(kReal64F, kCompute64F, kEmulatedFp64Math));
+  EXPECT_TRUE(reserved(kReal64F, kCompute64FEmulatedFixedPoint, kDefaultMath));
+  EXPECT_FALSE(reserved(kReal64F, kCompute64FPedantic, kEmulatedFp64Math));
+  EXPECT_FALSE(reserved(kReal32F, kCompute32F, kEmulatedFp64Math));
 }
 
 }  // namespace
