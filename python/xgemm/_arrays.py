@@ -40,7 +40,7 @@ def _of_dtype(name: str, dtype: Any) -> ElementType:
     return _served(name, dtype.name if dtype.isnative else dtype.str)
 
 
-_dtypes = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32), "float16": np.dtype(np.float16)}
+_dtypes = {name: np.dtype(name) for name in ("float64", "float32", "float16")}
 
 
 def _dtype(type_: ElementType) -> Any:

@@ -12,11 +12,11 @@ from ._plan import Plan, make_plan
 def matmul(a: Any, b: Any, *, out: Any = None, dtype: Any = None, alpha: float = 1.0, math: str | None = None) -> Any:
     """alpha times the matrix product of a and b, with the shapes of numpy.matmul.
 
-    a, b: arrays of one element type, float32, float64, float16 or bfloat16, and of one axis or more. The last two axes are those of
-        matrices; a vector is a matrix of one row (a) or column (b), which the result does not have; further axes are those
-        of batches, which are broadcast to each other.
+    a, b: arrays of one element type, float64, float32, float16 or bfloat16, and of one axis or more. The last two axes are
+        those of matrices; a vector is a matrix of one row (a) or column (b), which the result does not have; further axes
+        are those of batches, which are broadcast to each other.
     out: the array for the result. By default it is a new one, of the library of a and where a is.
-    dtype: the element type of a new result: that of a and b by default, or float32 for 16-bit types.
+    dtype: the element type of a new result: that of a and b by default, or float32 where that has 16 bits.
     math: how fp32 is computed, a key of xgemm.MATH_MODES. By default it is what XGEMM_MATH says, or "strict".
 
     Returns out, or the new array. Arrays of NumPy, PyTorch and CuPy, and objects with __dlpack__ or

@@ -40,14 +40,14 @@ class CudaArray:
 class InterfaceTest(unittest.TestCase):
     def draw(self, seed):
         rng = np.random.default_rng(seed)
-        type_name = str(rng.choice(["float32", "float16"]))
+        type_name = str(rng.choice(["float64", "float32", "float16"]))
         m, n, k = (int(extent) for extent in rng.integers(0, 9, 3))
         a, b = support.random_values(rng, (2, m, k), type_name), support.random_values(rng, (k, n), type_name)
         if rng.random() < 0.5:
             a = np.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2)
         if rng.random() < 0.5:
             b = np.asfortranarray(b)
-        return a, b, np.full((2, m, n), np.nan, np.float32)
+        return a, b, np.full((2, m, n), np.nan, support.RESULTS[type_name][-1])
 
     def test_products(self):
         for wrap in (DLPack, CudaArray):

@@ -21,8 +21,8 @@ except Exception:  # an import error, or one of CUDA's
 
 
 def on_host(x):
-    """As NumPy, float32."""
-    return x.float().cpu().numpy() if isinstance(x, torch.Tensor) else cupy.asnumpy(x.astype(np.float32))
+    """As NumPy, in a type that holds every other."""
+    return x.double().cpu().numpy() if isinstance(x, torch.Tensor) else cupy.asnumpy(x.astype(np.float64))
 
 
 class CudaArray:
@@ -53,7 +53,7 @@ class DLPack:
 @unittest.skipUnless(HAS_TORCH, "no PyTorch with a GPU")
 class TorchTest(unittest.TestCase):
     def test_random_products(self):
-        types = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+        types = {name: getattr(torch, name) for name in ("float64", "float32", "float16", "bfloat16")}
         for seed in range(150):
             rng = np.random.default_rng(seed)
             type_name = str(rng.choice(list(types)))
@@ -66,9 +66,9 @@ class TorchTest(unittest.TestCase):
                 tensors.append(tensor)
             with self.subTest(f"{seed} {type_name} {[(tuple(x.shape), x.stride()) for x in tensors]}"):
                 a, b = tensors
-                result = xgemm.matmul(a, b, dtype=torch.float32)
+                result = xgemm.matmul(a, b, dtype=support.RESULTS[type_name][-1])
                 self.assertEqual("cuda", result.device.type)
-                support.assert_product(on_host(result), on_host(a), on_host(b))
+                support.assert_product(result.cpu().numpy(), on_host(a), on_host(b))
                 out = torch.full_like(result, float("nan"), dtype=a.dtype)
                 xgemm.matmul(a, b, out=out)
                 torch.testing.assert_close(out, result.to(a.dtype))
@@ -101,7 +101,7 @@ class TorchTest(unittest.TestCase):
             new = xgemm.matmul(out, out.mT)
         a.copy_(torch.randn_like(a))
         graph.replay()
-        support.assert_product(on_host(out), on_host(a), on_host(b))
+        support.assert_product(out.cpu().numpy(), on_host(a), on_host(b))
         torch.testing.assert_close(new, torch.matmul(out, out.mT), rtol=1e-4, atol=1e-2)
 
     def test_gradient_and_compiler(self):
@@ -138,7 +138,7 @@ class TorchTest(unittest.TestCase):
         for wrap in (CudaArray, DLPack):
             out = torch.zeros(40, 20, device="cuda")
             xgemm.matmul(wrap(a), wrap(b), out=wrap(out))
-            support.assert_product(on_host(out), on_host(a), on_host(b))
+            support.assert_product(out.cpu().numpy(), on_host(a), on_host(b))
             with self.assertRaisesRegex(TypeError, "out is required"):
                 xgemm.matmul(wrap(a), b)
 
@@ -146,14 +146,14 @@ class TorchTest(unittest.TestCase):
 @unittest.skipUnless(HAS_CUPY, "no CuPy with a GPU")
 class CuPyTest(unittest.TestCase):
     def test_products(self):
-        for type_ in (cupy.float32, cupy.float16):
+        for type_ in (cupy.float64, cupy.float32, cupy.float16):
             x = cupy.random.uniform(-1, 1, (3, 20, 30)).astype(type_)
             for a, b in ((x, x.transpose(0, 2, 1)), (x[:, ::2, ::3], x[0].T[::3]), (x, x[0, 0]), (cupy.asfortranarray(x[1]), x[2].T)):
                 result = xgemm.matmul(a, b)
                 self.assertIs(cupy.ndarray, type(result))
                 self.assertEqual(type_, result.dtype)
                 support.assert_product(cupy.asnumpy(result), on_host(a), on_host(b))
-                out = cupy.full(result.shape, np.nan, cupy.float32)
+                out = cupy.full(result.shape, np.nan, support.RESULTS[result.dtype.name][-1])
                 self.assertIs(out, xgemm.matmul(a, b, out=out))
                 support.assert_product(cupy.asnumpy(out), on_host(a), on_host(b))
 

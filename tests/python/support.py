@@ -7,19 +7,20 @@ import numpy as np
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-TYPES = {"float32": np.float32, "float16": np.float16}
+TYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16}
 try:
     import ml_dtypes
 
     TYPES["bfloat16"] = ml_dtypes.bfloat16
 except ImportError:
     pass
-ROUNDING = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
-SMALLEST = {"float32": 0.0, "float16": 2.0**-25, "bfloat16": 0.0}  # half the distance of subnormal numbers
+RESULTS = {name: [name] if name == "float64" else [name, "float32"] for name in TYPES}
+ROUNDING = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+SMALLEST = {"float64": 0.0, "float32": 0.0, "float16": 2.0**-25, "bfloat16": 0.0}  # half the distance of subnormal numbers
 
 
 def random_values(rng, shape, type_name):
-    return rng.uniform(-1, 1, shape).astype(np.float32).astype(TYPES[type_name])
+    return rng.uniform(-1, 1, shape).astype(TYPES[type_name])
 
 
 def placed(rng, values):
@@ -56,14 +57,15 @@ def random_shapes(rng):
 
 def assert_product(result, a, b, alpha=1.0, beta=0.0, c=None, what=""):
     """Whether the result is alpha a b + beta c, within what rounding allows."""
-    a, b = a.astype(np.float64), b.astype(np.float64)
+    a, b = a.astype(np.longdouble), b.astype(np.longdouble)
     exact, size = alpha * np.matmul(a, b), abs(alpha) * np.matmul(np.abs(a), np.abs(b))
     if beta:
-        exact, size = exact + beta * c.astype(np.float64), size + np.abs(beta * c.astype(np.float64))
+        exact, size = exact + beta * c.astype(np.longdouble), size + np.abs(beta * c.astype(np.longdouble))
     type_name = result.dtype.name
-    bound = (a.shape[-1] + 4) * ROUNDING["float32"] * size + 1.01 * ROUNDING[type_name] * np.abs(exact) + SMALLEST[type_name]
+    sums = ROUNDING["float64" if type_name == "float64" else "float32"]
+    bound = (a.shape[-1] + 4) * sums * size + 1.01 * ROUNDING[type_name] * np.abs(exact) + SMALLEST[type_name]
     assert result.shape == exact.shape, f"{what}: {result.shape} in place of {exact.shape}"
-    error = np.abs(result.astype(np.float64) - exact)
+    error = np.abs(result.astype(np.longdouble) - exact)
     assert np.all(error <= bound), f"{what}: an error of {error.max()} is more than {np.max(bound)}"
 
 

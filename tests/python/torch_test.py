@@ -106,6 +106,14 @@ class OperatorTest(unittest.TestCase):
                 for x, y in zip(*seconds):
                     self.assert_close(x, y)
 
+    def test_gradients_in_double(self):
+        """Against differences of values, of the first and the second order."""
+        torch.manual_seed(3)
+        for shape_a, shape_b in (((3, 4), (4, 2)), ((2, 1, 2, 3), (2, 3, 2)), ((3,), (2, 3, 2)), ((2, 2, 3), (3,))):
+            inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in (shape_a, shape_b)]
+            self.assertTrue(torch.autograd.gradcheck(xgemm.matmul, inputs))
+            self.assertTrue(torch.autograd.gradgradcheck(xgemm.matmul, inputs))
+
     def test_only_what_is_asked_for(self):
         a, b = torch.randn(3, 4), torch.randn(4, 5, requires_grad=True)
         xgemm.matmul(a, b).sum().backward()
