@@ -14,8 +14,8 @@ try:
     TYPES["bfloat16"] = ml_dtypes.bfloat16
 except ImportError:
     pass
-RESULTS = {name: [name] if name == "float64" else [name, "float32"] for name in TYPES}
 ROUNDING = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+RESULTS = {name: [name] if name == "float64" else [name, "float32"] for name in ROUNDING}
 SMALLEST = {"float64": 0.0, "float32": 0.0, "float16": 2.0**-25, "bfloat16": 0.0}  # half the distance of subnormal numbers
 
 
