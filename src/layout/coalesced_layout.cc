@@ -7,7 +7,7 @@ namespace xgemm::layout {
 namespace {
 
 std::string pair(const int (&values)[2]) {
-  return "[" + std::to_string(values[0]) + ", " + std::to_string(values[1]) + "]";
+  return std::string("[") + std::to_string(values[0]) + ", " + std::to_string(values[1]) + "]";
 }
 
 }  // namespace
