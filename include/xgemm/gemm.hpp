@@ -114,10 +114,10 @@ constexpr bool go_together() {
 }  // namespace detail
 
 // C := alpha A B + beta C. A, B, C: MatrixView, std::mdspan of rank 2, or any type with an as_matrix_view() overload.
-// Elements: float; double; fp16 as xgemm::half, __half, _Float16 or std::float16_t; bf16 as xgemm::bfloat16, __nv_bfloat16 or
-// std::bfloat16_t; one type for A and B, and the same for C, or float beside 16 bits. Sums of doubles are double, others
-// fp32, and so are alpha and beta. ctx: NULL is the calling thread's default context. Its scalars must be on the host, as
-// they are by default.
+// Elements: float; double; fp16 as xgemm::half, __half, _Float16 or std::float16_t; bf16 as xgemm::bfloat16,
+// __nv_bfloat16 or std::bfloat16_t; one type for A and B, and the same for C, or float beside 16 bits. Sums of doubles
+// are double, others fp32, and so are alpha and beta. ctx: NULL is the calling thread's default context. Its scalars
+// must be on the host, as they are by default.
 template <class A, class B, class C, class In = detail::value_of<A>, class Out = detail::value_of<C>,
           class = std::void_t<detail::view_of<B>>>
 void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, const C& c,
@@ -126,8 +126,9 @@ void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_
   constexpr bool alike = std::is_same_v<In, detail::value_of<B>>;
   constexpr bool together = !served || detail::go_together<In, Out>();
   constexpr bool writable = !std::is_const_v<typename detail::view_of<C>::element_type>;
-  static_assert(served,
-                "the elements must be float, double or a 16-bit floating-point type; view raw bits as xgemm::half or bfloat16");
+  static_assert(
+      served,
+      "the elements must be float, double or a 16-bit floating-point type; view raw bits as xgemm::half or bfloat16");
   static_assert(alike, "A and B must have the same element type");
   static_assert(together, "C must have the element type of A and B, or be float beside 16-bit ones");
   static_assert(writable, "C is written, but its elements are const");

@@ -1,6 +1,6 @@
 // cuBLAS as a candidate, opened at run time. Its prototypes are written down here from its public documentation, so
-// that building needs none of its headers. fp32 runs cublasSgemm in the default math mode, fp64 cublasDgemm, fp16 and bf16 cublasGemmEx
-// with fp32 sums. SPDX-License-Identifier: BSD-3-Clause
+// that building needs none of its headers. fp32 runs cublasSgemm in the default math mode, fp64 cublasDgemm, fp16 and
+// bf16 cublasGemmEx with fp32 sums. SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -89,7 +89,7 @@ void accumulate(const Case& one, const Reference& samples, const ProductValues& 
       double* const magnitudes = magnitude + i * cols;
       for (std::int64_t l = 0; l < length; ++l) {
         const Wide a = operands.a[batch * one.stride_a + samples.rows[i] * operands.a_strides.row +
-                                    (start + l) * operands.a_strides.col];
+                                  (start + l) * operands.a_strides.col];
         const Wide* const row = packed.data() + static_cast<std::size_t>(l) * cols;
         for (std::size_t j = 0; j < cols; ++j) {
           sums[j] += a * row[j];
@@ -262,8 +262,8 @@ Reference make_reference_in(const Case& one, const OperandValues& a, const Opera
       for (const std::int64_t col : reference.cols) {
         const Wide initial = one.beta == 0 ? 0 : c[c_index(one, batch, row, col)];
         reference.value[at] = static_cast<double>(one.alpha * value[at] + one.beta * initial);
-        reference.magnitude[at] = std::abs(one.alpha) * reference.magnitude[at] +
-                                  static_cast<double>(std::abs(one.beta * initial));
+        reference.magnitude[at] =
+            std::abs(one.alpha) * reference.magnitude[at] + static_cast<double>(std::abs(one.beta * initial));
         ++at;
       }
   }

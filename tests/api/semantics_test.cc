@@ -24,8 +24,8 @@ struct Operands {
 
 template <class Types>
 class Semantics : public testing::Test {};
-using Types = testing::Types<Operands<float, float>, Operands<double, double>, Operands<Half, Half>, Operands<Bfloat16, Bfloat16>,
-                             Operands<Half, float>, Operands<Bfloat16, float>>;
+using Types = testing::Types<Operands<float, float>, Operands<double, double>, Operands<Half, Half>,
+                             Operands<Bfloat16, Bfloat16>, Operands<Half, float>, Operands<Bfloat16, float>>;
 struct TypeNames {
   template <class T>
   static std::string GetName(int) {

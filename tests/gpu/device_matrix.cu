@@ -186,9 +186,9 @@ __device__ void expect(const Product& p, const Side& a, const Side& b, const Sid
   *value = result;
   // Sums of integers are exact.
   const bool exact = a.contents.integers && b.contents.integers && (p.beta == 0 || c.contents.integers);
-  *bound = exact ? 0
-                 : kConstant * Format<T>::kRoundoff * ((reads ? p.k : 0) + 2) * magnitude +
-                       (p.k + 2) * Format<T>::kSmallest;
+  *bound =
+      exact ? 0
+            : kConstant * Format<T>::kRoundoff * ((reads ? p.k : 0) + 2) * magnitude + (p.k + 2) * Format<T>::kSmallest;
   if (sizeof(U) == 2) *bound += half_ulp<U>(fabs(result) + *bound);
 }
 

@@ -105,7 +105,8 @@ template <class T, class U>
 testing::AssertionResult compare(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<U>& c,
                                  const Operand<U>& other, bool exactly);
 
-// |C - alpha op(A) op(B)| / |alpha op(A) op(B)|, Frobenius norms, the product in fp64, of doubles in twice that. One matrix.
+// |C - alpha op(A) op(B)| / |alpha op(A) op(B)|, Frobenius norms, the product in fp64, of doubles in twice that. One
+// matrix.
 template <class T>
 double normwise_error(const Product& product, const Operand<T>& a, const Operand<T>& b, const Operand<T>& c);
 

@@ -263,13 +263,8 @@ constexpr WgmmaTmaConfig kPingPong = {
 constexpr WgmmaTmaConfig kSplit = {.cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .cluster_k = 2};
 constexpr WgmmaTmaConfig kSingle = {.cta_m = 32, .cta_n = 64, .stages = 3, .transposed = true, .groups_rows = 1};
 // fp32 C.
-constexpr WgmmaTmaConfig kRegisters = {.type_c = DType::f32,
-                                       .cta_m = 64,
-                                       .cta_n = 32,
-                                       .stages = 3,
-                                       .groups_rows = 1,
-                                       .ping_pong = true,
-                                       .cluster_n = 2};
+constexpr WgmmaTmaConfig kRegisters = {
+    .type_c = DType::f32, .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true, .cluster_n = 2};
 constexpr WgmmaTmaConfig kChunks = {.cta_m = 64, .cta_n = 256, .stages = 5, .groups_rows = 1};  // more than buffers
 
 const std::vector<SimKernel>& mutants() {

@@ -17,12 +17,10 @@ struct Instances<Family::naive> : TileInstances {
 
   template <class Add>
   static constexpr void list(const Add& add) {
-    constexpr ProductTypes kProducts[] = {{DType::f32, DType::f32, DType::f32},
-                                          {DType::f16, DType::f16, DType::f16},
-                                          {DType::bf16, DType::bf16, DType::bf16},
-                                          {DType::f16, DType::f16, DType::f32},
-                                          {DType::bf16, DType::bf16, DType::f32},
-                                          {DType::f64, DType::f64, DType::f64}};
+    constexpr ProductTypes kProducts[] = {
+        {DType::f32, DType::f32, DType::f32},    {DType::f16, DType::f16, DType::f16},
+        {DType::bf16, DType::bf16, DType::bf16}, {DType::f16, DType::f16, DType::f32},
+        {DType::bf16, DType::bf16, DType::f32},  {DType::f64, DType::f64, DType::f64}};
     for (const ProductTypes& types : kProducts)
       add(TileConfig{
           .type = types.a, .type_c = types.c, .cta_m = 32, .cta_n = 8, .any_strides = true, .raster_group = 1});

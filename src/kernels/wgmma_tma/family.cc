@@ -92,8 +92,8 @@ CostDevice cost_device(const device::DeviceInfo& device) {
   return d;
 }
 
-// What it costs that threads store a C that TMA cannot: in each round, a tile through the SM, two elements at a time. Of
-// ping-pong consumers one multiplies meanwhile.
+// What it costs that threads store a C that TMA cannot: in each round, a tile through the SM, two elements at a time.
+// Of ping-pong consumers one multiplies meanwhile.
 double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double rounds) {
   constexpr double kCyclesPerElement = 0.09;
   if (!c.c_through_shared() || c.ping_pong || divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
@@ -127,8 +127,8 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     const CostEstimate& e = model[static_cast<std::size_t>(i)];
     const bool in_question = e.us * CostCorrection::kLeast <= to_beat;
     const double scattered_us = scattered_c_us(config_of(*kernels[i]), request, e.terms.rounds);
-    estimates[i] = {(in_question ? corrected(i) : e.us) + scattered_us, e.terms.rounds, static_cast<std::int64_t>(e.split.whole_tiles),
-                    e.split.parts};
+    estimates[i] = {(in_question ? corrected(i) : e.us) + scattered_us, e.terms.rounds,
+                    static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
   }
 }
 

@@ -71,8 +71,7 @@ void multiply_doubles(LanePayloads& lanes) {
   });
   for_each_lane([&](const DoublePayload& p, int g, int t) {
     for (int i = 0; i < 4; ++i)
-      for (int k = 0; k < kDepth; ++k)
-        p.d[i] = __builtin_fma(a[k][g + 8 * (i / 2)], b[k][2 * t + i % 2], p.d[i]);
+      for (int k = 0; k < kDepth; ++k) p.d[i] = __builtin_fma(a[k][g + 8 * (i / 2)], b[k][2 * t + i % 2], p.d[i]);
   });
 }
 

@@ -65,8 +65,7 @@ TEST(Check, TypesThatGoTogether) {
       xgemm_args args = legal_args();
       args.type = type;
       args.type_c = type_c;
-      const bool legal =
-          type_c == XGEMM_C_SAME || (type_c == XGEMM_C_F32 && type != XGEMM_F64) || type_c == type + 1;
+      const bool legal = type_c == XGEMM_C_SAME || (type_c == XGEMM_C_F32 && type != XGEMM_F64) || type_c == type + 1;
       EXPECT_EQ(code_of(args), legal ? 0 : -XGEMM_ARG_TYPE_C) << type << " " << type_c;
     }
 }

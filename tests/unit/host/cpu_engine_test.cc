@@ -69,8 +69,8 @@ struct Elements {
 
 template <class T>
 class CpuEngine : public testing::Test {};
-using Types = testing::Types<Elements<float, float>, Elements<double, double>, Elements<Half, Half>, Elements<Bfloat16, Bfloat16>,
-                             Elements<Half, float>, Elements<Bfloat16, float>>;
+using Types = testing::Types<Elements<float, float>, Elements<double, double>, Elements<Half, Half>,
+                             Elements<Bfloat16, Bfloat16>, Elements<Half, float>, Elements<Bfloat16, float>>;
 TYPED_TEST_SUITE(CpuEngine, Types);
 
 TYPED_TEST(CpuEngine, AllFlagsScalarsAndEdges) {

@@ -88,12 +88,9 @@ TEST(Instances, FamiliesAreListedOnceEach) {
 // What serves whatever no other instance does: in each type, on every GPU that the library knows, naive takes any
 // strides one element at a time.
 TEST(Instances, NaiveServesEverything) {
-  constexpr ProductTypes kServed[] = {{DType::f32, DType::f32, DType::f32},
-                                      {DType::f16, DType::f16, DType::f16},
-                                      {DType::bf16, DType::bf16, DType::bf16},
-                                      {DType::f16, DType::f16, DType::f32},
-                                      {DType::bf16, DType::bf16, DType::f32},
-                                      {DType::f64, DType::f64, DType::f64}};
+  constexpr ProductTypes kServed[] = {{DType::f32, DType::f32, DType::f32},    {DType::f16, DType::f16, DType::f16},
+                                      {DType::bf16, DType::bf16, DType::bf16}, {DType::f16, DType::f16, DType::f32},
+                                      {DType::bf16, DType::bf16, DType::f32},  {DType::f64, DType::f64, DType::f64}};
   for (const ProductTypes& types : kServed) {
     bool found = false;
     for_each_instance([&](const KernelInfo& kernel) {
@@ -161,8 +158,8 @@ TEST(Instances, SharedMemoryFitsEveryGpuThatTheyAreFor) {
         EXPECT_TRUE(fits || c.type == DType::f64) << device.name;
         if (fits || c.on_tensor_cores()) {
           const Problem p = make_problem(c.types(), 'N', 'N', 256, 256, 256);
-          const bool refused = plan::why_not(kernel, p, plan::gather_facts(p), device).find("shared memory") !=
-                               std::string::npos;
+          const bool refused =
+              plan::why_not(kernel, p, plan::gather_facts(p), device).find("shared memory") != std::string::npos;
           EXPECT_EQ(refused, !fits) << device.name;
         }
       }

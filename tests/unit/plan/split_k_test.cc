@@ -113,7 +113,8 @@ TEST(SplitEstimate, SplitsAreWhatTheKernelCanDo) {
     EXPECT_EQ(std::fmod(best.split.whole_tiles, device.clusters_of(c.cluster_size())), 0)
         << "whole tiles fill their rounds";
     const double bytes = kernels::split_bytes(c, p, best.split);
-    EXPECT_EQ(bytes, (tiles - best.split.whole_tiles) * best.split.parts * c.cluster_size() * c.cta_m * c.cta_n * size_of(sums_of(c.type)));
+    EXPECT_EQ(bytes, (tiles - best.split.whole_tiles) * best.split.parts * c.cluster_size() * c.cta_m * c.cta_n *
+                         size_of(sums_of(c.type)));
     EXPECT_GT(bytes, 0);
     EXPECT_LE(bytes, limit);
     EXPECT_LT(best.split.whole_tiles + (tiles - best.split.whole_tiles) * best.split.parts, 0x1p32)
@@ -223,13 +224,15 @@ TEST(SplitPlan, SaysWhatTheLaunchNeeds) {
           ceil_div(block.m, c.cta_m * cluster_m) * ceil_div(block.n, c.cta_n * cluster_n) * block.batch_count;
       EXPECT_EQ(schedule.whole_tiles + schedule.split_tiles, tiles);
       EXPECT_LE(schedule.parts, ceil_div(p.k, c.cta_k));
-      EXPECT_EQ(static_cast<std::int64_t>(schedule.workspace_bytes),
-                schedule.split_tiles * schedule.parts * cluster_m * cluster_n * c.cta_m * c.cta_n * size_of(sums_of(c.type)));
+      EXPECT_EQ(
+          static_cast<std::int64_t>(schedule.workspace_bytes),
+          schedule.split_tiles * schedule.parts * cluster_m * cluster_n * c.cta_m * c.cta_n * size_of(sums_of(c.type)));
       // The same by hand.
       const int parts = static_cast<int>(schedule.parts);
       EXPECT_EQ(to_string(plan::with_split(plan, block, device, schedule.whole_tiles, parts)), to_string(plan));
-      EXPECT_EQ(plan::with_split(plan, block, device, 0, 2).schedule.workspace_bytes,
-                static_cast<std::size_t>(tiles * 2 * cluster_m * cluster_n * c.cta_m * c.cta_n * size_of(sums_of(c.type))));
+      EXPECT_EQ(
+          plan::with_split(plan, block, device, 0, 2).schedule.workspace_bytes,
+          static_cast<std::size_t>(tiles * 2 * cluster_m * cluster_n * c.cta_m * c.cta_n * size_of(sums_of(c.type))));
       EXPECT_EQ(plan::with_split(plan, block, device, 0, 1).schedule.workspace_bytes, 0u);
     }
   });

@@ -413,7 +413,8 @@ TEST(TileSchedule, CoversC) {
     const int parts = static_cast<int>(random.integer(2, 20));
     const Schedule split = kernels::tile_schedule(c, m, n, batch, whole, parts, 132);
     EXPECT_TRUE(split.whole_tiles == whole && split.split_tiles == s.units - whole);
-    EXPECT_EQ(split.workspace_bytes, static_cast<std::size_t>(size_of(sums_of(c.type)) * split.split_tiles * parts * c.cta_m * c.cta_n));
+    EXPECT_EQ(split.workspace_bytes,
+              static_cast<std::size_t>(size_of(sums_of(c.type)) * split.split_tiles * parts * c.cta_m * c.cta_n));
     expect_sound(split, batch);
   }
 }
