@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/environment.h"
+#include "device/fallback_counter.h"
 #include "device/health.h"
 #include "dispatch/host_trip.h"
 #include "dispatch/summary.h"
@@ -35,6 +36,7 @@ struct World {
   bool has_device = true, has_kernels = true, is_capturing = false;
   bool parallel_engine = true;
   int asked_the_engine = 0;
+  std::int64_t falls_back = 0, fallbacks = 0;
   double kernel_us = 1000;
   std::set<int> broken;
   Status staging, planning, launching;
@@ -109,6 +111,9 @@ const std::string& no_device_reason() {
   static const std::string reason = "no GPU: of the test";
   return reason;
 }
+std::int64_t fallbacks() {
+  return world.fallbacks;
+}
 bool is_healthy(int ordinal) {
   return !world.broken.contains(ordinal);
 }
@@ -134,6 +139,7 @@ Status make_plan(const Problem&, const device::DeviceInfo&, plan::Plan* plan) {
 }
 Status device_gemm(const Problem& p, const device::DeviceInfo&, const LaunchSettings&) {
   did("device", p);
+  world.fallbacks += world.falls_back;
   return with_message(world.launching);
 }
 Status explain_plan(const Problem&, const device::DeviceInfo&, std::string* text) {
@@ -365,6 +371,21 @@ TEST_F(Gemm, TimesAreTakenOutsideOfCaptures) {
   EXPECT_TRUE(call(square(8)).ok());
   EXPECT_EQ(world.did, (Strings{"synchronize", "device 8x8x8"}));
   EXPECT_EQ(world.lines.at(1).find("time_us="), std::string::npos) << world.lines[1];
+}
+
+// The GPU counts them while a product runs: the line of one that was waited for tells its own.
+TEST_F(Gemm, FallbacksAreToldWithTheTime) {
+  world.environment.verbose = 2;
+  world.placement = all_at(Location::device);
+  world.fallbacks = 5;
+  EXPECT_TRUE(call(square(8)).ok());
+  EXPECT_EQ(world.lines.at(0).find("fp32_fallbacks="), std::string::npos) << world.lines[0];
+  world.falls_back = 2;
+  EXPECT_TRUE(call(square(8)).ok());
+  EXPECT_NE(world.lines.at(1).find("fp32_fallbacks=2"), std::string::npos) << world.lines[1];
+  world.is_capturing = true;
+  EXPECT_TRUE(call(square(8)).ok());
+  EXPECT_EQ(world.lines.at(2).find("fp32_fallbacks="), std::string::npos) << world.lines[2];
 }
 
 // explain() runs nothing, and returns what planning the call would.
