@@ -70,7 +70,7 @@ class ResultsTest(unittest.TestCase):
             (lambda text: text.replace('"m": 1024', '"m": -3'), "'s NN 1024x1024x1024' lacks a whole m from 1 on"),
             (lambda text: text.replace('"m": 1024', '"m": 1.5'), "lacks a whole m"),
             (lambda text: text.replace('"m": 1024,', ""), "lacks a whole m"),
-            (lambda text: text.replace('"type": "s"', '"type": "d"'), "lacks a known type"),
+            (lambda text: text.replace('"type": "s"', '"type": "q"'), "lacks a known type"),
             (lambda text: text.replace('"name": "xgemm"', '"name": 4'), "'candidate' is not always a text"),
             (lambda text: text.replace('"median": 50.0', '"median": "fast"'), "fast"),
             (lambda text: text.replace('"median": 50.0', '"median": 500.0'), "lacks time_us with 0 < low <= median <= high"),

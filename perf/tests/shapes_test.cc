@@ -112,7 +112,7 @@ TEST(ShapeFile, ErrorsNameLineAndField) {
   EXPECT_THAT(error("1 2 3 beta=one\n"), HasSubstr("shapes.txt:1: field 'beta': 'one' is not a number"));
   EXPECT_THAT(error("1 2 3 beta=nan\n"), HasSubstr("field 'beta'"));
   EXPECT_THAT(error("1 2 3 trans=NX\n"), HasSubstr("field 'trans': 'NX' is not NN, NT, TN or TT"));
-  EXPECT_THAT(error("1 2 3 type=d\n"), HasSubstr("field 'type': 'd' is not one of s, h, b"));
+  EXPECT_THAT(error("1 2 3 type=q\n"), HasSubstr("field 'type': 'q' is not one of s, h, b"));
   EXPECT_THAT(error("1 2 3 location=gpu\n"), HasSubstr("field 'location': 'gpu'"));
   EXPECT_THAT(error("1 2 3 layout=diag\n"), HasSubstr("field 'layout': 'diag' is neither"));
   EXPECT_THAT(error("10 2 3 lda=9\n"), HasSubstr("field 'lda': 9 is less than 10"));

@@ -123,7 +123,7 @@ enum class At { pageable, page_locked, device, managed };
 
 struct CallSetup {
   DType type = DType::f32;
-  bool c_in_f32 = false;  // whatever the type of A and B
+  bool c_in_f32 = false;  // where A and B have 16 bits
   Op op_a = Op::none, op_b = Op::none;
   std::int64_t m = 1, n = 1, k = 1;
   float alpha = 1, beta = 0;
@@ -133,7 +133,7 @@ struct CallSetup {
   At a = At::pageable, b = At::pageable, c = At::pageable;
   std::size_t device_memory = std::size_t{1} << 34;
 
-  DType type_c() const { return c_in_f32 ? DType::f32 : type; }
+  DType type_c() const { return c_in_f32 && size_of(type) == 2 ? DType::f32 : type; }
 };
 
 // A batch is one tall storage: matrices one after the other, with a gap between them that nothing may touch.
