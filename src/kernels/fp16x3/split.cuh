@@ -221,10 +221,17 @@ struct SplitParts {
       const int line = (first + gpu::thread_index()) / kVectors, at = gpu::thread_index() % kVectors * kVector;
       if (line >= tile.lines || k + at >= p.ld) continue;
       const float scale = gpu::read<gpu::Space::shared>(&smem.scales[line]);
+      // Vectors 32 elements apart begin in one bank: the later one is read with its halves exchanged.
+      constexpr int kHalf = kVector / 2;
+      const int exchanged = (at & 32) != 0 ? kHalf : 0;
+      float read[kVector];
+      XGEMM_UNROLL
+      for (int e = 0; e < kVector; ++e)
+        read[e] = gpu::read<gpu::Space::shared>(&smem.slice[line][at + (e ^ exchanged)]);
       gpu::Vector<gpu::half, kVector> high, low;
       XGEMM_UNROLL
       for (int e = 0; e < kVector; ++e) {
-        const float stored = gpu::read<gpu::Space::shared>(&smem.slice[line][at + e]);
+        const float stored = exchanged != 0 ? read[e ^ kHalf] : read[e];
         const float x = gpu::multiply(scale, stored);
         high[e] = gpu::to_half(x);
         low[e] = gpu::to_half(gpu::multiply(MmaPolicy::kLowScale, x - gpu::to_float(high[e])));
