@@ -178,7 +178,11 @@ TEST_P(Pieces, GiveTheSameBits) {
   p.a.row_stride = flags[0] == 'N' ? 1 : k, p.a.col_stride = flags[0] == 'N' ? m : 1;
   p.b.row_stride = flags[1] == 'N' ? 1 : n, p.b.col_stride = flags[1] == 'N' ? k : 1;
   p.m = m, p.n = n, p.k = k, p.batch_count = 1;
-  p.alpha = kernels::Factor::of(0.7f), p.beta = kernels::Factor::of(-0.3f);
+  const DType sums = sums_of(config.type);
+  const auto factor = [sums](double x) {
+    return sums == DType::f64 ? kernels::Factor::of(x) : kernels::Factor::of(static_cast<float>(x));
+  };
+  p.alpha = factor(0.7), p.beta = factor(-0.3);
   Options options;
   options.whole_tiles = 1;
   options.parts = 3;
@@ -193,8 +197,8 @@ TEST_P(Pieces, GiveTheSameBits) {
   const auto same = [&](const auto& x, const auto& y) { return std::memcmp(x.data(), y.data(), x.size() * 16) == 0; };
   const auto at_once = result_in(0);
   EXPECT_FALSE(same(at_once, c));
-  const std::size_t tile =
-      sizeof(float) * 3 * static_cast<std::size_t>(config.cta_m * own.cluster_m * config.cta_n * own.cluster_n);
+  const auto tile =
+      static_cast<std::size_t>(size_of(sums) * 3 * config.cta_m * own.cluster_m * config.cta_n * own.cluster_n);
   EXPECT_TRUE(same(at_once, result_in(tile)));
   EXPECT_TRUE(same(at_once, result_in(2 * tile + tile / 2)));
 }
