@@ -11,6 +11,7 @@ namespace xgemm::test {
 namespace {
 
 const float kAlpha = 1.5f, kBeta = -0.25f;
+const double kWideAlpha = 1.5, kWideBeta = -0.25;
 
 xgemm_args random_args(Random& random) {
   xgemm_args args = legal_args(random.integer(0, 100), random.integer(0, 100), random.integer(0, 100));
@@ -19,8 +20,11 @@ xgemm_args random_args(Random& random) {
   args.layout = pick(random, {XGEMM_COL_MAJOR, XGEMM_ROW_MAJOR});
   args.transa = pick(random, {'N', 'n', 'T', 't', 'C', 'c'});
   args.transb = pick(random, {'N', 'n', 'T', 't', 'C', 'c'});
-  args.alpha = pick(random, {static_cast<const float*>(nullptr), &kAlpha, &kBeta});
-  args.beta = pick(random, {static_cast<const float*>(nullptr), &kAlpha, &kBeta});
+  const bool wide = args.type == XGEMM_F64;
+  const void* const alpha = wide ? static_cast<const void*>(&kWideAlpha) : &kAlpha;
+  const void* const beta = wide ? static_cast<const void*>(&kWideBeta) : &kBeta;
+  args.alpha = pick(random, {static_cast<const void*>(nullptr), alpha, beta});
+  args.beta = pick(random, {static_cast<const void*>(nullptr), alpha, beta});
   args.lda = random.integer(100, 200);
   args.ldb = random.integer(100, 200);
   args.ldc = random.integer(100, 200);
