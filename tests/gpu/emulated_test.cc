@@ -1,6 +1,8 @@
 // Calls in XGEMM_MATH_FP32_EMULATED: what they give, that they are emulated, and what is not.
 //
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cuda_runtime_api.h>
+
 #include <limits>
 #include <string>
 
@@ -16,9 +18,13 @@ class Emulated : public testing::Test {
  protected:
   void SetUp() override {
     XGEMM_SKIP_WITHOUT_DEVICE();
+    int device = 0, major = 0;
+    ASSERT_EQ(cudaGetDevice(&device), cudaSuccess);
+    ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), cudaSuccess);
+    if (major != 9) GTEST_SKIP() << "this GPU emulates nothing";
     CallSpec spec{.m = 4096, .n = 4096, .k = 4096};
     Call<float> call(spec);
-    if (kernel_of(call).find("fp16x3") == std::string::npos) GTEST_SKIP() << "this GPU emulates nothing";
+    ASSERT_NE(kernel_of(call).find("fp16x3"), std::string::npos) << kernel_of(call);
   }
 
   static xgemm_args args_of(const Call<float>& call) {
