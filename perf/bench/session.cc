@@ -28,7 +28,7 @@ constexpr double kQuickBudgetHost = 50;
 constexpr double kQuickCaseSeconds = 0.7;
 constexpr double kStandardCaseSeconds = 0.8;
 constexpr const char* kStandardSets =
-    "squares,transposes,odd,skinny,tiny,prefill,decode,deepseek-v3,beta,host,grid,holdout";
+    "squares,transposes,odd,skinny,large-k,rank-k,gemv,batches,tiny,prefill,decode,deepseek-v3,beta,host,grid,holdout";
 constexpr double kWarmUpSeconds = 0.5;
 
 void say(const std::string& text) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws fp16 products at random: the hold-out set, or another one with another seed.
+"""Draws products at random: the hold-out set, or another one with another seed.
 
     perf/shapes/draw.py > perf/shapes/holdout.txt
 
 Extents are multiples of 8, log-uniform from 64 to 16384; flags are any of the four pairs; every tenth product reads C.
-What needs more than 2^41 operations or 1.5 GB of operands is drawn again, and so is what was drawn before. The planner
+What needs more than 2^41 operations, or 1.5 GB of operands in fp16, is drawn again, and so is what was drawn before. The planner
 is never fitted to the shapes of holdout.txt, so that their ratios tell what a program with shapes of its own will see.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -42,9 +42,9 @@ def main():
     parser.add_argument("--seed", type=int, default=12, help="of the sequence (%(default)s: the hold-out set)")
     parser.add_argument("--count", type=int, default=120, help="products to draw (%(default)s)")
     options = parser.parse_args()
-    print(f"# random fp16 products that the planner is not fitted to; written by draw.py --seed {options.seed}")
+    print(f"# random products that the planner is not fitted to; written by draw.py --seed {options.seed}")
     for m, n, k, flags, beta in draw(options.seed, options.count):
-        print(f"{m} {n} {k} type=h trans={flags}" + (" beta=1" if beta else ""))
+        print(f"{m} {n} {k} trans={flags}" + (" beta=1" if beta else ""))
 
 
 if __name__ == "__main__":
