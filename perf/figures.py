@@ -43,7 +43,7 @@ STYLE = {
 }
 
 
-def _svg(figure, name):
+def svg(figure, name):
     figure.tight_layout()
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
@@ -144,7 +144,7 @@ def speed_over_size(results):
         _sizes_axis(ratio, set(frame[frame.type == letter].m.astype(int)))
     axes[0][0].set_ylabel("TFLOP/s")
     axes[1][0].set_ylabel(f"ratio to {results.reference}")
-    return _svg(figure, "speed")
+    return svg(figure, "speed")
 
 
 def ratio_heat_map(results):
@@ -176,7 +176,7 @@ def ratio_heat_map(results):
         axis.set_ylabel("m")
         axis.grid(False)
         axis.set_title(f"{TYPE_NAMES[letter]}, k = {k}: ratio to {results.reference}")
-    return _svg(figure, "heat")
+    return svg(figure, "heat")
 
 
 def roofline(results):
@@ -199,7 +199,7 @@ def roofline(results):
         axis.set_xlabel("operations per byte that has to be moved")
         axis.set_ylabel("TFLOP/s")
         axis.legend(loc="lower right", fontsize=8)
-    return _svg(figure, "roofline")
+    return svg(figure, "roofline")
 
 
 def _draw_roof(axis, ceilings, letter, intensities, fastest):
@@ -242,7 +242,7 @@ def ladder(results):
         axis.grid(axis="y", visible=False)
         axis.set_title(f"{TYPE_NAMES[bars.type.iloc[0]]}, n = m = k = {bars.m.iloc[0]:.0f}")
         axis.set_xlabel("TFLOP/s")
-    return _svg(figure, "ladder")
+    return svg(figure, "ladder")
 
 
 def ratios_by_set(results):
@@ -265,13 +265,51 @@ def ratios_by_set(results):
     _ratio_ticks(axis.xaxis, low, high)
     axis.axvline(1, color=GREY, linewidth=1)
     axis.set_xlabel(f"ratio to {results.reference} (right of 1 is faster); the bar is the geometric mean")
-    return _svg(figure, "sets")
+    return svg(figure, "sets")
+
+
+def _steps(frame):
+    """The sweeps of the set `cliffs`: where they go, a label for the axis, and what they go over."""
+    square = frame.query("m == n and n == k")
+    dense = (square.lda == square.m) & (square.offset == 0)
+    apart = square[square.m == 4096].assign(
+        step=lambda x: np.where(x.offset > 0, x.offset, x.lda - x.m), what=lambda x: np.where(x.offset > 0, "pointers", "rows"))
+    skinny = frame[(frame.n == 4096) & (frame.k == 4096) & (frame.m <= 512)]
+    return [("n = m = k", square[dense].assign(step=square.m)),
+            ("n = 4096, elements off a multiple of 256 bytes", apart[apart.what == "pointers"]),
+            ("n = 4096, elements beyond it in leading dimensions", apart[apart.what == "rows"]),
+            ("m, for n = k = 4096, TN", skinny.assign(step=skinny.m))]
+
+
+def cliffs(results):
+    """Time over extents and alignments, a step at a time: a line that jumps is a cliff."""
+    frame = _measured(results)
+    frame = frame[(frame.set == "cliffs") & frame.candidate.isin([results.primary, results.reference])]
+    types, colours = _types(frame), _colours(results)
+    if not types:
+        return None
+    columns = [(label, steps) for label, steps in _steps(frame) if len(steps)]
+    figure, axes = plt.subplots(len(types), len(columns), figsize=(4.2 * len(columns), 3.2 * len(types)), squeeze=False)
+    for letter, row in zip(types, axes):
+        for (label, steps), axis in zip(columns, row):
+            few = steps.step.nunique() < 10
+            for name, line in steps[steps.type == letter].sort_values("step").groupby("candidate", sort=False):
+                axis.plot(line.step, line.time_us, color=colours[name], linewidth=1.4, marker="o", label=name,
+                          markersize=5 if few else 2)
+            axis.set_ylim(bottom=0)
+            axis.set_xlabel(label)
+            if few:
+                axis.set_xticks(sorted(steps.step.unique()))
+        row[0].set_title(TYPE_NAMES[letter])
+        row[0].set_ylabel("µs")
+        row[0].legend(loc="best", fontsize=8)
+    return svg(figure, "cliffs")
 
 
 def make_all(results, ladder_results):
     """Name, title, explanation and SVG (or None) of every figure, in the order of the page."""
     with plt.rc_context(STYLE):
-        return [
+        pictures = [
             ("speed", "Speed over size", "Medians with their 95 % intervals; below, the ratio to the reference.",
              speed_over_size(results)),
             ("sets", "Ratios by set of shapes", "A dot per shape.", ratios_by_set(results)),
@@ -280,3 +318,7 @@ def make_all(results, ladder_results):
             ("ladder", "The ladder of kernels", "Each family's best kernel against cuBLAS.",
              ladder(ladder_results) if ladder_results else None),
         ]
+        # No part of the standard sets, and so not missed where it was not measured.
+        if (results.frame.set == "cliffs").any():
+            pictures.append(("cliffs", "Cliffs", "Time over extents and alignments, a step at a time.", cliffs(results)))
+        return pictures

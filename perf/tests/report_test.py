@@ -134,6 +134,14 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(page.figures, ["speed", "sets", "roofline"])
         self.assertEqual(page.missing, ["heat", "ladder"])
 
+    def test_cliffs_have_a_picture_where_they_were_measured(self):
+        path = synthetic.write(self.path / "cliffs.json", synthetic.cliffs())
+        self.assertEqual(make(path, "--html", self.path / "cliffs.html", "--svg", self.path / "cliffs"), (0, "", ""))
+        self.assertIn("cliffs", Page((self.path / "cliffs.html").read_text(encoding="utf-8")).figures)
+        text = (self.path / "cliffs" / "cliffs.svg").read_text(encoding="utf-8")
+        for label in ("n = m = k", "elements off", "leading dimensions", "m, for n = k"):
+            self.assertIn(label, text)
+
     def test_no_rows_at_all(self):
         path = synthetic.write(self.path / "none.json", synthetic.results({}, [], complete=False))
         self.assertEqual(make(path, "--html", self.path / "none.html"), (0, "", ""))

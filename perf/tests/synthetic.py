@@ -91,6 +91,21 @@ def squares(count, ratio, width=0.005):
     return data
 
 
+def cliffs():
+    """Sweeps of the set `cliffs`, with fewer steps."""
+    rows = []
+    for kind in "sh":
+        shapes = [shape(kind, n, n, n, "cliffs") for n in range(4090, 4100)]
+        shapes += [shape(kind, 4096, 4096, 4096, "cliffs") | {"offset": step} for step in (1, 2, 4)]
+        shapes += [shape(kind, 4096, 4096, 4096, "cliffs") | {"lda": 4096 + step} for step in (1, 2, 4)]
+        shapes += [shape(kind, m, 4096, 4096, "cliffs") for m in (1, 2, 64, 512)]
+        for one in shapes:
+            made = row(one, [candidate("xgemm", one, model(one) * 1.1, model(one), 0.005, "double_buffered_128x128x8"),
+                             candidate("cublas-ws32", one, model(one), model(one), 0.005)])
+            rows.append(made | {"id": f"{made['id']} offset={one['offset']} lda={one['lda']}"})
+    return results({"xgemm": "libxgemm 0.1.0", "cublas-ws32": "cuBLAS 13.1.0"}, rows)
+
+
 def ladder():
     rows = []
     for kind in "sh":
