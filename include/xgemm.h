@@ -2,6 +2,8 @@
  *
  *     C := alpha * op(A) * op(B) + beta * C,      op(X) = X or X^T
  *
+ * and, with xgemm_gemm, what activations, biases and scales make of it.
+ *
  * op(A) is m x k, op(B) is k x n, C is m x n. Matrices are column-major unless xgemm_args says otherwise; the leading
  * dimension is the distance in elements between the starts of two neighbouring columns.
  *
@@ -91,7 +93,15 @@ enum xgemm_argument {
   XGEMM_ARG_MATH_MODE = 24,
   XGEMM_ARG_SCALAR_LOCATION = 25,
   XGEMM_ARG_BUFFER = 26,
-  XGEMM_ARG_TYPE_C = 27
+  XGEMM_ARG_TYPE_C = 27,
+  XGEMM_ARG_ACTIVATION = 28,
+  XGEMM_ARG_BIAS_ALONG = 29,
+  XGEMM_ARG_BIAS = 30,
+  XGEMM_ARG_ROW_SCALES = 31,
+  XGEMM_ARG_COLUMN_SCALES = 32,
+  XGEMM_ARG_OLD_C = 33,
+  XGEMM_ARG_LD_OLD_C = 34,
+  XGEMM_ARG_STRIDE_OLD_C = 35
 };
 
 /* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums of doubles are kept in double, all
@@ -120,6 +130,21 @@ enum xgemm_math_mode {
   XGEMM_MATH_STRICT = 0,       /* fused multiply-adds in the type of the sums; the default */
   XGEMM_MATH_FP32_EMULATED = 1 /* large products also on fp16 tensor cores, where errors are no larger for it; operands
                                   for which they would be are found on the GPU, and their products computed strictly */
+};
+
+/* A function of each element. NaN gives NaN. */
+enum xgemm_activation {
+  XGEMM_NO_ACTIVATION = 0, /* x */
+  XGEMM_RELU = 1,          /* max(x, 0) */
+  XGEMM_GELU = 2,          /* x times the normal distribution function of x */
+  XGEMM_GELU_TANH = 3,     /* its approximation 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
+  XGEMM_SILU = 4           /* x / (1 + exp(-x)) */
+};
+
+/* What the elements of a bias are added to. */
+enum xgemm_bias {
+  XGEMM_BIAS_OF_ROWS = 0,   /* m elements: bias[i] to row i of C */
+  XGEMM_BIAS_OF_COLUMNS = 1 /* n elements: bias[j] to column j of C */
 };
 
 /* Where xgemm_args::alpha and ::beta point. */
@@ -200,12 +225,26 @@ typedef struct xgemm_args {
   /* The struct of the first headers ends here. */
   int32_t type_c;    /* enum xgemm_type_c */
   int32_t math_mode; /* 0: the context's; else an enum xgemm_math_mode plus 1 */
+  /* The epilogue:
+   *     C := activation(alpha * op(A) * op(B) + beta * old C + bias) * scale of the row * scale of the column,
+   * computed in the type of the sums and rounded once. Vectors are contiguous, and the same for all products of a
+   * batch. A call that has any of it needs its matrices and vectors all in host memory, or all in device or managed
+   * memory of one GPU. */
+  int32_t activation;        /* enum xgemm_activation */
+  int32_t bias_along;        /* enum xgemm_bias */
+  const void* bias;          /* of C's element type; NULL: none */
+  const void* row_scales;    /* m factors, double where A and B are, else float; NULL: 1 */
+  const void* column_scales; /* n factors, likewise */
+  const void* old_c; /* what beta multiplies, of C's type and layout, where it is not C itself: it may not overlap
+                        with C unless it is C; NULL: C */
+  int64_t ld_old_c;
+  int64_t stride_old_c; /* elements from a matrix to the next of the batch; 0 uses the same for all */
 } xgemm_args;
 
 #define XGEMM_ARGS_INIT                                                                                                \
   {                                                                                                                    \
     sizeof(xgemm_args), XGEMM_F32, XGEMM_COL_MAJOR, 'N', 'N', 0, 0, 0, NULL, NULL, 1, NULL, 1, NULL, NULL, 1, 1, 0, 0, \
-        0, XGEMM_C_SAME, 0                                                                                             \
+        0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 1, 0                      \
   }
 
 XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);

@@ -67,18 +67,19 @@ Status illegal_leading_dimension(xgemm_argument argument, const char* name, std:
 }
 
 // The last byte of a matrix that is touched, and that of its batch, must have a 63-bit offset.
-Status check_reach(const char* name, xgemm_argument ld_argument, xgemm_argument stride_argument, const Stored& matrix,
-                   std::int64_t ld, std::int64_t batch_stride, std::int64_t batch_count, int element_size) {
+Status check_reach(const char* ld_name, const char* stride_name, xgemm_argument ld_argument,
+                   xgemm_argument stride_argument, const Stored& matrix, std::int64_t ld, std::int64_t batch_stride,
+                   std::int64_t batch_count, int element_size) {
   const __int128 most = INT64_MAX / element_size;
   const __int128 one = static_cast<__int128>(ld) * matrix.lines;
   if (one > most)
     return illegal(ld_argument,
-                   format("ld%s = %lld makes the matrix reach past 2^63 - 1 bytes (%lld lines, %d bytes an element)",
-                          name, wide(ld), wide(matrix.lines), element_size));
+                   format("%s = %lld makes the matrix reach past 2^63 - 1 bytes (%lld lines, %d bytes an element)",
+                          ld_name, wide(ld), wide(matrix.lines), element_size));
   if (one + static_cast<__int128>(batch_stride) * (batch_count - 1) > most)
     return illegal(stride_argument,
-                   format("stride_%s = %lld makes the batch of %lld reach past 2^63 - 1 bytes (%d bytes an element)",
-                          name, wide(batch_stride), wide(batch_count), element_size));
+                   format("%s = %lld makes the batch of %lld reach past 2^63 - 1 bytes (%d bytes an element)",
+                          stride_name, wide(batch_stride), wide(batch_count), element_size));
   return kOk;
 }
 
@@ -122,6 +123,25 @@ Status check_batch(const xgemm_args& args) {
   return kOk;
 }
 
+Status check_epilogue(const xgemm_args& args, const Stored& c) {
+  if (!is_activation(args.activation))
+    return illegal(XGEMM_ARG_ACTIVATION,
+                   format("activation = %d, but one of XGEMM_NO_ACTIVATION = 0, XGEMM_RELU = 1, XGEMM_GELU = 2, "
+                          "XGEMM_GELU_TANH = 3, XGEMM_SILU = 4 is required",
+                          args.activation));
+  if (args.bias_along != XGEMM_BIAS_OF_ROWS && args.bias_along != XGEMM_BIAS_OF_COLUMNS)
+    return illegal(XGEMM_ARG_BIAS_ALONG,
+                   format("bias_along = %d, but one of XGEMM_BIAS_OF_ROWS = 0, XGEMM_BIAS_OF_COLUMNS = 1 is required",
+                          args.bias_along));
+  if (args.old_c == nullptr) return kOk;
+  if (args.ld_old_c < max1(c.extent))
+    return illegal_leading_dimension(XGEMM_ARG_LD_OLD_C, "ld_old_c", args.ld_old_c, c);
+  if (args.batch_count > 1 && args.stride_old_c < 0)
+    return illegal(XGEMM_ARG_STRIDE_OLD_C,
+                   format("stride_old_c = %lld, but stride_old_c >= 0 is required", wide(args.stride_old_c)));
+  return kOk;
+}
+
 // What the call would read or write through must be there, and within reach. What it does not touch may be anything.
 Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool scalars_on_device, DType type,
                     DType type_c) {
@@ -130,17 +150,22 @@ Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool
   const bool alpha_is_zero = !scalars_on_device && args.alpha != nullptr && scalar_at(args.alpha, type) == 0;
   const bool beta_is_one = !scalars_on_device && args.beta != nullptr && scalar_at(args.beta, type) == 1;
   const bool reads_inputs = args.k > 0 && !alpha_is_zero;
-  const bool writes_c = reads_inputs || !beta_is_one;
+  const bool has_epilogue = args.activation != XGEMM_NO_ACTIVATION || args.bias != nullptr ||
+                            args.row_scales != nullptr || args.column_scales != nullptr || args.old_c != nullptr;
+  const bool writes_c = reads_inputs || !beta_is_one || has_epilogue;
   const std::int64_t batch = args.batch_count;
   if (reads_inputs) {
-    XGEMM_RETURN_IF_FAILED(
-        check_reach("a", XGEMM_ARG_LDA, XGEMM_ARG_STRIDE_A, matrices.a, args.lda, args.stride_a, batch, size_of(type)));
-    XGEMM_RETURN_IF_FAILED(
-        check_reach("b", XGEMM_ARG_LDB, XGEMM_ARG_STRIDE_B, matrices.b, args.ldb, args.stride_b, batch, size_of(type)));
+    XGEMM_RETURN_IF_FAILED(check_reach("lda", "stride_a", XGEMM_ARG_LDA, XGEMM_ARG_STRIDE_A, matrices.a, args.lda,
+                                       args.stride_a, batch, size_of(type)));
+    XGEMM_RETURN_IF_FAILED(check_reach("ldb", "stride_b", XGEMM_ARG_LDB, XGEMM_ARG_STRIDE_B, matrices.b, args.ldb,
+                                       args.stride_b, batch, size_of(type)));
   }
   if (writes_c)
-    XGEMM_RETURN_IF_FAILED(check_reach("c", XGEMM_ARG_LDC, XGEMM_ARG_STRIDE_C, matrices.c, args.ldc, args.stride_c,
-                                       batch, size_of(type_c)));
+    XGEMM_RETURN_IF_FAILED(check_reach("ldc", "stride_c", XGEMM_ARG_LDC, XGEMM_ARG_STRIDE_C, matrices.c, args.ldc,
+                                       args.stride_c, batch, size_of(type_c)));
+  if (args.old_c != nullptr)
+    XGEMM_RETURN_IF_FAILED(check_reach("ld_old_c", "stride_old_c", XGEMM_ARG_LD_OLD_C, XGEMM_ARG_STRIDE_OLD_C,
+                                       matrices.c, args.ld_old_c, args.stride_old_c, batch, size_of(type_c)));
   if (scalars_on_device && args.alpha == nullptr)
     return illegal(XGEMM_ARG_ALPHA, "alpha = NULL, but scalars on the device need a device pointer");
   if (reads_inputs && args.a == nullptr)
@@ -200,6 +225,7 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   if (number != 0) return illegal_blas_argument(number, args, matrices);
 
   XGEMM_RETURN_IF_FAILED(check_batch(args));
+  XGEMM_RETURN_IF_FAILED(check_epilogue(args, matrices.c));
   return check_memory(args, matrices, scalars_on_device, *type, *type_c);
 }
 

@@ -43,6 +43,14 @@ std::optional<Compute> compute_of(std::int32_t math_mode) {
   return static_cast<Compute>(math_mode);
 }
 
+bool is_activation(std::int32_t activation) {
+  static_assert(static_cast<int>(Activation::none) == XGEMM_NO_ACTIVATION &&
+                static_cast<int>(Activation::relu) == XGEMM_RELU && static_cast<int>(Activation::gelu) == XGEMM_GELU &&
+                static_cast<int>(Activation::gelu_tanh) == XGEMM_GELU_TANH &&
+                static_cast<int>(Activation::silu) == XGEMM_SILU);
+  return activation >= XGEMM_NO_ACTIVATION && activation <= XGEMM_SILU;
+}
+
 Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute compute) {
   Problem p;
   if (args.math_mode != 0) compute = *compute_of(args.math_mode - 1);
@@ -60,11 +68,25 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   p.a = {type, args.a, to_op(args.transa), args.lda, batched ? args.stride_a : 0};
   p.b = {type, args.b, to_op(args.transb), args.ldb, batched ? args.stride_b : 0};
   p.c = {*dtype_of_c(args.type_c, type), args.c, args.ldc, batched ? args.stride_c : 0};
+  Epilogue& e = p.epilogue;
+  e.activation = static_cast<Activation>(args.activation);
+  if (args.bias != nullptr) {
+    e.bias_along = args.bias_along == XGEMM_BIAS_OF_ROWS ? Along::rows : Along::columns;
+    e.bias = args.bias;
+  }
+  e.row_scales = args.row_scales;
+  e.column_scales = args.column_scales;
+  const std::int64_t stride_old_c = batched ? args.stride_old_c : 0;
+  const bool is_c = args.old_c == args.c && args.ld_old_c == args.ldc && stride_old_c == p.c.batch_stride;
+  if (args.old_c != nullptr && !is_c && p.reads_c())
+    e.old_c = args.old_c, e.ld_old_c = args.ld_old_c, e.stride_old_c = stride_old_c;
   // Nor by those of operands that are not read and may be null.
   if (!p.reads_inputs()) p.a.batch_stride = p.b.batch_stride = 0;
   if (args.layout == XGEMM_ROW_MAJOR) {
     std::swap(p.a, p.b);
     std::swap(p.m, p.n);
+    std::swap(e.row_scales, e.column_scales);
+    if (e.bias != nullptr) e.bias_along = e.bias_along == Along::rows ? Along::columns : Along::rows;
   }
   return p;
 }

@@ -21,6 +21,9 @@ double scalar_at(const void* pointer, DType type);
 // What an enum xgemm_math_mode allows; empty for any other number.
 std::optional<Compute> compute_of(std::int32_t math_mode);
 
+// Whether the number is one of enum xgemm_activation.
+bool is_activation(std::int32_t activation);
+
 // A row-major product is the column-major product of the transposes: C^T = op(B)^T op(A)^T, so that A and B, m and n
 // swap. compute: the context's mode.
 Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute compute = Compute::strict);

@@ -29,10 +29,30 @@ const char* name_of(Compute compute) {
   return "?";
 }
 
-const char* name_of(Epilogue::Kind kind) {
-  switch (kind) {
-    case Epilogue::Kind::linear_combination:
-      return "linear_combination";
+const char* name_of(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return "none";
+    case Activation::relu:
+      return "relu";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::gelu_tanh:
+      return "gelu_tanh";
+    case Activation::silu:
+      return "silu";
+  }
+  return "?";
+}
+
+const char* name_of(Along along) {
+  switch (along) {
+    case Along::none:
+      return "none";
+    case Along::rows:
+      return "rows";
+    case Along::columns:
+      return "columns";
   }
   return "?";
 }
@@ -52,6 +72,12 @@ class Printer {
     if (kind != Kind{}) text_ += format(" %s=%s", name, name_of(kind));
   }
   void address(const char*, const void*) {}
+  void unplanned(const char* name, const void* x) {
+    if (x != nullptr) text_ += format(" %s=given", name);
+  }
+  void unplanned(const char* name, std::int64_t x) {
+    if (x != 0) exact(name, x);
+  }
   // Nine significant digits bring every float back exactly, seventeen every double.
   void factor(const char* name, const Scalar& x) {
     text_ += x.known() ? format(" %s=%.*g", name, size_of(sums_of(usual_type_)) == 4 ? 9 : 17, x.value)

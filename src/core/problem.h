@@ -25,13 +25,26 @@ enum class Compute : std::uint8_t {
   fp32_emulated  // of fp32: by products of a smaller type, with errors no larger (docs/numerics.md)
 };
 
-// What becomes of a sum before it is stored.
-struct Epilogue {
-  enum class Kind : std::uint8_t {
-    linear_combination  // alpha * sum + beta * C
-  };
-  Kind kind = Kind::linear_combination;
+// A function of each element (core/activation.h). The values are those of enum xgemm_activation.
+enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
 
+// Whose elements those of a vector belong to.
+enum class Along : std::uint8_t { none, rows, columns };
+
+// What becomes of x = alpha * op(A) * op(B) + beta * C before it is stored: activation(x + bias), times the scales of
+// its row and of its column. How that is computed: core/finishing.h.
+struct Epilogue {
+  Activation activation = Activation::none;
+  Along bias_along = Along::none;
+  const void* bias = nullptr;           // elements of C's type
+  const void* row_scales = nullptr;     // of the type in which sums are kept; null: 1
+  const void* column_scales = nullptr;  // likewise
+  // What beta multiplies where it is not C itself: of C's type, and disjoint from C, which is only written then.
+  const void* old_c = nullptr;
+  std::int64_t ld_old_c = 0;
+  std::int64_t stride_old_c = 0;
+
+  bool any() const { return *this != Epilogue{}; }
   bool operator==(const Epilogue&) const = default;
 };
 
@@ -66,7 +79,8 @@ struct Scalar {
   bool operator==(const Scalar&) const = default;
 };
 
-// C := alpha * op(A) * op(B) + beta * C, batch_count times. op(A) is m x k, op(B) is k x n, C is m x n.
+// C := alpha * op(A) * op(B) + beta * C, batch_count times, and what the epilogue makes of it. op(A) is m x k, op(B) is
+// k x n, C is m x n.
 struct Problem {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t batch_count = 1;
@@ -92,7 +106,9 @@ struct Problem {
   bool reads_c() const { return !beta.is(0.0f); }
 
   // Whether C stays as it is (the quick return of the reference BLAS).
-  bool does_nothing() const { return m == 0 || n == 0 || batch_count == 0 || (!reads_inputs() && beta.is(1.0f)); }
+  bool does_nothing() const {
+    return m == 0 || n == 0 || batch_count == 0 || (!reads_inputs() && beta.is(1.0f) && !epilogue.any());
+  }
 
   // Rows and columns of A and B as stored.
   std::int64_t a_rows() const { return a.op == Op::none ? m : k; }
@@ -104,8 +120,8 @@ struct Problem {
 };
 
 // "type=s transa=N transb=T ... m=128 n=64 ... layout=col": keys and values that the benchmark's --replay reads back.
-// What has its usual value is left out: type_b and type_c where they equal type, kind of batch, compute mode and
-// epilogue.
+// What has its usual value is left out: type_b and type_c where they equal type, kind of batch, compute mode, and what
+// an epilogue does not have.
 std::string to_string(const Problem& problem);
 
 // "f16", or "f16 with C in f32".

@@ -11,6 +11,8 @@ namespace xgemm {
 //   visitor.exact(name, x)      a plan depends on the value
 //   visitor.address(name, x)    a plan depends on the address's alignment alone
 //   visitor.factor(name, x)     a plan depends on whether the factor is known to be zero
+//   visitor.unplanned(name, x)  no plan depends on it: what is planned of a product that has it is the product without
+//                               (core/finishing.h)
 // AnyProblem: Problem or const Problem.
 template <class AnyProblem, class Visitor>
 constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
@@ -18,7 +20,7 @@ constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   auto& [a_type, a_data, a_op, a_ld, a_stride] = a;
   auto& [b_type, b_data, b_op, b_ld, b_stride] = b;
   auto& [c_type, c_data, c_ld, c_stride] = c;
-  auto& [epilogue_kind] = epilogue;
+  auto& [activation, bias_along, bias, row_scales, column_scales, old_c, ld_old_c, stride_old_c] = epilogue;
 
   visitor.exact("type", a_type);
   visitor.exact("type_b", b_type);
@@ -27,7 +29,14 @@ constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   visitor.exact("transb", b_op);
   visitor.exact("batch_kind", batch_kind);
   visitor.exact("compute", compute);
-  visitor.exact("epilogue", epilogue_kind);
+  visitor.exact("activation", activation);
+  visitor.exact("bias_along", bias_along);
+  visitor.address("bias", bias);
+  visitor.unplanned("row_scales", row_scales);
+  visitor.unplanned("column_scales", column_scales);
+  visitor.unplanned("old_c", old_c);
+  visitor.unplanned("ld_old_c", ld_old_c);
+  visitor.unplanned("stride_old_c", stride_old_c);
   visitor.factor("alpha", alpha);
   visitor.factor("beta", beta);
   visitor.address("a", a_data);

@@ -14,6 +14,7 @@
 #include "dispatch/staged_or_cpu.h"
 #include "dispatch/summary.h"
 #include "host/cpu_engine.h"
+#include "host/finish.h"
 #include "plan/forced_kernel.h"
 #include "runtime/device_gemm.h"
 #include "transfer/peer_gemm.h"
@@ -43,7 +44,9 @@ Status run(const CallSettings& settings, const Problem& problem, const Decision&
       if (!plan::forced_kernel().empty()) say_that_none_is_forced(d);
       return host::cpu_gemm(problem);
     case RouteKind::staged:
-      return staged_or_cpu(*settings.stager, problem, d.placement, *d.device, settings.stream, gpu_failure);
+      return host::finished_gemm(problem, [&](const Problem& product) {
+        return staged_or_cpu(*settings.stager, product, d.placement, *d.device, settings.stream, gpu_failure);
+      });
     case RouteKind::device:
       return runtime::device_gemm(problem, *d.device, {settings.stream, settings.workspace, settings.workspace_bytes});
     case RouteKind::peers:

@@ -24,19 +24,25 @@ Route unservable(int status, const char* reason) {
 // A kernel can only follow pointers that are aligned to the element; the number of the first argument that is not, or
 // 0.
 int misaligned_argument(const Problem& p, const Placement& placement) {
-  const auto misaligned = [](const runtime::PointerLocation& at, const auto& matrix) {
+  const auto misaligned = [](const runtime::PointerLocation& at, const void* data, DType type) {
     return (at.location == Location::device || at.location == Location::managed) &&
-           reinterpret_cast<std::uintptr_t>(matrix.data) % static_cast<unsigned>(size_of(matrix.type)) != 0;
+           reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(size_of(type)) != 0;
   };
-  if (misaligned(placement.a, p.a)) return XGEMM_ARG_A;
-  if (misaligned(placement.b, p.b)) return XGEMM_ARG_B;
-  return misaligned(placement.c, p.c) ? XGEMM_ARG_C : 0;
+  const Epilogue& e = p.epilogue;
+  if (misaligned(placement.a, p.a.data, p.a.type)) return XGEMM_ARG_A;
+  if (misaligned(placement.b, p.b.data, p.b.type)) return XGEMM_ARG_B;
+  if (misaligned(placement.c, p.c.data, p.c.type)) return XGEMM_ARG_C;
+  if (misaligned(placement.bias, e.bias, p.c.type)) return XGEMM_ARG_BIAS;
+  if (misaligned(placement.row_scales, e.row_scales, p.sums())) return XGEMM_ARG_ROW_SCALES;
+  if (misaligned(placement.column_scales, e.column_scales, p.sums())) return XGEMM_ARG_COLUMN_SCALES;
+  return misaligned(placement.old_c, e.old_c, p.c.type) ? XGEMM_ARG_OLD_C : 0;
 }
 
 // Whether what is in device memory is all on the GPU that computes.
 bool on_one_device(const Placement& placement, int ordinal) {
   for (const runtime::PointerLocation* p :
-       {&placement.a, &placement.b, &placement.c, &placement.alpha, &placement.beta})
+       {&placement.a, &placement.b, &placement.c, &placement.alpha, &placement.beta, &placement.bias,
+        &placement.row_scales, &placement.column_scales, &placement.old_c})
     if (p->location == Location::device && p->device != ordinal) return false;
   return true;
 }
@@ -110,6 +116,15 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
     return unservable(XGEMM_NO_DEVICE,
                       device == nullptr ? "an operand is in device memory, but libxgemm has no GPU to use"
                                         : "an operand is in device memory, but no kernel in this build serves its GPU");
+  }
+  if (problem.epilogue.any()) {
+    const Location elsewhere = on_device ? Location::host : Location::device;
+    if ((on_device && any_host) || placement.any_of_epilogue(elsewhere))
+      return unservable(XGEMM_UNSUPPORTED,
+                        "an epilogue needs the matrices and its own vectors all in host memory, or all in device or "
+                        "managed memory");
+    if (on_device && !on_one_device(placement, device->ordinal))
+      return unservable(XGEMM_UNSUPPORTED, "an epilogue needs the matrices and its own vectors on one GPU");
   }
   if (on_device) {
     if (const int argument = misaligned_argument(problem, placement))

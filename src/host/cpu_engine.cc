@@ -20,6 +20,7 @@
 #include "host/builtin_gemm.h"
 #include "host/conversion.h"
 #include "host/cpu_blas.h"
+#include "host/finish.h"
 #include "xgemm/float16.hpp"
 
 namespace xgemm::host {
@@ -206,9 +207,8 @@ Status multiply_16bit(const Problem& p) {
   return kOk;
 }
 
-}  // namespace
-
-Status cpu_gemm(const Problem& p) {
+// Of a product without an epilogue.
+Status combine(const Problem& p) {
   if (p.does_nothing()) return kOk;
   if (p.reads_inputs()) {
     if (p.a.type == DType::f32) return multiply<float>(p);
@@ -231,6 +231,12 @@ Status cpu_gemm(const Problem& p) {
       break;
   }
   return kOk;
+}
+
+}  // namespace
+
+Status cpu_gemm(const Problem& p) {
+  return finished_gemm(p, combine);
 }
 
 std::string cpu_engine_name() {

@@ -23,6 +23,8 @@ class Packer {
     add(words_ == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(x) % kKeyAlignment, 8);
   }
   constexpr void factor(const char*, const Scalar& x) { add(x.is(0.0f), 1); }
+  template <class T>
+  constexpr void unplanned(const char*, const T&) {}
   constexpr void device(int ordinal) { add(static_cast<unsigned>(ordinal), 32); }
 
   constexpr std::size_t words() const { return (static_cast<std::size_t>(bits_) + 63) / 64; }

@@ -1,10 +1,15 @@
 // Facts, plan, launch.
 #include "runtime/device_gemm.h"
 
+#include <cstdint>
+#include <optional>
+
+#include "core/finishing.h"
 #include "plan/blocks.h"
 #include "plan/forced_kernel.h"
 #include "plan/plan_cache.h"
 #include "plan/planner.h"
+#include "runtime/finish.h"
 #include "runtime/launch.h"
 
 namespace xgemm::runtime {
@@ -33,14 +38,27 @@ Status plan_first(const Problem& problem, const device::DeviceInfo& device, Prob
   return cached_plan(*first, device, chosen);
 }
 
+// What is planned of a product with an epilogue: the product before the pass, of the first panel, and where there is
+// none, which only calls that look inside ask about, a product that leaves C as it is. Buffers are aligned, and any
+// aligned address shows the planner the same facts.
+Problem planned(const Problem& problem) {
+  if (!problem.epilogue.any()) return problem;
+  Problem panel;
+  Panels(problem).next(&panel);
+  const std::optional<Problem> product = product_before(panel, reinterpret_cast<void*>(std::uintptr_t{1} << 30));
+  panel.epilogue = {};
+  return product.value_or(panel);
+}
+
 }  // namespace
 
 Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan::Plan* chosen) {
   Problem first;
-  return plan_first(problem, device, &first, chosen);
+  return plan_first(planned(problem), device, &first, chosen);
 }
 
 Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
+  if (problem.epilogue.any()) return finished_gemm(problem, device, settings);
   Problem first;
   plan::Plan chosen;
   XGEMM_RETURN_IF_FAILED(plan_first(problem, device, &first, &chosen));
@@ -54,9 +72,10 @@ Status device_gemm(const Problem& problem, const device::DeviceInfo& device, con
 }
 
 Status explain_plan(const Problem& problem, const device::DeviceInfo& device, std::string* text) {
+  if (problem.epilogue.any()) *text += "epilogue: a pass over C after the product\n";
   Problem first;
   plan::Plan chosen;
-  XGEMM_RETURN_IF_FAILED(plan_first(problem, device, &first, &chosen));
+  XGEMM_RETURN_IF_FAILED(plan_first(planned(problem), device, &first, &chosen));
   const plan::ProblemFacts facts = plan::gather_facts(first);
   if (first.m != problem.m || first.n != problem.n || first.k != problem.k)
     *text += "first block: " + to_string(first) + "\n";

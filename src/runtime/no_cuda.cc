@@ -1,4 +1,5 @@
 // Launching in a build without CUDA, which the route never leads to.
+#include "runtime/finish.h"
 #include "runtime/launch.h"
 
 namespace xgemm::runtime {
@@ -8,6 +9,10 @@ const device::DeviceInfo& completed(const device::DeviceInfo& device) {
 }
 
 Status launch(const plan::Plan&, const Problem&, const device::DeviceInfo&, const LaunchSettings&) {
+  return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
+}
+
+Status finished_gemm(const Problem&, const device::DeviceInfo&, const LaunchSettings&) {
   return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
 }
 

@@ -123,6 +123,10 @@ Placement locate(const Problem& problem) {
   p.c = ask(get_attributes, problem.c.data);
   p.alpha = ask(get_attributes, problem.alpha.device);
   p.beta = ask(get_attributes, problem.beta.device);
+  p.bias = ask(get_attributes, problem.epilogue.bias);
+  p.row_scales = ask(get_attributes, problem.epilogue.row_scales);
+  p.column_scales = ask(get_attributes, problem.epilogue.column_scales);
+  p.old_c = ask(get_attributes, problem.epilogue.old_c);
   return p;
 }
 

@@ -32,6 +32,15 @@ xgemm_args random_args(Random& random) {
   args.stride_a = random.integer(0, 1000);
   args.stride_b = random.integer(0, 1000);
   args.stride_c = random.integer(1, 1000);
+  const auto maybe = [&](std::uintptr_t at) {
+    return random.integer(0, 1) == 0 ? nullptr : static_cast<const void*>(nowhere(at));
+  };
+  args.activation = static_cast<std::int32_t>(random.integer(XGEMM_NO_ACTIVATION, XGEMM_SILU));
+  args.bias_along = pick(random, {XGEMM_BIAS_OF_ROWS, XGEMM_BIAS_OF_COLUMNS});
+  args.bias = maybe(0x4000), args.row_scales = maybe(0x5000), args.column_scales = maybe(0x6000);
+  args.old_c = random.integer(0, 2) == 0 ? args.c : maybe(0x7000);
+  args.ld_old_c = random.integer(0, 1) == 0 ? args.ldc : random.integer(100, 200);
+  args.stride_old_c = random.integer(0, 1) == 0 ? args.stride_c : random.integer(0, 1000);
   return args;
 }
 
@@ -44,6 +53,8 @@ xgemm_args swapped(const xgemm_args& x) {
   y.a = x.b, y.b = x.a;
   y.lda = x.ldb, y.ldb = x.lda;
   y.stride_a = x.stride_b, y.stride_b = x.stride_a;
+  y.bias_along = x.bias_along == XGEMM_BIAS_OF_ROWS ? XGEMM_BIAS_OF_COLUMNS : XGEMM_BIAS_OF_ROWS;
+  y.row_scales = x.column_scales, y.column_scales = x.row_scales;
   return y;
 }
 
@@ -68,6 +79,12 @@ xgemm_args args_of(const Problem& p, Scalars& scalars) {
   args.b = p.b.data, args.ldb = p.b.ld, args.stride_b = p.b.batch_stride;
   args.c = p.c.data, args.ldc = p.c.ld, args.stride_c = p.c.batch_stride;
   args.batch_count = p.batch_count;
+  const Epilogue& e = p.epilogue;
+  args.activation = static_cast<std::int32_t>(e.activation);
+  args.bias = e.bias;
+  args.bias_along = e.bias_along == Along::columns ? XGEMM_BIAS_OF_COLUMNS : XGEMM_BIAS_OF_ROWS;
+  args.row_scales = e.row_scales, args.column_scales = e.column_scales;
+  args.old_c = e.old_c, args.ld_old_c = e.ld_old_c, args.stride_old_c = e.stride_old_c;
   return args;
 }
 
@@ -166,6 +183,20 @@ TEST(Canonicalize, OneProductHasNoBatchStrides) {
     EXPECT_EQ(p.b.batch_stride, 0);
     EXPECT_EQ(p.c.batch_stride, 0);
   }
+}
+
+// An old C that is C itself, or that beta = 0 does not read, is none.
+TEST(Canonicalize, OldCIsThereWhereItMatters) {
+  xgemm_args args = legal_args();
+  args.beta = &kBeta;
+  args.old_c = nowhere(0x9000), args.ld_old_c = 77;
+  EXPECT_EQ(canonicalize(args, false).epilogue.old_c, args.old_c);
+  EXPECT_EQ(canonicalize(args, false).epilogue.ld_old_c, 77);
+  args.beta = nullptr;
+  EXPECT_FALSE(canonicalize(args, false).epilogue.any());
+  args.beta = &kBeta;
+  args.old_c = args.c, args.ld_old_c = args.ldc;
+  EXPECT_FALSE(canonicalize(args, false).epilogue.any());
 }
 
 TEST(Canonicalize, OperandsThatAreNotReadHaveNoBatchStrides) {

@@ -51,6 +51,11 @@ std::vector<BadArgument> bad_arguments() {
       {XGEMM_ARG_LDB, [](xgemm_args& x) { x.ldb = -3; }, {"ldb = -3", "ldb >= max(1, k)"}},
       {XGEMM_ARG_LDC, [](xgemm_args& x) { x.ldc = 0; }, {"ldc = 0", "ldc >= max(1, m)"}},
       {XGEMM_ARG_BATCH_COUNT, [](xgemm_args& x) { x.batch_count = -2; }, {"batch_count = -2", "batch_count >= 0"}},
+      {XGEMM_ARG_ACTIVATION, [](xgemm_args& x) { x.activation = 5; }, {"activation = 5", "XGEMM_SILU = 4 is required"}},
+      {XGEMM_ARG_BIAS_ALONG, [](xgemm_args& x) { x.bias_along = 2; }, {"bias_along = 2", "XGEMM_BIAS_OF_COLUMNS = 1"}},
+      {XGEMM_ARG_LD_OLD_C,
+       [](xgemm_args& x) { x.old_c = nowhere(), x.ld_old_c = 0; },
+       {"ld_old_c = 0", "ld_old_c >= max(1, m)"}},
   };
 }
 

@@ -18,6 +18,7 @@
 #include "dispatch/host_trip.h"
 #include "dispatch/summary.h"
 #include "host/cpu_engine.h"
+#include "host/finish.h"
 #include "kernels/instances.h"
 #include "plan/plan.h"
 #include "runtime/device_gemm.h"
@@ -90,6 +91,9 @@ namespace host {
 Status cpu_gemm(const Problem& p) {
   did("cpu", p);
   return kOk;
+}
+void finish(const Problem& p, const void*) noexcept {
+  did("finish", p);
 }
 std::string cpu_engine_name() {
   return "a_blas";
@@ -212,6 +216,21 @@ TEST_F(Gemm, TakesTheRoutes) {
   EXPECT_TRUE(call(square(0)).ok());
   EXPECT_EQ(world.did, (Strings{"cpu 8x8x8", "staged 8192x8192x8192", "device 8x8x8", "peers 8x8x8"}));
   EXPECT_TRUE(world.lines.empty());
+}
+
+// Staged products have none; the CPU and the GPU find theirs in the problem.
+TEST_F(Gemm, EpiloguesOfStagedProductsAreFinishedOnTheCpu) {
+  Problem p = square(8192);
+  p.epilogue.activation = Activation::relu;
+  EXPECT_TRUE(call(p).ok());
+  world.placement = all_at(Location::device);
+  EXPECT_TRUE(call(p).ok());
+  p = square(8);
+  p.epilogue.activation = Activation::relu;
+  world.placement = all_at(Location::host);
+  EXPECT_TRUE(call(p).ok());
+  EXPECT_EQ(world.did,
+            (Strings{"staged 8192x8192x8192", "finish 8192x8192x8192", "device 8192x8192x8192", "cpu 8x8x8"}));
 }
 
 // The CPU works on managed memory when a GPU that has no kernels is through with it.

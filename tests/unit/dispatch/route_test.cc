@@ -64,6 +64,38 @@ RouteKind expected_kind(const Problem& p, const Placement& placement, const Devi
   return RouteKind::staged;  // by kTimes
 }
 
+// Matrices and vectors of an epilogue lie on one side, and on a GPU on one.
+TEST(Route, EpiloguesStayOnOneSide) {
+  Problem p = make_problem(DType::f32, 'N', 'T', 4096, 4096, 4096);
+  p.epilogue.bias_along = Along::rows;
+  p.epilogue.bias = p.epilogue.old_c = nowhere(0x1000);
+  for (const Location a : kLocations)
+    for (const Location c : kLocations)
+      for (const Location bias : kLocations)
+        for (const Location old_c : kLocations)
+          for (const int other_gpu : {0, 1}) {
+            Placement placement = place(p, a, a, c, Location::host);
+            placement.bias = {bias, bias == Location::device ? other_gpu : -1};
+            placement.old_c = {old_c, old_c == Location::device ? 0 : -1};
+            const auto count = [&](Location l) { return (a == l) + (c == l) + (bias == l) + (old_c == l); };
+            const bool matrices_on_host = a == Location::host && c == Location::host;
+            const Route route = dispatch::choose_route(p, placement, &kServed, kTimes);
+            SCOPED_TRACE(runtime::to_string(placement) + format(" %d %d %d", int(bias), int(old_c), other_gpu));
+            if (count(Location::host) == 0 && !(other_gpu == 1 && bias == Location::device)) {
+              EXPECT_EQ(route.kind, RouteKind::device);
+            } else if (matrices_on_host && count(Location::device) == 0) {
+              EXPECT_EQ(route.kind, RouteKind::staged);
+            } else {
+              EXPECT_EQ(route.kind, RouteKind::unservable);
+              EXPECT_EQ(route.status, XGEMM_UNSUPPORTED);
+            }
+          }
+  Placement placement = place(p, Location::device, Location::device, Location::device, Location::host);
+  placement.bias = {Location::device, 0};
+  p.epilogue.bias = nowhere(0x1002);
+  EXPECT_EQ(dispatch::choose_route(p, placement, &kServed, kTimes).status, -XGEMM_ARG_BIAS);
+}
+
 TEST(Route, EveryMixOfLocations) {
   for (const std::int64_t size : {0, 1, 64, 4096})
     for (const std::int64_t k : {std::int64_t{0}, size})

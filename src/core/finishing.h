@@ -1,0 +1,91 @@
+// How a product with an epilogue is computed where no kernel applies it: as a product without one, and a pass over its
+// results (kernels/finish/ on a GPU, host/finish.cc on the CPU). Every kernel can thus serve every epilogue. Pure.
+//
+//   C has the type in which sums are kept, and is what beta multiplies: the product leaves alpha * AB + beta * C in C,
+//   and the pass turns it into the result, in place.
+//   Otherwise the product leaves AB in the type of sums: in C where that has this type, else in a buffer, whose size is
+//   bounded by computing panels of C one after the other. The pass reads old C, and each element is rounded once.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "core/problem.h"
+
+namespace xgemm {
+
+// Whether the product leaves more than its sums.
+inline bool combines_in_place(const Problem& p) {
+  return p.c.type == p.sums() && p.epilogue.old_c == nullptr;
+}
+
+inline bool needs_buffer(const Problem& p) {
+  return p.c.type != p.sums() && p.reads_inputs();
+}
+
+// The product that comes before the pass; empty where the pass alone is left.
+// buffer: where its sums go if it needs_buffer(), column after column, entry after entry.
+inline std::optional<Problem> product_before(const Problem& p, void* buffer) {
+  Problem product = p;
+  product.epilogue = {};
+  if (combines_in_place(p)) return product.does_nothing() ? std::nullopt : std::optional(product);
+  if (!p.reads_inputs()) return std::nullopt;
+  product.alpha = {1, nullptr};
+  product.beta = {0, nullptr};
+  if (needs_buffer(p)) product.c = {p.sums(), buffer, p.m, p.m * p.n};
+  return product;
+}
+
+// The entries and columns of a product that are computed together, one panel after the other: all of them, or as many
+// as a buffer of kMostBytes holds.
+class Panels {
+ public:
+  static constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+
+  explicit Panels(const Problem& all) : all_(all), columns_(all.n), entries_(all.batch_count) {
+    if (!needs_buffer(all)) return;
+    const std::int64_t column = all.m * size_of(all.sums());
+    columns_ = std::clamp<std::int64_t>(kMostBytes / column, 1, all.n);
+    if (columns_ < all.n && columns_ > 128) columns_ = columns_ / 128 * 128;
+    entries_ = columns_ < all.n ? 1 : std::clamp<std::int64_t>(kMostBytes / column / all.n, 1, all.batch_count);
+  }
+
+  std::int64_t buffer_bytes() const {
+    return needs_buffer(all_) ? all_.m * columns_ * entries_ * size_of(all_.sums()) : 0;
+  }
+
+  // False after the last one.
+  bool next(Problem* panel) {
+    if (entry_ >= all_.batch_count) return false;
+    Problem& p = *panel = all_;
+    p.n = std::min(columns_, all_.n - column_);
+    p.batch_count = std::min(entries_, all_.batch_count - entry_);
+    p.a.data = moved(all_.a.data, entry_ * all_.a.batch_stride, all_.a.type);
+    p.b.data = moved(all_.b.data, entry_ * all_.b.batch_stride + column_ * (all_.b.op == Op::none ? all_.b.ld : 1),
+                     all_.b.type);
+    p.c.data = moved(all_.c.data, entry_ * all_.c.batch_stride + column_ * all_.c.ld, all_.c.type);
+    Epilogue& e = p.epilogue;
+    e.old_c = moved(e.old_c, entry_ * e.stride_old_c + column_ * e.ld_old_c, all_.c.type);
+    if (e.bias_along == Along::columns) e.bias = moved(e.bias, column_, all_.c.type);
+    e.column_scales = moved(e.column_scales, column_, all_.sums());
+    if ((column_ += columns_) >= all_.n) column_ = 0, entry_ += entries_;
+    return true;
+  }
+
+ private:
+  template <class Pointer>
+  static Pointer moved(Pointer from, std::int64_t elements, DType type) {
+    using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
+    return from == nullptr ? nullptr : static_cast<Byte*>(from) + elements * size_of(type);
+  }
+
+  const Problem& all_;
+  std::int64_t columns_, entries_;
+  std::int64_t column_ = 0, entry_ = 0;
+};
+
+}  // namespace xgemm

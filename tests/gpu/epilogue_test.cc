@@ -1,0 +1,130 @@
+// Epilogues of products in device memory: random ones of all types, large ones in panels, and calls that are refused.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/epilogue.h"
+
+#include <cuda_runtime_api.h>
+
+#include <map>
+#include <string>
+
+#include "device_matrix.h"
+
+namespace xgemm::gpu_test {
+namespace {
+
+using test::EpilogueCase;
+using test::Random;
+
+// Copies of matrices on the device, guards included.
+class Copies {
+ public:
+  ~Copies() {
+    for (const auto& [host, copy] : copies_) cudaFree(copy);
+  }
+  // The first element of the copy.
+  template <class Matrix>
+  auto at(const Matrix& x) {
+    using Element = std::remove_cvref_t<decltype(x.storage()[0])>;
+    void*& copy = copies_[x.storage().data()];
+    if (copy == nullptr) {
+      XGEMM_CHECK_CUDA(cudaMalloc(&copy, bytes(x)));
+      XGEMM_CHECK_CUDA(cudaMemcpy(copy, x.storage().data(), bytes(x), cudaMemcpyHostToDevice));
+    }
+    return static_cast<Element*>(copy) + x.offset();
+  }
+  template <class Matrix>
+  void fetch(Matrix& x) {
+    XGEMM_CHECK_CUDA(cudaMemcpy(x.storage().data(), copies_.at(x.storage().data()), bytes(x), cudaMemcpyDeviceToHost));
+  }
+
+ private:
+  template <class Matrix>
+  static std::size_t bytes(const Matrix& x) {
+    return x.storage().size() * sizeof(x.storage()[0]);
+  }
+  std::map<const void*, void*> copies_;
+};
+
+template <class T, class C>
+void run(EpilogueCase<T, C>& x, bool scalars_on_device, std::int32_t math_mode = 0) {
+  Copies copies;
+  xgemm_args args = x.args([&](const auto& matrix) { return copies.at(matrix); });
+  args.math_mode = math_mode;
+  xgemm_context* ctx = nullptr;
+  ASSERT_EQ(xgemm_create(&ctx), 0);
+  test::ScalarOf<T>* scalars = nullptr;
+  if (scalars_on_device) {
+    XGEMM_CHECK_CUDA(cudaMalloc(reinterpret_cast<void**>(&scalars), 2 * sizeof *scalars));
+    XGEMM_CHECK_CUDA(cudaMemcpy(scalars, &x.alpha, sizeof *scalars, cudaMemcpyHostToDevice));
+    XGEMM_CHECK_CUDA(cudaMemcpy(scalars + 1, &x.beta, sizeof *scalars, cudaMemcpyHostToDevice));
+    args.alpha = scalars, args.beta = scalars + 1;
+    xgemm_set_scalar_location(ctx, XGEMM_SCALARS_ON_DEVICE);
+  }
+  ASSERT_EQ(xgemm_gemm(ctx, &args), 0) << xgemm_last_error() << ": " << x.words();
+  XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+  xgemm_destroy(ctx);
+  cudaFree(scalars);
+  copies.fetch(x.c);
+  ASSERT_EQ(x.check(), "") << (scalars_on_device ? "scalars on the device" : "");
+}
+
+template <class T, class C = T>
+void run_random(int count, std::int64_t most) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  Random random(static_cast<std::uint64_t>(sizeof(T) * 100 + sizeof(C)));
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    EpilogueCase<T, C> x(random, most);
+    run(x, i % 4 == 3);
+  }
+}
+
+TEST(Epilogue, SmallF32) {
+  run_random<float>(60, 80);
+}
+TEST(Epilogue, SmallF64) {
+  run_random<double>(60, 80);
+}
+TEST(Epilogue, SmallF16) {
+  run_random<test::Half>(60, 80);
+}
+TEST(Epilogue, SmallBf16) {
+  run_random<test::Bfloat16>(60, 80);
+}
+TEST(Epilogue, SmallF16ToF32) {
+  run_random<test::Half, float>(40, 80);
+}
+TEST(Epilogue, LargerF32) {
+  run_random<float>(25, 500);
+}
+TEST(Epilogue, LargerF16) {
+  run_random<test::Half>(25, 500);
+}
+TEST(Epilogue, LargerBf16) {
+  run_random<test::Bfloat16>(25, 500);
+}
+
+TEST(Epilogue, Emulated) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  Random random(77);
+  for (int i = 0; i < 4 && !testing::Test::HasFailure(); ++i) {
+    EpilogueCase<float> x(random, 700);
+    run(x, false, XGEMM_MATH_FP32_EMULATED + 1);
+  }
+}
+
+TEST(Epilogue, MixedPlacesAreRefused) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  Random random(3);
+  EpilogueCase<float> x(random, 20);
+  x.has_bias = true;
+  Copies copies;
+  xgemm_args args = x.args([&](const auto& matrix) { return copies.at(matrix); });
+  float host[32] = {};
+  args.bias = host;
+  EXPECT_EQ(xgemm_gemm(nullptr, &args), XGEMM_UNSUPPORTED);
+  EXPECT_NE(std::string(xgemm_last_error()).find("all in host memory, or all in device"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace xgemm::gpu_test
