@@ -73,12 +73,15 @@ enum : int {
   kMatmulTransB = 4,
   kMatmulTransC = 5,
   kMatmulEpilogue = 7,
+  kMatmulBias = 8,
+  kMatmulBiasBatchStride = 10,
   kMatmulSmCountTarget = 15,
   kMatmulAScale = 17,
   kMatmulBScale = 18,
   kMatmulCScale = 19,
   kMatmulDScale = 20,
   kMatmulAmaxD = 21,
+  kMatmulBiasType = 26,
 };
 
 // cublasLtMatrixLayoutAttribute_t
@@ -96,7 +99,17 @@ enum : int {
 
 enum : int { kOrderCol = 0, kOrderRow = 1 };  // cublasLtOrder_t
 enum : int { kBatchStrided = 0 };             // cublasLtBatchMode_t
-enum : int { kEpilogueDefault = 1 };          // cublasLtEpilogue_t
+
+// cublasLtEpilogue_t. The function that GELU stands for is its approximation by tanh. A bias has an element for each
+// row of D.
+enum : int {
+  kEpilogueDefault = 1,
+  kEpilogueRelu = 2,
+  kEpilogueBias = 4,
+  kEpilogueReluBias = kEpilogueRelu | kEpilogueBias,
+  kEpilogueGelu = 32,
+  kEpilogueGeluBias = kEpilogueGelu | kEpilogueBias,
+};
 
 // The functions that are asked for the state of a handle or a descriptor.
 using GetStream = int(Handle, void** stream);

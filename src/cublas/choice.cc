@@ -17,12 +17,19 @@ bool tma_reaches(const void* data, std::int64_t ld, std::int64_t element) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % kBytes) == 0 && ld * element % kBytes == 0;
 }
 
+bool has_epilogue(const xgemm_args& x) {
+  return x.activation != XGEMM_NO_ACTIVATION || x.bias != nullptr || x.old_c != nullptr;
+}
+
 }  // namespace
 
 const char* why_cublas(const xgemm_args& x, const Gpu& gpu) {
   if (gpu.compute_capability != kMeasured) return "a GPU without measurements";
   // 0.92 in the mean of nine squares on an H200.
   if (x.type == XGEMM_F64) return "double precision";
+  // Epilogues are a pass over C after the product (core/finishing.h): as long as the product itself where that has 50
+  // elements to add up in fp32, or 1000 in 16 bits, and nothing where cuBLAS fuses it.
+  if (has_epilogue(x) && (x.type != XGEMM_F32 || x.k < 1000)) return "an epilogue that is a pass of its own";
   const std::int64_t narrow = std::min(x.m, x.n);
   const bool batch = x.batch_count > 1;
   // A product of a batch has a CTA of its own, which small ones do not fill: 0.66 and 0.55 for 4096 of 32x32x32. The

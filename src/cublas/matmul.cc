@@ -72,6 +72,8 @@ bool read_layout(Original& get, const void* descriptor, Layout* layout) {
   return reader.good();
 }
 
+constexpr int kBiasOfTheTypeOfD = -1;
+
 // A matrix in the other order is a transposed matrix in this one.
 int operation_in_order(int operation, const Layout& layout, int order) {
   if (layout.order == order) return operation;
@@ -93,6 +95,10 @@ const char* describe(int version, const MatmulArguments& x, Request* request) {
   const int transb = operation.read<std::int32_t>(kMatmulTransB);
   const int transc = operation.read<std::int32_t>(kMatmulTransC);
   const auto epilogue = operation.read<std::uint32_t>(kMatmulEpilogue);
+  call.epilogue = static_cast<int>(epilogue);
+  call.bias = operation.read_if_known<const void*>(kMatmulBias, nullptr);
+  const auto bias_stride = operation.read_if_known<std::int64_t>(kMatmulBiasBatchStride, 0);
+  const int bias_type = operation.read_if_known<std::int32_t>(kMatmulBiasType, kBiasOfTheTypeOfD);
   request->state.sm_count_target = operation.read_if_known<std::int32_t>(kMatmulSmCountTarget, 0);
   bool scaled = false;
   for (const int scale : {kMatmulAScale, kMatmulBScale, kMatmulCScale, kMatmulDScale, kMatmulAmaxD})
@@ -120,7 +126,23 @@ const char* describe(int version, const MatmulArguments& x, Request* request) {
   request->state.workspace = aligned(x.workspace, x.workspace_bytes);
 
   if (!a.usual || !b.usual || !c.usual || !d.usual) return "this layout";
-  if (epilogue != kEpilogueDefault) return "an epilogue";
+  switch (epilogue) {
+    case kEpilogueDefault:
+      break;
+    case kEpilogueBias:
+    case kEpilogueReluBias:
+    case kEpilogueGeluBias:
+      if (call.bias == nullptr) return "a bias that is not there";
+      if (bias_type != kBiasOfTheTypeOfD && bias_type != d.type) return "a bias of another type";
+      if (bias_stride != 0 && d.batch_count > 1) return "a bias for each product of a batch";
+      [[fallthrough]];
+    case kEpilogueRelu:
+    case kEpilogueGelu:
+      if (call.row_major) return "an epilogue of a row-major D";
+      break;
+    default:
+      return "this epilogue";
+  }
   if (scaled) return "scales of matrices";
   if (transc != kOpN) return "a transposed C";
   if (a_rows != d.rows || b_cols != d.cols || a_cols != b_rows) return "sizes that do not fit";
@@ -129,8 +151,13 @@ const char* describe(int version, const MatmulArguments& x, Request* request) {
 
   translate(request);
   if (request->obstacle != nullptr) return request->obstacle;
-  if (request->reads_c && (x.c != x.d || c != d)) return "a D that is not C";
-  return nullptr;
+  if (!request->reads_c || (x.c == x.d && c == d)) return nullptr;
+  if (x.c == x.d) return "a D that overlaps with C";
+  if (c.type != d.type || c.order != d.order || c.rows != d.rows || c.cols != d.cols || c.batch_count != d.batch_count)
+    return "a C that D is not like";
+  call.old_c = c.operand(x.c);
+  translate(request);
+  return request->obstacle;
 }
 
 }  // namespace

@@ -129,6 +129,15 @@ std::string types_in_words(const Call& call) {
   return text;
 }
 
+std::string epilogue_in_words(const Call& call) {
+  std::string text;
+  if ((call.epilogue & kEpilogueRelu) != 0) text += " relu";
+  if ((call.epilogue & kEpilogueGelu) != 0) text += " gelu";
+  if ((call.epilogue & kEpilogueBias) != 0) text += " bias";
+  if (call.old_c.data != nullptr) text += " old_c";
+  return text;
+}
+
 long long wide(std::int64_t value) {
   return value;
 }
@@ -193,7 +202,16 @@ void translate(Request* request) {
     return args.type == XGEMM_F64 ? *static_cast<const double*>(args.beta) == 0
                                   : *static_cast<const float*>(args.beta) == 0;
   };
-  request->reads_c = request->scalars_on_device() || !is_zero();
+  request->reads_c = call.old_c.data == nullptr && (request->scalars_on_device() || !is_zero());
+
+  args.activation = (call.epilogue & kEpilogueRelu) != 0   ? XGEMM_RELU
+                    : (call.epilogue & kEpilogueGelu) != 0 ? XGEMM_GELU_TANH
+                                                           : XGEMM_NO_ACTIVATION;
+  if ((call.epilogue & kEpilogueBias) != 0) args.bias = call.bias;
+  args.bias_along = XGEMM_BIAS_OF_ROWS;
+  args.old_c = call.old_c.data;
+  args.ld_old_c = call.old_c.ld;
+  args.stride_old_c = call.old_c.stride;
 }
 
 std::string to_string(const Call& call) {
@@ -204,14 +222,14 @@ std::string to_string(const Call& call) {
     text += format(" batch=%lld stridea=%lld strideb=%lld stridec=%lld", wide(call.batch_count), wide(call.a.stride),
                    wide(call.b.stride), wide(call.c.stride));
   if (call.row_major) text += " layout=row";
-  return text;
+  return text + epilogue_in_words(call);
 }
 
 std::string shape_of(const Call& call) {
   std::string text = format("%s %c%c %lldx%lldx%lld", types_in_words(call).c_str(), flag_of(call.transa),
                             flag_of(call.transb), wide(call.m), wide(call.n), wide(call.k));
   if (call.batch_count != 1) text += format(" batch of %lld", wide(call.batch_count));
-  return text;
+  return text + epilogue_in_words(call);
 }
 
 }  // namespace xgemm::cublas

@@ -32,6 +32,10 @@ struct Call {
   bool row_major = false;  // cublasLtMatmul alone
   int compute = kCompute32F;
   int algorithm = kDefaultAlgorithm;
+  // Of cublasLtMatmul alone.
+  int epilogue = kEpilogueDefault;
+  const void* bias = nullptr;
+  Operand old_c = {};  // what beta multiplies, where it is not c; data is null elsewhere
 };
 
 struct Request {
@@ -43,9 +47,9 @@ struct Request {
   HandleState state;
   xgemm_args product = XGEMM_ARGS_INIT;  // where there is no obstacle
   float alpha = 0, beta = 0;             // scalars in fp16, in libxgemm's type
-  bool reads_c = true;                   // false where beta is known to be 0: C is written whatever was there
-  const char* obstacle = nullptr;        // why libxgemm cannot serve the call
-  const char* reservation = nullptr;     // why it should not, unless it is told to serve all that it can
+  bool reads_c = true;                // false where what is in C does not matter, and C is written whatever was there
+  const char* obstacle = nullptr;     // why libxgemm cannot serve the call
+  const char* reservation = nullptr;  // why it should not, unless it is told to serve all that it can
 
   bool scalars_on_device() const { return state.pointer_mode == kScalarsOnDevice; }
 };

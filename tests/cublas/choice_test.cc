@@ -61,6 +61,18 @@ TEST(Choice, Batches) {
   EXPECT_FALSE(in_batch(XGEMM_F32, 64, 64, 64));
 }
 
+TEST(Choice, EpiloguesAreServedBesideLongSumsInFp32) {
+  const float bias = 0;
+  const auto with_bias = [&](xgemm_type type, std::int64_t k) {
+    xgemm_args x = product(type, 4096, 4096, k);
+    x.bias = &bias;
+    return why_cublas(x, kHopper) == nullptr;
+  };
+  EXPECT_TRUE(with_bias(XGEMM_F32, 4096));
+  EXPECT_FALSE(with_bias(XGEMM_F32, 512));
+  EXPECT_FALSE(with_bias(XGEMM_F16, 4096));
+}
+
 TEST(Choice, VectorsInFp32AreCublas) {
   EXPECT_NE(nullptr, why_cublas(product(XGEMM_F32, 4096, 1, 4096), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 4096, 1, 4096), kHopper));

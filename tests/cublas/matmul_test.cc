@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <random>
 #include <vector>
@@ -111,12 +113,51 @@ TEST_F(Matmul, IsServedInAllOrders) {
   }
 }
 
-TEST_F(Matmul, IsServedWithADThatIsNotCWhereCIsNotRead) {
-  const Layout x(kReal32F, kOrderCol, 4, 4, 0);
-  float d[16];
+TEST_F(Matmul, IsServedWithADThatIsNotC) {
+  const Layout x(kReal32F, kOrderCol, 4, 4, 0), wider(kReal32F, kOrderCol, 4, 4, 1);
+  c_[0] = 5;
+  float d[20];
   EXPECT_EQ(0, forwarded([&] { return multiply(x, x, x, 0, d); }));
   EXPECT_EQ(1, d[0]);
-  EXPECT_EQ(1, forwarded([&] { return multiply(x, x, x, 1, d); }));
+  EXPECT_EQ(0, forwarded([&] { return multiply(x, x, x, 1, d, &wider); }));
+  EXPECT_EQ(6, d[0]);
+  EXPECT_EQ(5, c_[0]);
+  EXPECT_EQ(1, forwarded([&] { return multiply(x, x, x, 1, c_, &wider); }));  // they overlap
+  const Layout other_type(kReal16F, kOrderCol, 4, 4, 0);
+  EXPECT_EQ(0, forwarded([&] { return multiply(x, x, other_type, 0, d, &x); })) << "C is not read";
+  EXPECT_EQ(1, forwarded([&] { return multiply(x, x, other_type, 1, d, &x); }));
+}
+
+TEST_F(Matmul, EpiloguesAreServed) {
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t m = pick(1, 12), n = pick(1, 12), k = pick(1, 12);
+    const Layout a(kReal32F, kOrderCol, m, k, 0), b(kReal32F, kOrderCol, k, n, 0), c(kReal32F, kOrderCol, m, n, 3),
+        d(kReal32F, kOrderCol, m, n, pick(0, 2));
+    std::vector<float> ma(144), mb(144), mc(200), md(200), bias(12);
+    for (std::vector<float>* const x : {&ma, &mb, &mc, &bias})
+      for (float& e : *x) e = static_cast<float>(pick(-2, 2));
+    const int kinds[] = {kEpilogueDefault, kEpilogueRelu,     kEpilogueBias,
+                         kEpilogueGelu,    kEpilogueReluBias, kEpilogueGeluBias};
+    const int epilogue = kinds[pick(0, 5)];
+    set<std::uint32_t>(kMatmulEpilogue, static_cast<std::uint32_t>(epilogue));
+    set<const void*>(kMatmulBias, bias.data());
+    set<std::int32_t>(kMatmulBiasType, pick(0, 1) != 0 ? -1 : static_cast<int>(kReal32F));
+    const float alpha = 1, beta = static_cast<float>(pick(0, 1));
+    EXPECT_EQ(0, forwarded([&] {
+                return cublasLtMatmul(nullptr, operation_, &alpha, ma.data(), a.get(), mb.data(), b.get(), &beta,
+                                      mc.data(), c.get(), md.data(), d.get(), nullptr, nullptr, 0, nullptr);
+              }));
+    for (std::int64_t r = 0; r < m; ++r)
+      for (std::int64_t s = 0; s < n; ++s) {
+        double x = beta * mc[static_cast<std::size_t>(c.at(r, s))];
+        for (std::int64_t l = 0; l < k; ++l)
+          x += ma[static_cast<std::size_t>(a.at(r, l))] * mb[static_cast<std::size_t>(b.at(l, s))];
+        if ((epilogue & kEpilogueBias) != 0) x += bias[static_cast<std::size_t>(r)];
+        if ((epilogue & kEpilogueRelu) != 0) x = std::max(x, 0.0);
+        if ((epilogue & kEpilogueGelu) != 0) x = 0.5 * x * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x)));
+        ASSERT_NEAR(md[static_cast<std::size_t>(d.at(r, s))], x, 1e-4) << "epilogue " << epilogue;
+      }
+  }
 }
 
 TEST_F(Matmul, IsForwardedWithWhatLibxgemmDoesNotHave) {
@@ -124,8 +165,18 @@ TEST_F(Matmul, IsForwardedWithWhatLibxgemmDoesNotHave) {
   const auto is_forwarded = [&] { return forwarded([&] { return multiply(x, x, x, 0); }) == 1; };
   EXPECT_FALSE(is_forwarded());
   float scale = 1;
-  set<std::uint32_t>(kMatmulEpilogue, 4);  // BIAS
+  float bias[4] = {};
+  set<std::uint32_t>(kMatmulEpilogue, kEpilogueBias);
+  EXPECT_TRUE(is_forwarded()) << "there is none";
+  set<const void*>(kMatmulBias, bias);
+  EXPECT_FALSE(is_forwarded());
+  set<std::int32_t>(kMatmulBiasType, kReal16F);
   EXPECT_TRUE(is_forwarded());
+  set<std::int32_t>(kMatmulBiasType, -1);
+  for (const int epilogue : {kEpilogueRelu | 128, kEpilogueGeluBias | 128, 8 | 128, 64 | 128 | 16, 256, 512}) {
+    set<std::uint32_t>(kMatmulEpilogue, static_cast<std::uint32_t>(epilogue));
+    EXPECT_TRUE(is_forwarded()) << "auxiliary results and gradients";
+  }
   set<std::uint32_t>(kMatmulEpilogue, kEpilogueDefault);
   for (const int attribute : {kMatmulAScale, kMatmulBScale, kMatmulCScale, kMatmulDScale, kMatmulAmaxD}) {
     set<void*>(attribute, &scale);

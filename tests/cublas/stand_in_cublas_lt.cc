@@ -68,6 +68,9 @@ int cublasLtMatmulDescCreate(void** descriptor, int compute, int scale) {
   made->set<std::uint32_t>(kMatmulEpilogue, kEpilogueDefault);
   for (const int attribute : {kMatmulAScale, kMatmulBScale, kMatmulCScale, kMatmulDScale, kMatmulAmaxD})
     made->set<void*>(attribute, nullptr);
+  made->set<const void*>(kMatmulBias, nullptr);
+  made->set<std::int64_t>(kMatmulBiasBatchStride, 0);
+  made->set<std::int32_t>(kMatmulBiasType, -1);
   *descriptor = made;
   return kSuccess;
 }
