@@ -10,7 +10,7 @@ import itertools
 from typing import Any, NamedTuple
 
 from ._arrays import Layout, contiguous_strides
-from ._library import COL_MAJOR, ELEMENT_TYPES, FLOAT32, MATH_MODES, ROW_MAJOR, ElementType, pack_head, pack_tail
+from ._library import ACTIVATIONS, COL_MAJOR, ELEMENT_TYPES, FLOAT32, MATH_MODES, ROW_MAJOR, ElementType, pack_head, pack_tail
 
 
 class Call(NamedTuple):
@@ -38,13 +38,15 @@ class Plan(NamedTuple):
 
 
 def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_b: bool, dtype: Any,
-              math: str | None) -> Plan:
+              math: str | None, bias: Layout | None = None, activation: str | None = None) -> Plan:
     """Checks the arguments. The result is None where it is still to be made, of the element type `dtype`."""
     if a.type is not b.type:
         raise TypeError(f"a has elements of type {a.type.name} and b of type {b.type.name}, but one type is required")
     shape = _result_shape(a, b, trans_a, trans_b)
     if math is not None and math not in MATH_MODES:
         raise ValueError(f"math is {math!r}, but None or one of {', '.join(MATH_MODES)} is required")
+    if activation is not None and activation not in ACTIVATIONS:
+        raise ValueError(f"activation is {activation!r}, but None or one of {', '.join(ACTIVATIONS)} is required")
     if result is None:
         result = Layout("out", _new_type(a.type, dtype), shape, contiguous_strides(shape))
     else:
@@ -52,6 +54,9 @@ def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_
     arguments = (a, b, result)
     copied = tuple(not _is_plain(x) for x in arguments)
     is_differentiable = a.is_differentiable or b.is_differentiable
+    if bias is not None:
+        _check_bias(bias, result, len(b.shape))
+        is_differentiable = is_differentiable or bias.is_differentiable
     if any(copied) or is_differentiable:
         return Plan(result.type, shape, [], copied, (), is_differentiable)
     c = result
@@ -63,7 +68,7 @@ def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_
         a, c = _with_axis(a, 0), _with_axis(c, len(c.shape) - 1)
     elif trans_a:
         a = _transposed(a)
-    return Plan(result.type, shape, _calls(a, b, c, math), copied, tuple(map(_extent, arguments)), False)
+    return Plan(result.type, shape, _calls(a, b, c, math, bias is not None, activation), copied, tuple(map(_extent, arguments)), False)
 
 
 # ---- Shapes and types ------------------------------------------------------------------------------------------------
@@ -132,6 +137,20 @@ def _check_result(result: Layout, inputs: ElementType, shape: tuple, dtype: Any)
             raise ValueError(f"{name} has the shape {shape} and the strides {result.strides} (in elements), by which "
                              "elements share an address")
         reached += stride * (extent - 1)
+
+
+def _check_bias(bias: Layout, result: Layout, axes_b: int) -> None:
+    if axes_b < 2:
+        raise ValueError("b is a vector, but a bias needs columns of b to be added to")
+    if bias.shape != result.shape[-1:]:
+        raise ValueError(f"bias has the shape {bias.shape}, but {result.shape[-1:]}, an element for each column of the result, is "
+                         "required")
+    if bias.type is not result.type:
+        raise TypeError(f"bias has elements of type {bias.type.name}, but the type of the result ({result.type.name}) is required")
+
+
+def is_contiguous(bias: Layout) -> bool:
+    return bias.strides is not None and (bias.shape[0] <= 1 or bias.strides[0] == 1)
 
 
 # ---- Strides ---------------------------------------------------------------------------------------------------------
@@ -228,7 +247,7 @@ def _as_blas(rows: _Axis, columns: _Axis, inner: _Axis) -> _Matrices | None:
     return result if result.lda and result.ldb and result.ldc else None
 
 
-def _calls(a: Layout, b: Layout, c: Layout, math: str | None) -> list[Call]:
+def _calls(a: Layout, b: Layout, c: Layout, math: str | None, has_bias: bool, activation: str | None) -> list[Call]:
     """For plain operands of two axes or more."""
     if 0 in c.shape:
         return []
@@ -240,7 +259,8 @@ def _calls(a: Layout, b: Layout, c: Layout, math: str | None) -> list[Call]:
     inner = _Axis(a.shape[-1], a.strides[-1], b.strides[-2], 0)
     matrices: Any = _as_blas(rows, columns, inner)
     batch = _batch(a, b, c)
-    while batch:
+    # A bias goes with the columns of C, of which the transpose's rows must then not become more.
+    while batch and (is_row_major or not has_bias):
         more = _joined(batch[-1], rows)
         joined = _as_blas(more, columns, inner) if more else None
         if more is None or joined is None:
@@ -259,11 +279,11 @@ def _calls(a: Layout, b: Layout, c: Layout, math: str | None) -> list[Call]:
         of_a, of_b, of_c = (sum(step[i] for step in combination) for i in range(3))
         if is_row_major:
             head = pack_head(a.type, ROW_MAJOR, transa + transb, m, n, k)
-            tail = pack_tail(walked.extent, walked.a, walked.b, walked.c, c.type, math)
+            tail = pack_tail(walked.extent, walked.a, walked.b, walked.c, c.type, math, activation)
             calls.append(Call(head, tail, lda, ldb, ldc, of_a * size, of_b * size, of_c * size_c))
         else:
             # In row-major order C^T = X Y; in column-major order that is C = Y X with the same flags.
             head = pack_head(a.type, COL_MAJOR, transb + transa, n, m, k)
-            tail = pack_tail(walked.extent, walked.b, walked.a, walked.c, c.type, math)
+            tail = pack_tail(walked.extent, walked.b, walked.a, walked.c, c.type, math, activation)
             calls.append(Call(head, tail, ldb, lda, ldc, of_b * size, of_a * size, of_c * size_c))
     return calls

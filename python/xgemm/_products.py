@@ -5,12 +5,13 @@ from ctypes import addressof
 from typing import Any
 
 from ._arrays import kind_of
-from ._library import ElementType, context, failure, pack_operands, run
-from ._plan import Plan, make_plan
+from ._library import ElementType, context, failure, pack_bias, pack_operands, run
+from ._plan import Plan, is_contiguous, make_plan
 
 
-def matmul(a: Any, b: Any, *, out: Any = None, dtype: Any = None, alpha: float = 1.0, math: str | None = None) -> Any:
-    """alpha times the matrix product of a and b, with the shapes of numpy.matmul.
+def matmul(a: Any, b: Any, *, out: Any = None, dtype: Any = None, alpha: float = 1.0, math: str | None = None,
+           bias: Any = None, activation: str | None = None) -> Any:
+    """activation(alpha times the matrix product of a and b, plus bias), with the shapes of numpy.matmul.
 
     a, b: arrays of one element type, float64, float32, float16 or bfloat16, and of one axis or more. The last two axes are
         those of matrices; a vector is a matrix of one row (a) or column (b), which the result does not have; further axes
@@ -18,19 +19,21 @@ def matmul(a: Any, b: Any, *, out: Any = None, dtype: Any = None, alpha: float =
     out: the array for the result. By default it is a new one, of the library of a and where a is.
     dtype: the element type of a new result: that of a and b by default, or float32 where that has 16 bits.
     math: how fp32 is computed, a key of xgemm.MATH_MODES. By default it is what XGEMM_MATH says, or "strict".
+    bias: a vector of the result's element type with an element for each of its columns, which is added to them.
+    activation: a key of xgemm.ACTIVATIONS: "relu", "gelu", its approximation "gelu_tanh", or "silu".
 
     Returns out, or the new array. Arrays of NumPy, PyTorch and CuPy, and objects with __dlpack__ or
     __cuda_array_interface__, are read and written where they are. On a GPU the product is enqueued on the current stream of
     the library that the arrays are of. The product of tensors of PyTorch that require a gradient has one.
     """
-    result = _product(a, b, out, "out", dtype, alpha, 0.0, math, False, False)
+    result = _product(a, b, out, "out", dtype, alpha, 0.0, math, False, False, bias, activation)
     if result is not None:
         return result
     if out is not None:
-        raise ValueError("a or b requires a gradient, but what is written to out has none: leave out away, or detach a and b")
+        raise ValueError("an argument requires a gradient, but what is written to out has none: leave out away, or detach it")
     from . import torch as operators
 
-    return operators.matmul(a, b, dtype=dtype, alpha=alpha, math=math)
+    return operators.matmul(a, b, dtype=dtype, alpha=alpha, math=math, bias=bias, activation=activation)
 
 
 def gemm(a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 0.0, trans_a: bool = False,
@@ -53,7 +56,7 @@ _MOST_PLANS = 4096
 
 
 def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta: float, math: str | None, trans_a: bool,
-             trans_b: bool) -> Any:
+             trans_b: bool, bias: Any = None, activation: str | None = None) -> Any:
     """The result: c, or a new array. None where a gradient is asked for."""
     kind_a, kind_b = kind_of(a, "a"), kind_of(b, "b")
     # The owners keep memory alive until this function returns.
@@ -65,11 +68,20 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
         kind_c = kind_of(c, name_c)
         facts_c, at_c, stream_c, _owner_c = kind_c.read(c)
 
-    key = (kind_a, facts_a, kind_b, facts_b, kind_c, facts_c, name_c, trans_a, trans_b, dtype, math)
+    kind_bias: Any = None
+    facts_bias = stream_bias = None
+    at_bias = 0
+    if bias is not None:
+        kind_bias = kind_of(bias, "bias")
+        facts_bias, at_bias, stream_bias, _owner_bias = kind_bias.read(bias)
+
+    key = (kind_a, facts_a, kind_b, facts_b, kind_c, facts_c, name_c, trans_a, trans_b, dtype, math, kind_bias, facts_bias,
+           activation)
     plan = _plans.get(key)
     if plan is None:
         plan = make_plan(kind_a.layout(facts_a, "a"), kind_b.layout(facts_b, "b"),
-                         None if c is None else kind_c.layout(facts_c, name_c), trans_a, trans_b, dtype, math)
+                         None if c is None else kind_c.layout(facts_c, name_c), trans_a, trans_b, dtype, math,
+                         None if bias is None else kind_bias.layout(facts_bias, "bias"), activation)
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()
         _plans[key] = plan
@@ -83,21 +95,26 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
         first, end = at_c + first, at_c + end
         copied_a = at_a + extent_a[0] < end and first < at_a + extent_a[1]
         copied_b = at_b + extent_b[0] < end and first < at_b + extent_b[1]
+    if bias is not None:
+        layout = kind_bias.layout(facts_bias, "bias")
+        shared = is_given and extents and at_bias < end and first < at_bias + layout.shape[0] * type_.size
+        if shared or not is_contiguous(layout):
+            return _product(a, b, c, name_c, dtype, alpha, beta, math, trans_a, trans_b, kind_bias.copy(bias), activation)
     if copied_a or copied_b or copied_c:
         copy = c
         if copied_c:
             copy = kind_c.copy(c) if beta != 0 else kind_c.empty(c, shape, type_)[0]
         result = _product(kind_a.copy(a) if copied_a else a, kind_b.copy(b) if copied_b else b, copy, name_c, dtype, alpha,
-                          beta, math, trans_a, trans_b)
+                          beta, math, trans_a, trans_b, bias, activation)
         if copied_c:
             kind_c.assign(c, copy)
             kind_c.written(c)
         return c if is_given else result
 
-    if stream_a is None and stream_b is None and stream_c is None:
+    if stream_a is None and stream_b is None and stream_c is None and stream_bias is None:
         stream = 0
     else:
-        stream = _common_stream(("a", stream_a), ("b", stream_b), (name_c, stream_c))
+        stream = _common_stream(("a", stream_a), ("b", stream_b), (name_c, stream_c), ("bias", stream_bias))
     if not is_given:
         c, at_c = kind_a.empty(a, shape, type_)
     # NULL stands for what the scalars usually are.
@@ -106,8 +123,10 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
     at_alpha = 0 if alpha_c is None else addressof(alpha_c)
     at_beta = 0 if beta_c is None else addressof(beta_c)
     handle = context(stream)
+    packed_bias = pack_bias(at_bias)
     for head, tail, lda, ldb, ldc, in_a, in_b, in_c in calls:
-        status = run(handle, head + pack_operands(at_alpha, at_a + in_a, lda, at_b + in_b, ldb, at_beta, at_c + in_c, ldc) + tail)
+        status = run(handle, head + pack_operands(at_alpha, at_a + in_a, lda, at_b + in_b, ldb, at_beta, at_c + in_c, ldc) + tail +
+                     packed_bias)
         if status != 0:
             raise failure(status)
     if is_given:

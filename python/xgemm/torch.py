@@ -42,9 +42,24 @@ def _gradient(ctx: Any, grad: torch.Tensor) -> tuple:
 _operator.register_autograd(_gradient, setup_context=_keep_for_gradient)
 
 
-def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float = 1.0,
-           math: Optional[str] = None) -> torch.Tensor:
-    """alpha times the matrix product of a and b, as torch.matmul; dtype, alpha and math are as in xgemm.matmul."""
+# By operations of PyTorch, which have gradients.
+_ACTIVATIONS = {
+    None: lambda x: x,
+    "relu": torch.relu,
+    "gelu": torch.nn.functional.gelu,
+    "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    "silu": torch.nn.functional.silu,
+}
+
+
+def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float = 1.0, math: Optional[str] = None,
+           bias: Optional[torch.Tensor] = None, activation: Optional[str] = None) -> torch.Tensor:
+    """activation(alpha times the matrix product of a and b, plus bias), as torch.matmul; the rest is as in xgemm.matmul."""
+    if bias is not None or activation is not None:
+        if activation not in _ACTIVATIONS:
+            raise ValueError(f"activation is {activation!r}, but one of {', '.join(map(repr, _ACTIVATIONS))} is required")
+        result = matmul(a, b, dtype=dtype, alpha=alpha, math=math)
+        return _ACTIVATIONS[activation](result if bias is None else result + bias.to(result.dtype))
     if torch.is_autocast_enabled(a.device.type):
         lower = torch.get_autocast_dtype(a.device.type)
         a, b = a.to(lower), b.to(lower)

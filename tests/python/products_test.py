@@ -1,4 +1,5 @@
 """xgemm.matmul and xgemm.gemm of NumPy's arrays: any shapes, strides, types and batches; and what they refuse."""
+import math
 import re
 import threading
 import unittest
@@ -50,6 +51,48 @@ class Products(unittest.TestCase):
                 support.assert_product(out, a, b, what=what)
                 out[...] = 77
                 self.assertTrue(np.all(around == 77), what)
+
+    def test_bias_and_activation(self):
+        def gelu(x):
+            return 0.5 * x * (1 + np.vectorize(math.erf, otypes=[float])(x / np.sqrt(2)))
+
+        def gelu_tanh(x):
+            return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+        functions = {None: lambda x: x, "relu": lambda x: np.maximum(x, 0), "gelu": gelu, "gelu_tanh": gelu_tanh,
+                     "silu": lambda x: x / (1 + np.exp(-x))}
+        self.assertEqual(set(functions) - {None}, set(xgemm.ACTIVATIONS))
+        for seed in range(400):
+            rng = np.random.default_rng(seed)
+            type_name = str(rng.choice(list(support.TYPES)))
+            shape_a, shape_b = support.random_shapes(rng)
+            a, _ = support.placed(rng, support.random_values(rng, shape_a, type_name))
+            b, _ = support.placed(rng, support.random_values(rng, shape_b, type_name))
+            expected = np.matmul(a.astype(float), b.astype(float))
+            out_type = str(rng.choice(support.RESULTS[type_name]))
+            out = bias = None
+            if rng.random() < 0.5:
+                out, around = support.placed(rng, np.full(expected.shape, np.nan, support.TYPES[out_type]))
+            if b.ndim > 1 and rng.random() < 0.7:
+                bias, _ = support.placed(rng, support.random_values(rng, expected.shape[-1:], out_type))
+                expected = expected + bias.astype(float)
+            activation = list(functions)[int(rng.integers(0, 5))]
+            what = f"seed {seed}: {type_name} {a.shape} {b.shape} {b.strides} {out_type} {bias is not None} {activation}"
+            with self.subTest(what):
+                result = xgemm.matmul(a, b, out=out, dtype=out_type if out is None else None, bias=bias, activation=activation)
+                bound = 40 * support.ROUNDING[out_type] + 200 * 2.0**-24 + support.SMALLEST[out_type]
+                scale = np.maximum(1, np.abs(expected))
+                difference = np.abs(result.astype(float) - functions[activation](expected)) / scale
+                self.assertFalse(np.any(~(difference <= bound)), what)
+                if out is not None:
+                    out[...] = 77
+                    self.assertTrue(np.all(around == 77), what)
+
+    def test_bias_that_shares_memory(self):
+        a, b = np.eye(3, dtype=np.float32), np.ones((3, 4), np.float32)
+        out = np.full((3, 4), 2, np.float32)
+        xgemm.matmul(a, b, out=out, bias=out[1])
+        self.assertTrue(np.all(out == 3))
 
     def test_gemm(self):
         for seed in range(400):
@@ -248,6 +291,14 @@ class Refused(unittest.TestCase):
         self.refuses(TypeError, r"dtype is int", x, y, dtype=int)
         self.refuses(ValueError, r"dtype is float32.*out is given", x, y, dtype="float32", out=np.ones((3, 5), np.float32))
 
+    def test_epilogues(self):
+        x, y = self.x, self.y
+        self.refuses(ValueError, "activation is 'tanh', but None or one of relu", x, y, activation="tanh")
+        self.refuses(ValueError, r"bias has the shape \(3,\), but \(5,\)", x, y, bias=np.ones(3, np.float32))
+        self.refuses(ValueError, r"bias has the shape \(1, 5\)", x, y, bias=np.ones((1, 5), np.float32))
+        self.refuses(TypeError, r"bias has elements of type float64", x, y, bias=np.ones(5))
+        self.refuses(ValueError, r"b is a vector", x, y[:, 0], bias=np.ones(3, np.float32))
+
     def test_results(self):
         x, y = self.x, self.y
         out = np.ones((3, 5), np.float32)
@@ -286,6 +337,9 @@ class Header(unittest.TestCase):
             self.assertEqual(int(numbers["XGEMM_C_" + letters[one.name]]), one.code + 1)
         for name, number in xgemm.MATH_MODES.items():
             self.assertEqual(int(numbers["XGEMM_MATH_" + name.upper()]), number)
+        for name, number in xgemm.ACTIVATIONS.items():
+            self.assertEqual(int(numbers["XGEMM_" + name.upper()]), number)
+        self.assertEqual(int(numbers["XGEMM_BIAS_OF_COLUMNS"]), _library._BIAS_OF_COLUMNS)
         self.assertEqual(int(numbers["XGEMM_ROW_MAJOR"]), _library.ROW_MAJOR)
         self.assertEqual(int(numbers["XGEMM_COL_MAJOR"]), _library.COL_MAJOR)
         self.assertEqual(int(numbers["XGEMM_OUT_OF_DEVICE_MEMORY"]), 2)
