@@ -8,7 +8,7 @@
 
 namespace xgemm::cublas {
 
-// Why cuBLAS, in a few words; null for libxgemm.
-const char* why_cublas(const xgemm_args& product, const Gpu& gpu);
+// Why cuBLAS, in a few words; null for libxgemm. emulates: whether libxgemm may emulate fp32.
+const char* why_cublas(const xgemm_args& product, const Gpu& gpu, bool emulates = false);
 
 }  // namespace xgemm::cublas

@@ -61,16 +61,17 @@ TEST(Choice, Batches) {
   EXPECT_FALSE(in_batch(XGEMM_F32, 64, 64, 64));
 }
 
-TEST(Choice, EpiloguesAreServedBesideLongSumsInFp32) {
+TEST(Choice, EpiloguesAreServedWhereFp32IsEmulated) {
   const float bias = 0;
-  const auto with_bias = [&](xgemm_type type, std::int64_t k) {
+  const auto with_bias = [&](xgemm_type type, std::int64_t k, bool emulates) {
     xgemm_args x = product(type, 4096, 4096, k);
     x.bias = &bias;
-    return why_cublas(x, kHopper) == nullptr;
+    return why_cublas(x, kHopper, emulates) == nullptr;
   };
-  EXPECT_TRUE(with_bias(XGEMM_F32, 4096));
-  EXPECT_FALSE(with_bias(XGEMM_F32, 512));
-  EXPECT_FALSE(with_bias(XGEMM_F16, 4096));
+  EXPECT_TRUE(with_bias(XGEMM_F32, 4096, true));
+  EXPECT_FALSE(with_bias(XGEMM_F32, 4096, false));
+  EXPECT_FALSE(with_bias(XGEMM_F32, 512, true));
+  EXPECT_FALSE(with_bias(XGEMM_F16, 4096, true));
 }
 
 TEST(Choice, VectorsInFp32AreCublas) {
