@@ -114,6 +114,19 @@ class OperatorTest(unittest.TestCase):
             self.assertTrue(torch.autograd.gradcheck(xgemm.matmul, inputs))
             self.assertTrue(torch.autograd.gradgradcheck(xgemm.matmul, inputs))
 
+    def test_bias_and_activation(self):
+        """With a gradient by PyTorch's operations, without one in the library: the same within rounding."""
+        a, b = torch.randn(2, 3, 5, requires_grad=True), torch.randn(5, 4)
+        bias = torch.randn(4)
+        for activation in (None, *xgemm.ACTIVATIONS):
+            with_gradient = xgemm.matmul(a, b, bias=bias, activation=activation)
+            without = xgemm.matmul(a.detach(), b, bias=bias, activation=activation)
+            self.assertTrue(with_gradient.requires_grad and not without.requires_grad)
+            self.assertTrue(torch.allclose(with_gradient.detach(), without, atol=1e-6), activation)
+        bias.requires_grad_()
+        xgemm.matmul(a.detach(), b, bias=bias).sum().backward()
+        self.assertTrue(torch.equal(torch.full((4,), 6.0), bias.grad))
+
     def test_only_what_is_asked_for(self):
         a, b = torch.randn(3, 4), torch.randn(4, 5, requires_grad=True)
         xgemm.matmul(a, b).sum().backward()
