@@ -6,9 +6,9 @@
 //       [--warm-ms 150] SET-OR-SHAPE... > measured.tsv
 //
 // The first line names the GPU: its name, SMs, clusters of 1, 2, 4 and 8 CTAs that fit, bytes of L2. A line after it:
-// case, kernel, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0, 1) and rotate through
-// several times the L2; calls are replayed from graphs, all kernels and cuBLAS in turn, round after round: which tile
-// is best differs between a burst and what the power limit allows.
+// case, kernel (with + and the operands that it gets as copies), whole tiles, parts, measured us, estimated us; tabs
+// between. Operands are N(0, 1) and rotate through several times the L2; calls are replayed from graphs, all kernels
+// and cuBLAS in turn, round after round: which tile is best differs between a burst and what the power limit allows.
 //
 // Links the library's inside, since a plan cannot be forced through the interface.
 //
@@ -103,7 +103,7 @@ class Tuner {
 
  private:
   struct Entry {
-    const char* name;
+    std::string name;
     std::int64_t whole_tiles;
     int parts;
     double estimated_us;
@@ -141,7 +141,11 @@ class Tuner {
     const device::DeviceInfo& info = *device::device_info(0);
     const runtime::LaunchSettings settings = {device_->stream(), nullptr, 0};  // as most calls come: no memory is lent
     const kernels::Schedule& schedule = candidate.schedule;
-    return record(name_of(candidate), schedule.split_tiles == 0 ? 0 : schedule.whole_tiles,
+    const plan::Packing& packing = candidate.packing;
+    const std::string copies = packing.any() ? fmt::format("+{}{}{}", packing.a.used ? "A" : "",
+                                                           packing.b.used ? "B" : "", packing.c.used ? "C" : "")
+                                             : "";
+    return record(name_of(candidate) + copies, schedule.split_tiles == 0 ? 0 : schedule.whole_tiles,
                   static_cast<int>(schedule.parts), candidate.estimated_us, candidate.estimated_us, sets,
                   [&](const OperandSet& s) {
                     const Status status = runtime::launch(candidate, problem(one, s), info, settings);
@@ -150,7 +154,7 @@ class Tuner {
   }
 
   template <class Call>
-  Entry record(const char* name, std::int64_t whole_tiles, int parts, double estimated_us, double expected_us,
+  Entry record(const std::string& name, std::int64_t whole_tiles, int parts, double estimated_us, double expected_us,
                const std::vector<OperandSet>& sets, const Call& call) {
     const int count = static_cast<int>(std::clamp(budget_us_ / expected_us, 1.0, 60.0));
     call(sets[0]);  // a kernel is loaded when it is first run

@@ -23,15 +23,15 @@ std::int64_t parts(std::int64_t extent, std::int64_t part) {
   return (extent + part - 1) / part;
 }
 
-// Along `axis`, along which kernels for the call's flags read.
-bool lies_badly(const StridedOperand& x, Axis axis) {
+// Not along `axis`, or, where vectors are to be read, with lines that do not start on them.
+bool lies_badly(const StridedOperand& x, Axis axis, bool vectors) {
   if (x.extent(axis) > 1 && x.stride(axis) != 1) return true;
   const Axis line = layout::other(axis);
   const auto aligned = [&](std::int64_t count, std::int64_t stride) {
     return count <= 1 || stride * x.element_bytes % kVectorBytes == 0;
   };
-  return x.element_bytes < 4 && (x.address % kVectorBytes != 0 || !aligned(x.extent(line), x.stride(line)) ||
-                                 !aligned(x.batch_count, x.batch_stride));
+  return vectors && (x.address % kVectorBytes != 0 || !aligned(x.extent(line), x.stride(line)) ||
+                     !aligned(x.batch_count, x.batch_stride));
 }
 
 // The layout of a copy of rows x cols elements; entries: of the batch. `bytes` grows by what it takes.
@@ -62,48 +62,68 @@ void lay_out(Packing& packing, const Problem& p) {
   lay_out(packing.c, packing.m, packing.n, packing.batch, size_of(p.c.type), packing.bytes);
 }
 
+// Lays the copies out, in blocks as large as the limit allows; false where the least ones take more.
+bool fit(Packing& packing, const Problem& p, std::size_t limit) {
+  constexpr std::int64_t kLeastTile = 256;
+  lay_out(packing, p);
+  while (packing.bytes > limit) {
+    const std::optional<Packing> smaller = in_smaller_blocks(packing, p, kLeastTile, kLeastTile);
+    if (!smaller) return false;
+    packing = *smaller;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::size_t packing_limit(const device::DeviceInfo& device) {
   return device.has_memory_pools ? std::min(device.memory_bytes / 128, kMostPackedBytes) : 0;
 }
 
-std::optional<Packing> packing_of(const Problem& p, const layout::ProblemFacts& facts,
-                                  const device::DeviceInfo& device) {
-  if (!p.reads_inputs()) return std::nullopt;
-  Packing packing;
-  const auto needs_copy = [](const StridedOperand& x, Axis axis, const layout::OperandFacts& own) {
-    return PackedOperand{.used = lies_badly(x, axis), .contiguous = own.contiguous};
-  };
-  packing.a = needs_copy(facts.a, p.a.op == Op::none ? Axis::row : Axis::col, facts.a_facts);
-  packing.b = needs_copy(facts.b, p.b.op == Op::none ? Axis::row : Axis::col, facts.b_facts);
-  packing.c.used = p.reads_c() && lies_badly(facts.c, Axis::row);
-  if (!packing.any()) return std::nullopt;
-  packing.m = p.m, packing.n = p.n, packing.batch = p.batch_count;
+std::vector<Packing> packings_of(const Problem& p, const layout::ProblemFacts& facts,
+                                 const device::DeviceInfo& device) {
   // Beyond this no device's limit reaches, and sizes below cannot overflow.
   constexpr double kMostBytes = 0x1p50;
   const double bytes =
       double(p.batch_count) * (double(p.m) * double(p.k) + double(p.k) * double(p.n) + double(p.m) * double(p.n)) * 16;
-  if (bytes > kMostBytes) return std::nullopt;
-  lay_out(packing, p);
-  constexpr std::int64_t kLeastTile = 256;
-  while (packing.bytes > packing_limit(device)) {
-    const std::optional<Packing> smaller = in_smaller_blocks(packing, p, kLeastTile, kLeastTile);
-    if (!smaller) return std::nullopt;
-    packing = *smaller;
+  if (!p.reads_inputs() || bytes > kMostBytes) return {};
+
+  // Tensor cores read 16-bit operands along either axis, and want them aligned; doubles wherever they start. The FMA
+  // units are fed with columns of op(A) and rows of op(B), and whatever lies otherwise is turned on the way to them.
+  const bool along_c = p.a.type == DType::f32, vectors = size_of(p.a.type) <= 4;
+  const Axis a_axis = along_c || p.a.op == Op::none ? Axis::row : Axis::col;
+  const Axis b_axis = along_c || p.b.op != Op::none ? Axis::col : Axis::row;
+  const bool a = lies_badly(facts.a, a_axis, vectors), b = lies_badly(facts.b, b_axis, vectors);
+  const bool c = p.reads_c() && lies_badly(facts.c, Axis::row, size_of(p.c.type) < 4);
+
+  std::vector<Packing> all;
+  const auto add = [&](bool copies_a, bool copies_b) {
+    Packing packing;
+    packing.a = {.used = copies_a, .contiguous = along_c ? a_axis : facts.a_facts.contiguous};
+    packing.b = {.used = copies_b, .contiguous = along_c ? b_axis : facts.b_facts.contiguous};
+    packing.c.used = c;
+    packing.m = p.m, packing.n = p.n, packing.batch = p.batch_count;
+    if (packing.any() && fit(packing, p, packing_limit(device))) all.push_back(packing);
+  };
+  add(a, b);
+  if (along_c && a && b) {
+    add(true, false);
+    add(false, true);
   }
-  return packing;
+  return all;
 }
 
 std::optional<Packing> in_smaller_blocks(const Packing& packing, const Problem& p, std::int64_t tile_m,
                                          std::int64_t tile_n) {
   Packing smaller = packing;
   // An operand that needs no copy costs nothing: only the extents along which copies shrink are cut.
+  const bool along_batch =
+      (packing.a.used && p.a.batch_stride != 0) || (packing.b.used && p.b.batch_stride != 0) || packing.c.used;
   const bool along_m = packing.a.used || packing.c.used, along_n = packing.b.used || packing.c.used;
   const auto half = [](std::int64_t extent, std::int64_t tile) { return round_up(parts(extent, 2), tile); };
   const std::int64_t half_m = along_m ? half(packing.m, tile_m) : packing.m;
   const std::int64_t half_n = along_n ? half(packing.n, tile_n) : packing.n;
-  if (packing.batch > 1) {
+  if (along_batch && packing.batch > 1) {
     smaller.batch = parts(packing.batch, 2);
   } else if (half_m < packing.m && (packing.m >= packing.n || half_n >= packing.n)) {
     smaller.m = half_m;
@@ -147,8 +167,8 @@ double blocks_of(const Packing& packing, const Problem& p) {
 }
 
 double packing_us(const Packing& packing, const Problem& p, const device::DeviceInfo& device) {
-  constexpr double kLaunchUs = 1.6;
-  constexpr double kCopyShare = 0.85;  // of the memory's rate
+  constexpr double kLaunchUs = 1.7;
+  constexpr double kCopyShare = 1.15;  // of the rate of the memory: much of a copy stays in the L2
   // Blocks follow one another along m, back and forth: the copy of B is made once for each entry of the batch, that of
   // A as often as blocks go along n, but for the one that is there at the turn.
   const double blocks_n = double(parts(p.n, packing.n));

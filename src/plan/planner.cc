@@ -59,14 +59,19 @@ struct Way {
 template <class Visit>
 void for_each_way(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, const Visit& visit) {
   visit(Way{.packing = {}, .problem = p, .facts = facts});
-  const std::optional<Packing> packing = packing_of(p, facts, device);
-  if (!packing) return;
-  Way way = {.packing = *packing,
-             .problem = packed_problem(*packing, p),
-             .blocks = blocks_of(*packing, p),
-             .packing_us = packing_us(*packing, p, device)};
-  way.facts = packed_facts(*packing, way.problem);
-  visit(way);
+  for (const Packing& packing : packings_of(p, facts, device)) {
+    Way way = {.packing = packing,
+               .problem = packed_problem(packing, p),
+               .blocks = blocks_of(packing, p),
+               .packing_us = packing_us(packing, p, device)};
+    way.facts = packed_facts(packing, way.problem);
+    visit(way);
+  }
+}
+
+// Whether a family can take copies: those that make parts of the operands themselves read them as they lie.
+bool takes(const FamilyInfo& family, const Way& way) {
+  return !way.packing.any() || family.fallback == nullptr;
 }
 
 // Calls visit(instance, estimate) for the instances that can serve in a way, of those that `force` names, in the order
@@ -79,6 +84,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
   const Ranges& ranges = instances_for(request.problem.types());
   for (std::size_t f = 0; f < ranges.size(); ++f) {
     const FamilyInfo& family = kernels::describe(static_cast<Family>(f));
+    if (!takes(family, way)) continue;
     able.clear();
     for (const KernelInfo* kernel : ranges[f])
       if ((force.empty() || kernels::matches(*kernel, force)) && family.serves(*kernel, request))
@@ -141,9 +147,10 @@ std::string not_usable_text(std::string_view force, const Problem& p, const Prob
 
 std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
   std::string reason;
+  const FamilyInfo& family = kernels::describe(kernel.family);
   for_each_way(p, facts, device, [&](const Way& way) {
-    if (way.packing.any() && reason.empty()) return;
-    const std::string own = kernels::describe(kernel.family).why_not(kernel, {way.problem, way.facts, device});
+    if ((way.packing.any() && reason.empty()) || !takes(family, way)) return;
+    const std::string own = family.why_not(kernel, {way.problem, way.facts, device});
     if (!way.packing.any() || own.empty()) reason = own;
   });
   return reason;
@@ -154,6 +161,7 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
   double least_us = 0;
   bool found = false;
   for_each_way(p, facts, device, [&](const Way& way) {
+    if (found && !(way.packing_us < least_us)) return;
     const KernelInfo* best = nullptr;
     Estimate least;
     weigh(way, device, force, [&](const KernelInfo& kernel, const Estimate& estimate) {

@@ -37,11 +37,11 @@ Result run_pack(const PackParams& params, const Options& options) {
   LaunchShape shape;
   shape.grid = params.ctas();
   shape.threads = PackParams::kThreads;
+  shape.dynamic_shared_bytes = sizeof(typename kernels::Pack<Word>::SharedStorage);
   shape.granule = 4;
   shape.dependent = true;
-  return launch_body(shape, memory, options, [&params](unsigned char*) {
-    typename kernels::Pack<Word>::SharedStorage none;
-    kernels::Pack<Word>::run(params, none);
+  return launch_body(shape, memory, options, [&params](unsigned char* shared) {
+    kernels::Pack<Word>::run(params, *reinterpret_cast<typename kernels::Pack<Word>::SharedStorage*>(shared));
   });
 }
 
@@ -59,10 +59,11 @@ struct Case {
       return from.begin()[random.integer(0, static_cast<std::int64_t>(from.size()) - 1)];
     };
     job.length = pick({1, 2, 7, 8, 9, 31, 64, 127, 256, 300});
-    job.lines = pick({1, 2, 3, 17, 40});
+    job.lines = pick({1, 2, 3, 17, 40, 130});
     job.batch_count = pick({1, 1, 2, 3});
     job.step = pick({1, 1, 1, 1, 0, 2, 3, -1, -2});
     job.line_stride = pick({0, 1, 5, job.length + 1, job.length + 8, 3 * job.length + 16, -2 * job.length - 3});
+    if (random.integer(0, 2) == 0) job.step = job.lines + pick({0, 1, 5}), job.line_stride = 1;  // transposed
     job.batch_stride = pick({0, 1, 777, 4096, -1000});
     const auto reach = [&](bool least) {
       const auto part = [&](std::int64_t count, std::int64_t stride) {
@@ -123,6 +124,33 @@ TYPED_TEST(Packing, CopiesWhatIsThereAndNothingElse) {
     const Result result = run_pack<TypeParam>(params, options);
     ASSERT_TRUE(result.ok()) << result.summary();
     for (const auto& c : cases) ASSERT_EQ(c->check(), "");
+  }
+}
+
+// A matrix that is transposed on its way moves whole sectors, without bank conflicts.
+TEST(Transposing, HasNoConflicts) {
+  constexpr std::int64_t kLines = 192, kLength = 128;
+  std::vector<std::uint32_t> memory(2 * kLines * kLength + 32);
+  std::uint32_t* const first = memory.data() + (128 - reinterpret_cast<std::uintptr_t>(memory.data()) % 128) / 4;
+  PackParams params{.element_bytes = 4};
+  params.add({.source = first,
+              .destination = first + kLines * kLength,
+              .length = kLength,
+              .lines = kLines,
+              .batch_count = 1,
+              .step = kLines,
+              .line_stride = 1,
+              .batch_stride = 0,
+              .ld = kLength,
+              .ld_batch = 0});
+  Options options;
+  options.count = true;
+  const Result result = run_pack<std::uint32_t>(params, options);
+  ASSERT_TRUE(result.ok()) << result.summary();
+  for (const Traffic traffic :
+       {Traffic::shared_load, Traffic::shared_store, Traffic::global_load, Traffic::global_store}) {
+    EXPECT_GT(result.counters.total(traffic).requests, 0) << to_string(traffic);
+    EXPECT_EQ(result.counters.total(traffic).excess(), 0) << to_string(traffic);
   }
 }
 

@@ -10,8 +10,8 @@ namespace {
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
     pack_entry(const __grid_constant__ PackParams params) {
-  typename Kernel::SharedStorage none;
-  Kernel::run(params, none);
+  __shared__ typename Kernel::SharedStorage shared;
+  Kernel::run(params, shared);
 }
 
 template <class Word>

@@ -10,6 +10,10 @@
 // Vectors that would reach beyond a line are read element by element, as are elements that are no neighbours: nothing
 // outside of the matrix is read. All loads of a thread are under way before the first of them is used.
 //
+// Words of 32 bits that are neighbours across lines, those of a matrix that is transposed, go through shared memory in
+// squares: a warp reads an element of each of 32 lines, and writes eight vectors of each of four. Lines lie one word
+// more than a multiple of the banks apart, so that neither has conflicts.
+//
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -33,9 +37,14 @@ struct Pack {
   using Params = PackParams;
   using Vector = gpu::Vector<std::uint32_t, 4>;
 
-  struct SharedStorage {};
+  static constexpr bool kTurns = sizeof(Word) == 4;
+  static constexpr int kTurned = PackParams::kTurned;
 
-  XGEMM_DEVICE static void run(const Params& p, SharedStorage&) {
+  struct SharedStorage {
+    Word square[kTurns ? kTurned : 1][kTurns ? kTurned + 1 : 1];  // by line, by element
+  };
+
+  XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
     if constexpr (gpu::kArch >= 900) {
       gpu::grid_launch_dependents();
       gpu::grid_wait_dependencies();
@@ -44,6 +53,9 @@ struct Pack {
     int job = 0;
     unsigned begin = 0;
     while (block >= p.jobs[job].end) begin = p.jobs[job++].end;
+    if constexpr (kTurns) {
+      if (p.jobs[job].turned) return turn_tile(p.jobs[job], block - begin, smem);
+    }
     copy_tile(p.jobs[job], block - begin);
   }
 
@@ -79,6 +91,57 @@ struct Pack {
       if (line + i * lines_apart < job.lines) {
         gpu::write<gpu::Space::global>(reinterpret_cast<Vector*>(destination + i * lines_apart * job.ld),
                                        finish(pieces[i]));
+      }
+    }
+  }
+
+  XGEMM_DEVICE static void turn_tile(const Params::Job& job, unsigned tile, SharedStorage& smem) {
+    constexpr int kWarps = kThreads / gpu::kWarpSize;
+    const unsigned tile_across = tile % job.tiles_across, rest = tile / job.tiles_across;
+    const std::int64_t batch = rest / job.tiles_line;
+    const std::int64_t first_line = std::int64_t{tile_across} * kTurned;
+    const std::int64_t first_element = std::int64_t{rest % job.tiles_line} * kTurned;
+    const auto left = [](std::int64_t all) { return static_cast<int>(all < kTurned ? all : kTurned); };
+    const int lines = left(job.lines - first_line), elements = left(job.length - first_element);
+    const int warp = gpu::warp_index(), lane = gpu::lane_index();
+
+    const Word* source =
+        static_cast<const Word*>(job.source) + batch * job.batch_stride + first_line + first_element * job.step;
+    constexpr int kHalves = kTurned / gpu::kWarpSize, kSteps = kTurned / kWarps;
+    Word words[kSteps][kHalves];
+    XGEMM_UNROLL
+    for (int i = 0; i < kSteps; ++i) {
+      const int element = warp + i * kWarps;
+      XGEMM_UNROLL
+      for (int h = 0; h < kHalves; ++h) {
+        const int line = lane + h * gpu::kWarpSize;
+        words[i][h] = element < elements && line < lines
+                          ? gpu::read<gpu::Space::global>(source + element * job.step + line)
+                          : Word{0};
+      }
+    }
+    XGEMM_UNROLL
+    for (int i = 0; i < kSteps; ++i) {
+      XGEMM_UNROLL
+      for (int h = 0; h < kHalves; ++h)
+        gpu::write<gpu::Space::shared>(&smem.square[lane + h * gpu::kWarpSize][warp + i * kWarps], words[i][h]);
+    }
+    gpu::sync_threads();
+
+    auto* destination =
+        static_cast<Word*>(job.destination) + batch * job.ld_batch + first_line * job.ld + first_element;
+    constexpr int kAcross = 4, kAlong = gpu::kWarpSize / kAcross;  // lines and vectors of a warp
+    XGEMM_UNROLL
+    for (int l = 0; l < kTurned; l += kAcross * kWarps) {
+      const int line = l + warp * kAcross + lane / kAlong;
+      XGEMM_UNROLL
+      for (int v = 0; v < kTurned / kElements; v += kAlong) {
+        const int element = (v + lane % kAlong) * kElements;
+        if (line >= lines || element >= elements) continue;
+        Vector vector;
+        XGEMM_UNROLL
+        for (int e = 0; e < kElements; ++e) vector[e] = gpu::read<gpu::Space::shared>(&smem.square[line][element + e]);
+        gpu::write<gpu::Space::global>(reinterpret_cast<Vector*>(destination + line * job.ld + element), vector);
       }
     }
   }

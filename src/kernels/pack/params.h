@@ -26,10 +26,14 @@ struct PackParams {
   static constexpr int kMaxJobs = 3;
   static constexpr int kVectorBytes = 16;
 
-  // A CTA's tile: 2^width vectors of each of so many lines.
+  static constexpr int kTurned = 64;  // elements of as many lines: a tile that is turned
+
+  // A CTA's tile: 2^width vectors of each of so many lines; or a square that is turned in shared memory, where words
+  // of 32 bits are neighbours across the source's lines.
   struct Job : PackJob {
     int vectors;  // of a line
     int width;
+    bool turned;
     unsigned tiles_line, tiles_across;  // along the lines; across them
     unsigned end;                       // the tiles of this job and of those before it
   };
@@ -52,8 +56,9 @@ struct PackParams {
     static_cast<PackJob&>(own) = job;
     own.vectors = static_cast<int>(vectors);
     own.width = width;
-    own.tiles_line = tiles(vectors, std::int64_t{1} << width);
-    own.tiles_across = tiles(job.lines, tile_lines(width));
+    own.turned = element_bytes == 4 && job.step != 1 && job.line_stride == 1 && job.length > 1;
+    own.tiles_line = own.turned ? tiles(job.length, kTurned) : tiles(vectors, std::int64_t{1} << width);
+    own.tiles_across = tiles(job.lines, own.turned ? kTurned : tile_lines(width));
     own.end = ctas() + own.tiles_line * own.tiles_across * static_cast<unsigned>(job.batch_count);
     ++count;
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/family.h"
@@ -21,8 +22,14 @@ using device::DeviceInfo;
 using plan::PackedOperand;
 using plan::Packing;
 
+std::vector<Packing> packings_for(const Problem& p, const DeviceInfo& device) {
+  return plan::packings_of(p, plan::gather_facts(p), device);
+}
+
+// Of all that lies badly.
 std::optional<Packing> packing_for(const Problem& p, const DeviceInfo& device) {
-  return plan::packing_of(p, plan::gather_facts(p), device);
+  const std::vector<Packing> all = packings_for(p, device);
+  return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
 // What a copy holds: rows x cols elements of so many bytes, of so many entries.
@@ -68,14 +75,14 @@ TEST(Packing, HoldsWhatABlockNeedsWithinTheLimit) {
     DeviceInfo device = fake_devices()[static_cast<std::size_t>(i) % fake_devices().size()];
     device.memory_bytes = std::size_t{1} << random.integer(26, 37);
     SCOPED_TRACE(to_string(p));
-    const std::optional<Packing> packing = packing_for(p, device);
-    if (!packing) continue;
-    ++packed;
-    if (plan::blocks_of(*packing, p) > 1) ++in_blocks;
-    SCOPED_TRACE(plan::to_string(*packing));
-    EXPECT_TRUE(packing->any() && p.reads_inputs());
-    EXPECT_LE(packing->bytes, plan::packing_limit(device));
-    expect_sound(*packing, p);
+    for (const Packing& packing : packings_for(p, device)) {
+      ++packed;
+      if (plan::blocks_of(packing, p) > 1) ++in_blocks;
+      SCOPED_TRACE(plan::to_string(packing));
+      EXPECT_TRUE(packing.any() && p.reads_inputs());
+      EXPECT_LE(packing.bytes, plan::packing_limit(device));
+      expect_sound(packing, p);
+    }
   }
   EXPECT_TRUE(packed > 1000 && in_blocks > 100) << packed << ", " << in_blocks;
 }
@@ -97,7 +104,9 @@ TEST(Packing, BlocksShrinkToATile) {
       packing = *smaller;
       ASSERT_FALSE(HasFailure()) << plan::to_string(packing);
     }
-    EXPECT_EQ(packing.batch, 1);
+    const bool of_entries =
+        (packing.a.used && p.a.batch_stride != 0) || (packing.b.used && p.b.batch_stride != 0) || packing.c.used;
+    EXPECT_TRUE(packing.batch == 1 || !of_entries);
     EXPECT_TRUE(packing.m <= 96 || !(packing.a.used || packing.c.used));
     EXPECT_TRUE(packing.n <= 256 || !(packing.b.used || packing.c.used));
   }
@@ -105,7 +114,7 @@ TEST(Packing, BlocksShrinkToATile) {
 
 // Operands that lie well stay where they are; without a product nothing is copied, and without memory nothing can be.
 TEST(Packing, OnlyWhatLiesBadlyIsCopied) {
-  for (const DType type : {DType::f16, DType::bf16, DType::f32})
+  for (const DType type : {DType::f16, DType::bf16})
     for (const char transa : {'N', 'T'})
       for (const char transb : {'N', 'T'})
         for (const std::int64_t batch : {1, 3}) {
@@ -122,7 +131,7 @@ TEST(Packing, OnlyWhatLiesBadlyIsCopied) {
             Problem p = make_problem(type, transa, transb, 128, 256, 512, at, batch);
             p.beta.value = 1;
             const std::optional<Packing> packing = packing_for(p, h200());
-            ASSERT_EQ(packing.has_value(), (a || b || c) && type != DType::f32) << to_string(p);
+            ASSERT_EQ(packing.has_value(), a || b || c) << to_string(p);
             if (!packing) continue;
             EXPECT_TRUE(packing->a.used == a && packing->b.used == b && packing->c.used == c) << to_string(p);
             DeviceInfo without = h200();
@@ -132,8 +141,37 @@ TEST(Packing, OnlyWhatLiesBadlyIsCopied) {
             EXPECT_FALSE(packing_for(p, h200()));
           }
           const Problem odd_stride = make_problem(type, transa, transb, 128, 256, 512, {.stride = 1}, batch);
-          EXPECT_EQ(packing_for(odd_stride, h200()).has_value(), type != DType::f32 && batch > 1);
+          EXPECT_EQ(packing_for(odd_stride, h200()).has_value(), batch > 1);
         }
+}
+
+// The FMA units read both inputs along the axes that they share with C: what lies along k is turned, together with the
+// other input or alone. C stays where it is, whatever its alignment.
+TEST(Packing, CopiesOfFp32LieAlongC) {
+  for (const char transa : {'N', 'T'})
+    for (const char transb : {'N', 'T'})
+      for (const std::int64_t odd : {0, 1}) {
+        Problem p = make_problem(DType::f32, transa, transb, 128, 256, 512, {.b = odd, .lda = odd, .ldc = odd});
+        p.beta.value = 1;
+        const bool a = transa == 'T' || odd != 0, b = transb == 'N' || odd != 0;
+        std::vector<std::pair<bool, bool>> seen;
+        for (const Packing& packing : packings_for(p, h200())) {
+          seen.emplace_back(packing.a.used, packing.b.used);
+          EXPECT_FALSE(packing.c.used);
+          EXPECT_TRUE(!packing.a.used || packing.a.contiguous == layout::Axis::row);
+          EXPECT_TRUE(!packing.b.used || packing.b.contiguous == layout::Axis::col);
+        }
+        using Ways = std::vector<std::pair<bool, bool>>;
+        const Ways both = {{true, true}, {true, false}, {false, true}}, one = {{a, b}}, none;
+        EXPECT_EQ(seen, a && b ? both : a || b ? one : none) << to_string(p);
+      }
+}
+
+// Doubles are read wherever they start.
+TEST(Packing, DoublesStayWhereTheyAre) {
+  Problem p = make_problem(DType::f64, 'T', 'N', 128, 256, 512, {.a = 8, .lda = 1, .ldb = 1, .ldc = 1});
+  p.beta.value = 1;
+  EXPECT_FALSE(packing_for(p, h200()));
 }
 
 // The last blocks, and smaller ones where memory is scarce, sum each element as the plan's blocks do.

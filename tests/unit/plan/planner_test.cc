@@ -152,8 +152,10 @@ bool is_legal_packed(const KernelInfo& kernel, const Problem& p, const plan::Pac
 // With its operands as they lie, or as copies.
 bool may_serve(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
   if (is_legal(kernel, p, device)) return true;
-  const auto packing = plan::packing_of(p, plan::gather_facts(p), device);
-  return packing && is_legal_packed(kernel, p, *packing, device);
+  if (kernels::describe(kernel.family).fallback != nullptr) return false;
+  const std::vector<plan::Packing> packings = plan::packings_of(p, plan::gather_facts(p), device);
+  return std::any_of(packings.begin(), packings.end(),
+                     [&](const plan::Packing& packing) { return is_legal_packed(kernel, p, packing, device); });
 }
 
 // ---- The walk -----------------------------------------------------------------------------------------------------
@@ -536,7 +538,7 @@ TEST(PlannerFacts, VectorsAcrossTheContiguousAxisAreNotLegal) {
                                             : make_problem(c.type, across_a, along_b, 256, 256, 1);
     const plan::ProblemFacts f = plan::gather_facts(p);
     EXPECT_EQ(f.a_facts.divisibility, 128);
-    EXPECT_NE(plan::why_not(kernel, p, f, fake_devices()[6]), "") << kernel.name;
+    EXPECT_NE(kernels::describe(kernel.family).why_not(kernel, {p, f, fake_devices()[6]}), "") << kernel.name;
   }
 }
 

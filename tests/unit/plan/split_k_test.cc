@@ -197,7 +197,8 @@ TEST(SplitPlan, TheChoiceIsTheFirstOfAllCandidates) {
     EXPECT_EQ(chosen.schedule, all.front().schedule);
     for (std::size_t i = 1; i < all.size(); ++i) {
       EXPECT_LE(all[i - 1].estimated_us, all[i].estimated_us);
-      EXPECT_TRUE(all[i - 1].estimated_us < all[i].estimated_us || all[i - 1].kernel < all[i].kernel);
+      EXPECT_TRUE(all[i - 1].estimated_us < all[i].estimated_us || all[i - 1].kernel < all[i].kernel ||
+                  all[i - 1].packing != all[i].packing);
     }
   });
 }
