@@ -1,10 +1,12 @@
-// The cost model of wgmma_tma as a library for fit.py, so that it exists once.
+// The cost models of wgmma_tma and of ffma_tma as a library for fit.py and fit_fp32.py, so that they exist once.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstddef>
 #include <string>
 
+#include "kernels/ffma_tma/cost.h"
+#include "kernels/ffma_tma/instances.h"
 #include "kernels/wgmma_tma/cost_correction.h"
 #include "kernels/wgmma_tma/instances.h"
 
@@ -84,6 +86,40 @@ void xgemm_cost(const double* constants, const double* device_numbers, const dou
     out = std::ranges::copy(problem_features(p, device), out).out;
     out = std::ranges::copy(tile_features(c), out).out;
     std::ranges::copy(plan_features(c, p, device, split, terms), out);
+  }
+}
+
+// The names of ffma_tma's instances, with spaces between.
+const char* xgemm_ffma_instances() {
+  static const std::string names = [] {
+    std::string all;
+    for (const KernelInfo& kernel : kInfos<Family::ffma_tma>) all += std::string(kernel.name) + " ";
+    return all;
+  }();
+  return names.c_str();
+}
+
+// The constants in the source, of which there are as many as are returned.
+int xgemm_ffma_constants(double* constants) {
+  const FfmaTmaCostConstants x;
+  constexpr int kCount = sizeof x / sizeof(double);
+  std::copy_n(reinterpret_cast<const double*>(&x), kCount, constants);
+  return kCount;
+}
+
+// rows: 10 numbers each: the instance, m, n, k, batch_count, words_a, words_b, reads_c, whole_tiles, parts.
+void xgemm_ffma_cost(const double* constants, double sms, const double* rates, std::ptrdiff_t count, const double* rows,
+                     double* us) {
+  FfmaTmaCostConstants x;
+  std::copy_n(constants, sizeof x / sizeof(double), reinterpret_cast<double*>(&x));
+  const FfmaTmaCostDevice device = {{rates[0], rates[1], rates[2], rates[3]}, static_cast<int>(sms)};
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const double* r = rows + 10 * i;
+    const FfmaTmaCostProblem p = {r[1], r[2], r[3], r[4], r[5] != 0, r[6] != 0, r[7] != 0};
+    us[i] =
+        ffma_tma_cost(
+            kConfigs<Family::ffma_tma>[static_cast<std::size_t>(r[0])], p, device, { r[8], static_cast<int>(r[9]) }, x)
+            .us;
   }
 }
 }

@@ -7,8 +7,6 @@
 namespace xgemm::kernels {
 namespace {
 
-constexpr FfmaTmaCostConstants kConstants;
-
 double fourth(double x) {
   return x * x * x * x;
 }
@@ -29,9 +27,8 @@ double ffma_tma_split_bytes(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p,
 }
 
 FfmaTmaEstimate ffma_tma_cost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
-                              const FfmaTmaSplit& split) {
+                              const FfmaTmaSplit& split, const FfmaTmaCostConstants& x) {
   constexpr double kFmaUnits = 128;  // of an SM
-  const FfmaTmaCostConstants& x = kConstants;
   const double area = double(c.cta_m) * c.cta_n;
   const double tiles = ffma_tma_tiles(c, p);
   const double split_tiles = split.parts == 1 ? 0 : tiles - split.whole_tiles;

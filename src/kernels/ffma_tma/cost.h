@@ -25,20 +25,20 @@ struct FfmaTmaCostDevice {
   int sms = 132;
 };
 
-// Of the kernel, on any GPU. Measured on an H200.
+// Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
-  double clock = 1.08;     // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.9;      // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.88;  // with 16 x 8, whose slots are longer
-  double slot = 190;       // cycles of a slot beside
-  double groups = 200;     // more, where groups of warps share K
-  double word = 0.07;      // cycles of a word that a producer warp copies
-  double epilogue = 800;   // cycles of a tile
-  double exchange = 1000;  // cycles of a tile whose K groups of warps share
-  double element = 0.06;   // cycles of an element of C that is written, or read
-  double launch = 2.3;     // us
-  double sum = 2.6;        // us, of the second stage of a split
-  double sum_bytes = 2.1;  // TB/s of the parts' sums
+  double clock = 0.951;     // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.984;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.891;  // with 16 x 8, whose slots are longer
+  double slot = 289;        // cycles of a slot beside
+  double groups = 85.2;     // more, where groups of warps share K
+  double word = 0.103;      // cycles of a word that a producer warp copies
+  double epilogue = 643;    // cycles of a tile
+  double exchange = 1010;   // cycles of a tile whose K groups of warps share
+  double element = 0.247;   // cycles of an element of C that is written, or read
+  double launch = 2.49;     // us
+  double sum = 3.83;        // us, of the second stage of a split
+  double sum_bytes = 2.87;  // TB/s of the parts' sums
 };
 
 struct FfmaTmaSplit {
@@ -56,7 +56,7 @@ double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p);
 double ffma_tma_split_bytes(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaSplit& split);
 
 FfmaTmaEstimate ffma_tma_cost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
-                              const FfmaTmaSplit& split);
+                              const FfmaTmaSplit& split, const FfmaTmaCostConstants& constants = {});
 
 // The best way to share K out. Split are the tiles that the last round, which they do not fill, would compute.
 FfmaTmaEstimate ffma_tma_best_split(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p,

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Fits the planner's estimates of ffma_tma to measurements of xgemm-tune.
+
+    fit_fp32.py [--check] [measured.tsv.xz...]          default: perf/tune/measured/fp32/
+
+The constants of the cost model are fitted to times of plans, with operands as they lie and as copies, and written to
+src/kernels/ffma_tma/cost.h; those of the copies are printed (src/plan/packing.cc has them). How good the choices are is
+said for shapes that the fit did not see: they are dealt into four parts, of which each is judged by a fit to the others.
+--check prints this alone. The model itself is the library's code, in build/.../libxgemm_cost_model.so; shapes of
+perf/shapes/holdout.txt are refused. Needs NumPy and SciPy.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import argparse
+import ctypes
+import hashlib
+import lzma
+import math
+import pathlib
+import re
+
+import numpy as np
+from scipy.optimize import least_squares
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COST = ROOT / "src/kernels/ffma_tma/cost.h"
+COPIES = dict(launch_us=1.6, share=.85)  # where the search begins: of a pass, and of the memory's rate
+PARTS = 4                                # of the shapes, for judging
+
+
+class CostModel:
+    """The library's model: times of rows."""
+
+    def __init__(self):
+        found = sorted(ROOT.glob("build/*/perf/libxgemm_cost_model.so"), key=lambda x: x.stat().st_mtime)
+        if not found:
+            raise SystemExit("fit_fp32.py: build the target xgemm_cost_model first")
+        self.library = ctypes.CDLL(str(found[-1]))
+        self.library.xgemm_ffma_instances.restype = ctypes.c_char_p
+        self.instances = self.library.xgemm_ffma_instances().decode().split()
+        self.names = re.findall(r"^  double (\w+) = [^;]+;", COST.read_text().split("struct FfmaTmaCostConstants")[1].split("};")[0], re.M)
+        self.constants = np.empty(len(self.names))
+        assert self.library.xgemm_ffma_constants(self.constants.ctypes.data_as(ctypes.c_void_p)) == len(self.names)
+
+    def __call__(self, constants, sms, rates, rows):
+        pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+        constants, rates, rows = (np.ascontiguousarray(x, float) for x in (constants, rates, rows))
+        us = np.empty(len(rows))
+        self.library.xgemm_ffma_cost(pointer(constants), ctypes.c_double(sms), pointer(rates),
+                                     ctypes.c_ssize_t(len(rows)), pointer(rows), pointer(us))
+        return us
+
+
+def parse_case(text):
+    """'s TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, batch, whether A and B have to be copied by words, beta."""
+    fields = text.split()
+    m, n, k = map(int, fields[2].split("x"))
+    extra = dict(x.split("=") for x in fields[3:])
+    ta, tb = (x == "T" for x in fields[1])
+    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k]
+    odd = int(extra.get("offset", 0)) % 4 != 0
+    return (m, n, k, int(extra.get("batch", 1)), ta or odd or ld[0] % 4 != 0, not tb or odd or ld[1] % 4 != 0,
+            float(extra.get("beta", 0)) != 0)
+
+
+class Measurements:
+    """The rows of all files. A case is one problem in one file: times of different runs are not comparable."""
+
+    def __init__(self, files, instances):
+        hold_out = {tuple(x.split()[:3]) for x in (ROOT / "perf/shapes/holdout.txt").read_text().splitlines()}
+        known = dict(re.findall(r'\{"([^"]+)", \{([^}]+)\}\}', (ROOT / "src/device/gpu_rows.inc").read_text()))
+        self.gpus, self.sms, self.rates, rows, cublas = [], [], [], [], {}
+        for file in files:
+            text = (lzma.open(file, "rt") if file.suffix == ".xz" else open(file)).read().splitlines()
+            gpu, sms, *_ = text[0].removeprefix("# ").split("\t")
+            if gpu not in self.gpus:
+                self.gpus.append(gpu)
+                self.sms.append(float(sms))
+                self.rates.append([float(x) for x in known[gpu].split(",")])
+            for line in text[1:]:
+                case, kernel, whole, parts, us, _ = line.split("\t")
+                key = self.gpus.index(gpu), file.name, case
+                kernel, _, copies = kernel.partition("+")
+                if kernel == "cublas":
+                    cublas[key] = float(us)
+                elif kernel in instances:
+                    m, n, k, batch, words_a, words_b, beta = parse_case(case)
+                    if tuple(map(str, (m, n, k))) in hold_out:
+                        raise SystemExit(f"fit_fp32.py: {case} of {file.name} is in perf/shapes/holdout.txt")
+                    copied = ("A" in copies) * m * k + ("B" in copies) * k * n
+                    rows.append((key, [instances.index(kernel), m, n, k, batch, words_a and "A" not in copies,
+                                       words_b and "B" not in copies, beta, float(whole), int(parts)],
+                                 8e-6 * batch * copied, float(us)))
+        rows.sort(key=lambda x: x[0])
+        self.keys = list(dict.fromkeys(r[0] for r in rows))
+        number = {x: i for i, x in enumerate(self.keys)}
+        self.case = np.array([number[r[0]] for r in rows])
+        self.first = np.searchsorted(self.case, np.arange(len(self.keys)))
+        self.gpu = np.array([r[0][0] for r in rows])
+        self.numbers = np.array([r[1] for r in rows], float)
+        self.copied = np.array([r[2] for r in rows])  # bytes that a pass moves, in MB
+        self.us = np.array([r[3] for r in rows])
+        self.lost = np.log(self.us / np.minimum.reduceat(self.us, self.first)[self.case])
+        self.cublas = np.array([cublas.get(x, math.nan) for x in self.keys])
+        self.part = np.array([hashlib.md5(x[2].split()[2].encode()).digest()[0] % PARTS for x in self.keys])
+
+
+def times(model, data, values, rows):
+    constants, (launch, share) = values[:len(model.names)], values[len(model.names):]
+    us = np.empty(len(data.us))
+    for i, (sms, rates) in enumerate(zip(data.sms, data.rates)):
+        mine = data.gpu == i
+        us[mine] = model(constants, sms, rates, data.numbers[mine])
+        us[mine] += np.where(data.copied[mine] > 0, launch + data.copied[mine] / (share * rates[2]), 0)
+    return us[rows]
+
+
+def fit(model, data, rows):
+    """What would be chosen has to be right; what is far from it matters little."""
+    weight = np.sqrt(np.where(data.lost < math.log(1.6), np.exp(-np.expm1(data.lost) / .2), .03))[rows]
+    start = np.log(np.append(model.constants, list(COPIES.values())))
+    residuals = lambda v: np.concatenate(
+        [(np.log(times(model, data, np.exp(start + v), rows)) - np.log(data.us[rows])) * weight, .3 * v])
+    return np.exp(start + least_squares(residuals, np.zeros(len(start)), loss="soft_l1", f_scale=.05, x_scale=.1).x)
+
+
+def judge(data, score):
+    """Lines of text: how much slower than the best the choices are, and how fast beside cuBLAS, by GPU."""
+    order = np.lexsort((score, data.case))
+    chosen = order[np.searchsorted(data.case[order], np.arange(len(data.keys)))]
+    lines = []
+    for i, gpu in enumerate(data.gpus):
+        mine = data.gpu[data.first] == i
+        mean = lambda x: math.exp(np.nanmean(np.log(x[mine])))
+        error = np.abs(np.log(score[chosen] / data.us[chosen]))[mine].mean()
+        best = np.minimum.reduceat(data.us, data.first)
+        lines.append(f"{gpu}: {mine.sum()} problems, {100 * (mean(data.us[chosen] / best) - 1):.1f} % slower than the best "
+                     f"plan measured; {mean(data.cublas / data.us[chosen]):.3f} of cuBLAS's speed, the best plans "
+                     f"{mean(data.cublas / best):.3f}; times off by {100 * error:.0f} %")
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("measured", nargs="*", type=pathlib.Path, help="tables of xgemm-tune, compressed by xz or not")
+    parser.add_argument("--check", action="store_true", help="only say how good the choices are")
+    arguments = parser.parse_args()
+    model = CostModel()
+    data = Measurements(sorted(arguments.measured or (ROOT / "perf/tune/measured/fp32").glob("*.tsv.xz")), model.instances)
+    every = np.ones(len(data.us), bool)
+    before = np.append(model.constants, list(COPIES.values()))
+    print("as in the source:", *judge(data, times(model, data, before, every)), sep="\n  ")
+    score = np.empty(len(data.us))
+    for part in range(PARTS):
+        left_out = data.part[data.case] == part
+        score[left_out] = times(model, data, fit(model, data, ~left_out), left_out)
+    print("shapes that were left out:", *judge(data, score), sep="\n  ")
+    if arguments.check:
+        return
+    values = fit(model, data, every)
+    print("all shapes seen:", *judge(data, times(model, data, values, every)), sep="\n  ")
+    text = COST.read_text()
+    for name, value in zip(model.names, values):
+        text = re.sub(rf"^(  double {name} = )[^;]+;", rf"\g<1>{float(f'{value:.3g}'):g};", text, flags=re.M)
+    COST.write_text(text)
+    print("copies:", ", ".join(f"{name} {value:.3g}" for name, value in zip(COPIES, values[len(model.names):])))
+
+
+if __name__ == "__main__":
+    main()
