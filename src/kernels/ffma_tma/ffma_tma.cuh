@@ -76,7 +76,7 @@ struct FfmaTma {
  private:
   XGEMM_DEVICE static void consume(const Params& p, SharedStorage& smem, int warp) {
     const int lane = gpu::lane_index();
-    const int lane_m = kConfig.lanes_m == 4 ? lane_of_four(lane) : lane_of_eight(lane);
+    const int lane_m = lane_along_m(lane);
     const int lane_n = kConfig.lanes_m == 4 ? lane_of_eight(lane) : lane_of_four(lane);
     const int group = warp / kConfig.group_warps();
     const int group_warp = warp % kConfig.group_warps();
@@ -114,6 +114,16 @@ struct FfmaTma {
   XGEMM_DEVICE static int lane_of_four(int lane) { return (lane & 1) | (lane >> 1 & 2); }
   XGEMM_DEVICE static int lane_of_eight(int lane) { return (lane >> 1 & 1) | (lane >> 2 & 6); }
 
+  XGEMM_DEVICE static int lane_along_m(int lane) {
+    return kConfig.lanes_m == 4 ? lane_of_four(lane) : lane_of_eight(lane);
+  }
+  // The lane before this one along m, of the same columns; before the first, the last.
+  XGEMM_DEVICE static int lane_before(int lane) {
+    const int m = lane_along_m(lane) - 1;
+    return kConfig.lanes_m == 4 ? (lane & ~0b101) | (m & 1) | (m & 2) << 1
+                                : (lane & ~0b11010) | (m & 1) << 1 | (m & 6) << 2;
+  }
+
   // A warp with nothing inside of C.
   XGEMM_DEVICE static void pass(SharedStorage& smem, typename Cta::Ring& ring, int slices) {
     XGEMM_NO_UNROLL
@@ -130,7 +140,7 @@ struct FfmaTma {
     if (unit.is_partial(p)) {
       float* const tile =
           static_cast<float*>(p.partials) + p.schedule.partial_index(unit.index) * (Cta::kTileM * Cta::kTileN);
-      const Output out = {tile + column * Cta::kTileM + row, Cta::kTileM, Cta::kTileM, Cta::kTileN, true};
+      const Output out = {tile + column * Cta::kTileM + row, Cta::kTileM, Cta::kTileM, Cta::kTileN, true, 0, 0};
       // Through another register: stored as they are, sums would have to lie in fours, and the mainloop wants their
       // registers spread over the banks.
       const float one = gpu::opaque(1.0f);
@@ -139,8 +149,13 @@ struct FfmaTma {
     }
     const std::int64_t c_row = unit.row + row, c_column = unit.col + column;
     const std::int64_t ld = gpu::opaque(p.c.col_stride);
-    const Output out = {static_cast<float*>(p.c.data) + unit.batch * p.c.batch_stride + c_column * ld + c_row, ld,
-                        static_cast<int>(p.m - c_row), static_cast<int>(p.n - c_column), p.c_vectors};
+    const Output out = {static_cast<float*>(p.c.data) + unit.batch * p.c.batch_stride + c_column * ld + c_row,
+                        ld,
+                        static_cast<int>(p.m - c_row),
+                        static_cast<int>(p.n - c_column),
+                        p.c_vectors,
+                        lane_along_m(gpu::lane_index()),
+                        lane_before(gpu::lane_index())};
     if (epilogue.reads_c()) {
       out.template store<true>(sums, [&](float sum, float old, int i, int j) {
         return epilogue.template apply<true>(sum, old, c_row + i, c_column + j, p);
