@@ -79,7 +79,7 @@ class Tuner {
       if (!wanted(name_of(candidate))) continue;
       entries.push_back(record(one, sets, candidate));
       if (candidate.schedule.split_tiles > 0)
-        entries.push_back(record(one, sets, plan::with_split(candidate, example, info, 0, 1)));
+        entries.push_back(record(one, sets, plan::with_split(candidate, block_of(candidate, example), info, 0, 1)));
     }
     // In turn, with hardly a pause, and not before the power limit has had time to slow the GPU down as it does in
     // lasting work: all meet the same clocks.
@@ -116,6 +116,10 @@ class Tuner {
     return only_.empty() || std::any_of(only_.begin(), only_.end(), [&](const std::string& part) {
              return kernel.find(part) != std::string_view::npos;
            });
+  }
+
+  static Problem block_of(const plan::Plan& plan, const Problem& problem) {
+    return plan.packing.any() ? plan::packed_problem(plan.packing, problem) : problem;
   }
 
   static Problem problem(const Case& one, const OperandSet& s) {
