@@ -58,8 +58,8 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   p.n = args.n;
   p.k = args.k;
   p.batch_count = args.batch_count;
-  // Other types than fp32 know one mode, and batches are not emulated yet: they share the plans of strict calls.
-  if (args.type == XGEMM_F32 && args.batch_count == 1) p.compute = compute;
+  // Other types than fp32 know one mode: they share the plans of strict calls.
+  if (args.type == XGEMM_F32) p.compute = compute;
   // The strides of a single product are unchecked and mean nothing: no pointer may be stepped by them.
   const bool batched = args.batch_count > 1;
   const DType type = *dtype_of(args.type);

@@ -77,7 +77,7 @@ Status explain_plan(const Problem& problem, const device::DeviceInfo& device, st
   plan::Plan chosen;
   XGEMM_RETURN_IF_FAILED(plan_first(planned(problem), device, &first, &chosen));
   const plan::ProblemFacts facts = plan::gather_facts(first);
-  if (first.m != problem.m || first.n != problem.n || first.k != problem.k)
+  if (first.m != problem.m || first.n != problem.n || first.k != problem.k || first.batch_count != problem.batch_count)
     *text += "first block: " + to_string(first) + "\n";
   *text += "op(A): " + layout::to_string(facts.a_facts) + "\nop(B): " + layout::to_string(facts.b_facts) +
            "\nC: " + layout::to_string(facts.c_facts) + "\n";

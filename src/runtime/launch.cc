@@ -9,6 +9,7 @@
 
 #include "device/cuda_status.h"
 #include "kernels/common/schedule_pieces.h"
+#include "kernels/fp16x3/split.h"
 #include "kernels/launchers.h"
 #include "kernels/pack/pack.h"
 #include "plan/planner.h"
@@ -200,16 +201,19 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   if (plan.packing.any()) return launch_packed(plan, problem, device, settings);
   if (plan.schedule.workspace_bytes == 0) return enqueue(plan, params_of(problem), plan.schedule, nullptr, 0, settings);
-  // With less memory than all sums need the same sums are made in several launches: the bits of a product do not depend
-  // on what is free.
-  const std::size_t least = kernels::least_workspace(plan.schedule);
+  // With less memory than all sums need the same sums are made in several launches, and from fewer parts of split
+  // operands at a time: the bits of a product do not depend on what is free.
+  kernels::GemmParams params = params_of(problem);
+  const std::size_t least = plan.has_fallback ? kernels::SplitBlocks::least_bytes(kernels::split_shape(params))
+                                              : kernels::least_workspace(plan.schedule);
   const Workspace workspace(device.ordinal, settings, plan.schedule.workspace_bytes, least);
   if (workspace.data() == nullptr)
     return fail(XGEMM_OUT_OF_DEVICE_MEMORY,
                 format("no %zu bytes of device memory for what %s keeps there", least, plan::name_of(plan)));
-  kernels::GemmParams params = params_of(problem);
-  XGEMM_RETURN_IF_FAILED(enqueue(plan, params, plan.schedule, workspace.data(), workspace.bytes(), settings));
-  if (!plan.has_fallback) return kOk;
+  if (!plan.has_fallback) return enqueue(plan, params, plan.schedule, workspace.data(), workspace.bytes(), settings);
+  kernels::Schedule schedule = plan.schedule;
+  schedule.workspace_bytes = std::min(schedule.workspace_bytes, workspace.bytes());
+  XGEMM_RETURN_IF_FAILED(enqueue(plan, params, schedule, workspace.data(), schedule.workspace_bytes, settings));
   params.condition = {static_cast<const unsigned*>(workspace.data()), true};
   const plan::Plan fallback = plan::fallback_of(plan, problem, completed(device));
   return enqueue(fallback, params, fallback.schedule, nullptr, 0, settings);

@@ -8,6 +8,7 @@
 
 #include "call.h"
 #include "device_matrix.h"
+#include "hog.h"
 
 namespace xgemm::gpu_test {
 namespace {
@@ -124,10 +125,76 @@ TEST_F(Emulated, IsCapturedAndGivesTheSameBits) {
   XGEMM_CHECK_CUDA(cudaStreamDestroy(stream));
 }
 
-// Batches and small products are strict: the same bits.
-TEST_F(Emulated, OthersAreStrict) {
-  for (const CallSpec& spec :
-       {CallSpec{.m = 100, .n = 90, .k = 80}, CallSpec{.m = 700, .n = 700, .k = 700, .batch = 3}}) {
+TEST_F(Emulated, Batches) {
+  for (const bool shares_a : {false, true})
+    for (const bool shares_b : {false, true}) {
+      Call<float> call({.transa = shares_a ? 'N' : 'T',
+                        .m = 1100,
+                        .n = 900,
+                        .k = 1000,
+                        .alpha = 0.5f,
+                        .beta = shares_a ? 0.0f : 1.0f,
+                        .pad_a = 1,
+                        .batch = 5,
+                        .gap = 7,
+                        .shares_a = shares_a,
+                        .shares_b = shares_b});
+      EXPECT_NE(kernel_of(call).find("fp16x3"), std::string::npos);
+      const std::int64_t before = xgemm_fp32_fallbacks();
+      run_and_wait(call);
+      EXPECT_EQ(xgemm_fp32_fallbacks(), before);
+      ASSERT_TRUE(call.check(61)) << shares_a << shares_b;
+    }
+}
+
+// Operands of more than are split at once.
+TEST_F(Emulated, BatchesOfSeveralBlocks) {
+  Call<float> call({.transb = 'T', .m = 600, .n = 2100, .k = 2048, .batch = 30});
+  EXPECT_NE(kernel_of(call).find("fp16x3"), std::string::npos);
+  run_and_wait(call);
+  EXPECT_TRUE(call.check(997));
+}
+
+// In a process of its own, before whose scarce calls the library keeps little memory.
+TEST_F(Emulated, ScarceMemoryChangesNoBits) {
+  for (const bool safe : {true, false}) {
+    const CallSpec spec{.m = 3000, .n = 2900, .k = 1024, .beta = 0.5f, .batch = 2};
+    Call<float> plenty(spec), scarce(spec);
+    if (!safe) {
+      for (Call<float>* call : {&plenty, &scarce}) {
+        Contents contents = call->a.contents();
+        contents.special_i = 2999;
+        contents.special_j = 5;
+        contents.special = 1e30f;
+        call->a.refill(contents);
+      }
+    }
+    Call<float> warm_up({.m = 1024, .n = 1024, .k = 512});
+    EXPECT_NE(kernel_of(warm_up).find("fp16x3"), std::string::npos);
+    run_and_wait(warm_up);
+    const std::int64_t before = xgemm_fp32_fallbacks();
+    void* lent = nullptr;
+    constexpr std::size_t kBytes = std::size_t{5} << 20;
+    XGEMM_CHECK_CUDA(cudaMalloc(&lent, kBytes));
+    {
+      const Hog hog;
+      xgemm_context* ctx = nullptr;
+      ASSERT_EQ(xgemm_create(&ctx), 0);
+      ASSERT_EQ(xgemm_set_workspace(ctx, lent, kBytes), 0);
+      run(scarce, ctx);
+      XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+      xgemm_destroy(ctx);
+    }
+    XGEMM_CHECK_CUDA(cudaFree(lent));
+    EXPECT_EQ(xgemm_fp32_fallbacks(), before + (safe ? 0 : 1));
+    run_and_wait(plenty);
+    EXPECT_TRUE(same_bits(plenty.c, scarce.c));
+    EXPECT_TRUE(plenty.check(61));
+  }
+}
+
+TEST_F(Emulated, SmallProductsAreStrict) {
+  for (const CallSpec& spec : {CallSpec{.m = 100, .n = 90, .k = 80}, CallSpec{.m = 70, .n = 70, .k = 70, .batch = 3}}) {
     Call<float> emulated(spec), strict(spec);
     run_and_wait(emulated);
     const xgemm_args args = strict.args();

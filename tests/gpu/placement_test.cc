@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "call.h"
+#include "hog.h"
 
 namespace xgemm::gpu_test {
 namespace {
@@ -176,24 +177,6 @@ TEST(PlacementCapture, ACaptureElsewhereIsNotBroken) {
   EXPECT_EQ(status, 0) << error;
   EXPECT_TRUE(mixed.check(7));
 }
-
-// Takes all but a little of the device's memory.
-class Hog {
- public:
-  Hog() {
-    for (std::size_t bytes = std::size_t{64} << 30; bytes >= (std::size_t{1} << 20); bytes /= 2) {
-      void* memory = nullptr;
-      while (cudaMalloc(&memory, bytes) == cudaSuccess) held_.push_back(memory);
-      cudaGetLastError();
-    }
-  }
-  ~Hog() {
-    for (void* memory : held_) cudaFree(memory);
-  }
-
- private:
-  std::vector<void*> held_;
-};
 
 // Products of host operands go to the CPU; those of which an operand is on the device cannot.
 TEST(PlacementMemory, AFullDeviceCostsNoHostProduct) {

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -216,6 +217,57 @@ TEST(Fp16x3, ElementsKeepWhatIsPromised) {
   // One binade below the least.
   x.a_at(5, 9) = static_cast<float>(std::exp2(least - 1));
   EXPECT_TRUE(x.falls_back());
+}
+
+// Batches whose products share operands or do not, in all the memory that they want and in as little as will do: the
+// bits of the single products, or, where an element of one of them is not safe, those of fp32.
+TEST(Fp16x3, BatchesAndScarceMemoryChangeNoBits) {
+  Random random(13);
+  for (int i = 0; i < 12; ++i) {
+    const bool shares_a = i % 3 == 1, shares_b = i % 3 == 2, safe = i % 4 != 3;
+    const std::int64_t batch = i % 3 == 0 && i % 2 == 0 ? 1 : 3;
+    const std::int64_t m = random.integer(1, 300), n = random.integer(257, 280), k = random.integer(64, 96);
+    const std::int64_t entries_a = shares_a ? 1 : batch, entries_b = shares_b ? 1 : batch;
+    Product x(m, n * entries_b, k, false, random.integer(0, 1) == 1);  // B: the columns of all entries
+    std::vector<float> a(static_cast<std::size_t>(m * k * entries_a)), c(static_cast<std::size_t>(m * n * batch));
+    x.fill([&] { return static_cast<float>(random.uniform()); });
+    for (float& element : a) element = static_cast<float>(random.uniform());
+    if (!safe) a[static_cast<std::size_t>(random.integer(0, m * k * entries_a - 1))] = 1e-30f;
+
+    kernels::GemmParams p = x.params();
+    p.a = {a.data(), 1, m, shares_a ? 0 : m * k};
+    p.b.batch_stride = shares_b ? 0 : n * p.b.col_stride;
+    p.c = {c.data(), 1, m, m * n};
+    p.n = n, p.batch_count = batch;
+    const kernels::SplitShape shape = kernels::split_shape(p);
+    const std::size_t least = kernels::SplitBlocks::least_bytes(shape), all = kernels::SplitBlocks::all_bytes(shape);
+    ASSERT_EQ(kernels::SplitBlocks(shape, all).count(), 1);
+    std::vector<float> first;
+    for (const std::size_t room : {all, least, random.integer(0, 1) == 0 ? least : (all + least) / 2}) {
+      ASSERT_TRUE(room == all || kernels::SplitBlocks(shape, room).count() > 1 || all == least);
+      std::fill(c.begin(), c.end(), -1.0f);
+      Options options;
+      options.workspace_bytes = room;
+      bool fell_back = false;
+      const Result result = run_fp16x3<kConfig>(p, options, &fell_back);
+      ASSERT_TRUE(result.ok()) << result.summary();
+      EXPECT_EQ(fell_back, !safe);
+      if (first.empty()) first = c;
+      ASSERT_EQ(std::memcmp(c.data(), first.data(), c.size() * sizeof(float)), 0) << i << ", " << room << " bytes";
+    }
+    for (std::int64_t entry = 0; entry < batch; ++entry) {
+      kernels::GemmParams one = p;
+      one.a.data = a.data() + entry * p.a.batch_stride;
+      one.b.data = x.b.data() + entry * p.b.batch_stride;
+      std::vector<float> own(static_cast<std::size_t>(m * n));
+      one.c = {own.data(), 1, m, 0};
+      one.batch_count = 1;
+      bool fell_back = false;
+      const Result result = safe ? run_fp16x3<kConfig>(one, {}, &fell_back) : run_fallback(one, {}, nullptr);
+      ASSERT_TRUE(result.ok()) << result.summary();
+      ASSERT_EQ(std::memcmp(own.data(), c.data() + entry * m * n, own.size() * sizeof(float)), 0) << i;
+    }
+  }
 }
 
 }  // namespace

@@ -52,9 +52,8 @@ void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k) {
   std::vector<float> factors(1024);
   for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = std::ldexp(1.0f, static_cast<int>(i % 11) - 5);
   kernels::GemmParams p{};
-  // Planes lie one batch stride apart.
-  p.a = {x.a.data(), 1, m, m * k};
-  p.b = {x.b.data(), 1, k, k * n};
+  p.a = {x.a.data(), 1, m, 0};
+  p.b = {x.b.data(), 1, k, 0};
   p.c = {c.data(), 1, m, m * n};
   p.m = m, p.n = n, p.k = k, p.batch_count = 1;
   p.alpha = kernels::Factor::of(1.0f);

@@ -18,8 +18,21 @@ const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
 
 constexpr std::int64_t kMost = SplitConstants::kMostExtent, kLeastK = SplitConstants::kLeastK;
 
+SplitShape split_shape(const Problem& p) {
+  const bool batched = p.batch_count > 1;
+  return {.m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .batch = p.batch_count,
+          .strided_a = batched && p.a.batch_stride != 0,
+          .strided_b = batched && p.b.batch_stride != 0,
+          .split_a = true,
+          .split_b = true};
+}
+
 bool fits(const Problem& p) {
-  return p.batch_count == 1 && p.reads_inputs() && p.k >= kLeastK && std::max({p.m, p.n, p.k}) <= kMost;
+  return p.reads_inputs() && p.k >= kLeastK && std::max({p.m, p.n, p.k}) <= kMost &&
+         p.batch_count <= SplitConstants::most_products(p.m, p.n, p.k, p.a.batch_stride, p.b.batch_stride);
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {
@@ -32,8 +45,8 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
   if (found != Obstacle::none) return to_string(found, kernel.config, request);
   if (request.problem.compute != Compute::fp32_emulated) return "it is for the math mode fp32_emulated";
   if (!fits(request.problem))
-    return format("it is for single products with k from %d on, and extents up to %d", static_cast<int>(kLeastK),
-                  static_cast<int>(kMost));
+    return format("it is for k from %d on, extents up to %d, and as many of such operands in a batch",
+                  static_cast<int>(kLeastK), static_cast<int>(kMost));
   return request.device.has_memory_pools ? "" : "this GPU has no stream-ordered memory";
 }
 
@@ -51,17 +64,21 @@ struct Constants {
 Estimate estimate_of(const WgmmaTmaConfig& c, const Problem& p, const device::DeviceInfo& device) {
   constexpr Constants x;
   constexpr double kMultiplyAdds = 2048;  // of an SM's tensor cores, a cycle
-  const double m = double(p.m), n = double(p.n), k = double(p.k);
+  const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
   const auto tiles = [](double extent, int tile) { return std::ceil(extent / tile); };
-  const double all = tiles(m, c.cta_m * c.cluster_m) * tiles(n, c.cta_n * c.cluster_n);
+  const double all = tiles(m, c.cta_m * c.cluster_m) * tiles(n, c.cta_n * c.cluster_n) * batch;
   const double rounds = std::ceil(all / device.clusters_of(c.cluster_size()));
   const double area = double(c.cta_m) * c.cta_n;
   const double slice = 3 * area * c.cta_k() / kMultiplyAdds * (c.cta_n < 128 ? x.small : x.tensor) + x.slice_cycles;
   const double cycles = rounds * (std::ceil(k / c.cta_k()) * slice + area * x.element_cycles * (p.reads_c() ? 2 : 1));
   const double busy_us = cycles * 1e-3 / device.rates.sm_ghz;
-  const double power_us = 6 * m * n * k * 1e-6 / device.rates.tensor_tflops;
-  const double pass_bytes = (4 + 4 + 4) * (m + n) * k;  // read twice, and as much written
-  const double passes_us = 3 * x.pass_us + pass_bytes * 1e-6 / (x.pass_bytes * device.rates.memory_tbs);
+  const double power_us = 6 * m * n * k * batch * 1e-6 / device.rates.tensor_tflops;
+  const SplitShape shape = split_shape(p);
+  const auto lines = [&](double mn, bool strided, bool split) { return split ? mn * (strided ? batch : 1) : 0; };
+  const double all_lines = lines(m, shape.strided_a, shape.split_a) + lines(n, shape.strided_b, shape.split_b);
+  const double pass_bytes = (4 + 4 + 4) * all_lines * k;  // read twice, and as much written
+  const double passes_us =
+      (all_lines > 0 ? 3 : 1) * x.pass_us + pass_bytes * 1e-6 / (x.pass_bytes * device.rates.memory_tbs);
   return {.us = x.launch_us + passes_us + std::max(busy_us, power_us), .waves = rounds};
 }
 
@@ -80,7 +97,7 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
   const WgmmaTmaConfig& c = config_of(kernel);
   Schedule s = wgmma_tma_schedule(c, p.m, p.n, p.batch_count, whole_tiles, parts, device.clusters_of(c.cluster_size()),
                                   device.sm_count);
-  s.workspace_bytes = SplitWorkspace(p.m, p.n, p.k).bytes();
+  s.workspace_bytes = SplitBlocks::all_bytes(split_shape(p));
   return s;
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/fp16x3/fp16x3.cuh"
 #include "kernels/fp16x3/instances.h"
 #include "kernels/wgmma_tma/launch.cuh"
+#include "kernels/wgmma_tma/schedule.h"
 
 namespace xgemm::kernels {
 
@@ -22,15 +23,22 @@ template <>
 struct Launch<Family::fp16x3> {
   template <WgmmaTmaConfig kConfig>
   static cudaError_t instance(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
-    const SplitWorkspace places(g.m, g.n, g.k);
-    const SplitParams passes = places.passes(g, workspace, device::fallback_counter());
-    cudaError_t error = launch_early(split_entry<SplitMeasure>, static_cast<unsigned>(passes.measure_ctas()),
-                                     SplitParams::kThreads, stream, passes);
-    if (error == cudaSuccess)
-      error = launch_early(split_entry<SplitParts>, static_cast<unsigned>(passes.split_ctas()), SplitParams::kThreads,
-                           stream, passes);
-    if (error != cudaSuccess) return error;
-    return launch_wgmma_tma<kConfig>(places.product(g, workspace), schedule, nullptr, stream);
+    cudaError_t error = cudaSuccess;
+    const auto split = [&](const SplitParams& p) {
+      error = launch_early(split_entry<SplitMeasure>, static_cast<unsigned>(p.measure_ctas()), SplitParams::kThreads,
+                           stream, p);
+      if (error == cudaSuccess)
+        error = launch_early(split_entry<SplitParts>, static_cast<unsigned>(p.split_ctas()), SplitParams::kThreads,
+                             stream, p);
+      return error == cudaSuccess;
+    };
+    const auto multiply = [&](const GemmParams& product) {
+      const Schedule own = wgmma_tma_block_schedule(kConfig, schedule, product.m, product.n, product.batch_count);
+      error = launch_wgmma_tma<kConfig>(product, own, nullptr, stream);
+      return error == cudaSuccess;
+    };
+    run_split_product(g, schedule.workspace_bytes, workspace, device::fallback_counter(), split, multiply);
+    return error;
   }
 };
 

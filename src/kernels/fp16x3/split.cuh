@@ -29,18 +29,21 @@ struct SplitTile {
   static constexpr int kLoads = SplitParams::kLines * SplitParams::kSlice / SplitParams::kThreads;
 
   const SplitOperand& x;
-  std::int64_t first_line, k_extent;
+  std::int64_t entry, first_line, k_extent;
   int lines;  // that exist
   bool along_k;
   int lane, warp;
 
   // tile: of all the CTAs along mn, of both operands.
   XGEMM_DEVICE static SplitTile make(const SplitParams& p, std::int64_t tile) {
-    const bool second = tile >= p.operands[0].line_tiles;
+    const std::int64_t first = p.operands[0].entries * p.operands[0].tiles;
+    const bool second = tile >= first;
     const SplitOperand& x = p.operands[second ? 1 : 0];
-    if (second) tile -= p.operands[0].line_tiles;
-    const std::int64_t first_line = tile * SplitParams::kLines;
+    if (second) tile -= first;
+    const std::int64_t entry = x.tiles > 0 ? tile / x.tiles : 0;
+    const std::int64_t first_line = (tile - entry * x.tiles) * SplitParams::kLines;
     return {x,
+            entry,
             first_line,
             p.k,
             at_most(x.mn - first_line, SplitParams::kLines),
@@ -49,12 +52,16 @@ struct SplitTile {
             gpu::warp_index()};
   }
 
+  // Where a line has its place in the arrays of lines.
+  XGEMM_DEVICE std::int64_t place(int line) const { return entry * x.lines + first_line + line; }
+
   XGEMM_DEVICE int line(int i) const { return along_k ? warp + i / 2 * kWarps : lane + i % 2 * gpu::kWarpSize; }
   XGEMM_DEVICE int k(int i) const { return along_k ? lane + i % 2 * gpu::kWarpSize : warp + i / 2 * kWarps; }
 
   // All loads are under way before the first one is used. Zeros outside of the operand.
   XGEMM_DEVICE void read(std::int64_t first_k, float (&values)[kLoads]) const {
-    const float* const from = x.data + (first_line + line(0)) * x.mn_stride + (first_k + k(0)) * x.k_stride;
+    const float* const from =
+        x.data + entry * x.batch_stride + (first_line + line(0)) * x.mn_stride + (first_k + k(0)) * x.k_stride;
     const int depth = at_most(k_extent - first_k, SplitParams::kSlice);
     const std::int64_t near = gpu::kWarpSize * (along_k ? x.k_stride : x.mn_stride);
     const std::int64_t far = kWarps * (along_k ? x.mn_stride : x.k_stride);
@@ -87,7 +94,8 @@ struct SplitMeasure {
     gpu::grid_wait_dependencies();
     const std::int64_t stretch = gpu::block_x() % p.stretches;
     const SplitTile tile = SplitTile::make(p, gpu::block_x() / p.stretches);
-    if (gpu::block_x() == 0 && gpu::thread_index() == 0) gpu::write<gpu::Space::global>(p.unsafe, 0u);
+    if (p.clears && gpu::block_x() == 0 && gpu::thread_index() == 0) gpu::write<gpu::Space::global>(p.unsafe, 0u);
+    if (tile.lines <= 0) return;
 
     constexpr int kLoads = SplitTile::kLoads;
     const std::int64_t begin = stretch * p.stretch;
@@ -134,7 +142,8 @@ struct SplitMeasure {
  private:
   XGEMM_DEVICE static void store(const SplitTile& tile, std::int64_t stretch, int line, unsigned largest) {
     if (line < tile.lines)
-      gpu::write<gpu::Space::global>(tile.x.largest + stretch * tile.x.lines + tile.first_line + line, largest);
+      gpu::write<gpu::Space::global>(tile.x.largest + stretch * tile.x.entries * tile.x.lines + tile.place(line),
+                                     largest);
   }
 };
 
@@ -161,15 +170,21 @@ struct SplitParts {
     const std::int64_t begin = tile_k * SplitParams::kSplit;
     const std::int64_t end = begin + SplitParams::kSplit < p.k ? begin + SplitParams::kSplit : p.k;
 
+    if (gpu::block_x() == 0 && gpu::thread_index() == 0) {
+      for (const unsigned* before : p.unsafe_before)
+        if (before != nullptr && gpu::read<gpu::Space::global>(before) != 0) decline(p);
+    }
+    if (tile.lines <= 0) return;
+
     bool unsafe = false;
     const int own_line = gpu::thread_index();
     if (own_line < SplitParams::kLines) {
       if (own_line < tile.lines) {
-        const std::int64_t line = tile.first_line + own_line;
-        const Line scaling = scale(p, tile.x, line);
+        const std::int64_t place = tile.place(own_line);
+        const Line scaling = scale(p, tile.x, place);
         unsafe = !scaling.safe;
         gpu::write<gpu::Space::shared>(&smem.scales[own_line], scaling.scale);
-        if (tile_k == 0) gpu::write<gpu::Space::global>(tile.x.factors + line, scaling.factor);
+        if (tile_k == 0) gpu::write<gpu::Space::global>(tile.x.factors + place, scaling.factor);
       } else {
         gpu::write<gpu::Space::shared>(&smem.scales[own_line], 1.0f);
       }
@@ -185,20 +200,25 @@ struct SplitParts {
       gpu::sync_threads();
       unsafe = split(p, smem, tile, k) || unsafe;
     }
-    if (unsafe && gpu::atomic_or(p.unsafe, 1u) == 0 && p.count != nullptr) gpu::atomic_add(p.count, 1u);
+    if (unsafe) decline(p);
   }
 
  private:
+  XGEMM_DEVICE static void decline(const Params& p) {
+    if (gpu::atomic_or(p.unsafe, 1u) == 0 && p.count != nullptr) gpu::atomic_add(p.count, 1u);
+  }
+
   struct Line {
     float scale, factor;
     bool safe;
   };
 
-  XGEMM_DEVICE static Line scale(const Params& p, const SplitOperand& x, std::int64_t line) {
+  XGEMM_DEVICE static Line scale(const Params& p, const SplitOperand& x, std::int64_t place) {
     unsigned largest = 0;
     XGEMM_UNROLL
     for (int s = 0; s < SplitParams::kMostStretches; ++s) {
-      const unsigned own = s < p.stretches ? gpu::read<gpu::Space::global>(x.largest + s * x.lines + line) : 0;
+      const unsigned own =
+          s < p.stretches ? gpu::read<gpu::Space::global>(x.largest + s * x.entries * x.lines + place) : 0;
       largest = own > largest ? own : largest;
     }
     constexpr int kBias = 127, kMantissa = 23;
@@ -237,7 +257,7 @@ struct SplitParts {
         low[e] = gpu::to_half(gpu::multiply(MmaPolicy::kLowScale, x - gpu::to_float(high[e])));
         unsafe = unsafe || (magnitude_bits(stored) != 0 && magnitude_bits(x) < magnitude_bits(p.least_element));
       }
-      std::uint16_t* const to = tile.x.parts + (tile.first_line + line) * p.ld + k + at;
+      std::uint16_t* const to = tile.x.parts + tile.entry * 2 * tile.x.part + (tile.first_line + line) * p.ld + k + at;
       gpu::write<gpu::Space::global>(reinterpret_cast<gpu::Vector<gpu::half, kVector>*>(to), high);
       gpu::write<gpu::Space::global>(reinterpret_cast<gpu::Vector<gpu::half, kVector>*>(to + tile.x.part), low);
     }

@@ -14,13 +14,24 @@
 #include <cstdint>
 
 #include "kernels/common/params.h"
+#include "kernels/wgmma_tma/params.h"
 
 namespace xgemm::kernels {
 
 struct SplitConstants {
-  // Of a product that is computed at once: a workspace of 512 MiB, and sums that the bounds of docs/numerics.md are
-  // for.
+  // Of what is computed at once: sums that the bounds of docs/numerics.md are for, and a workspace of 512 MiB for
+  // parts, which the operands of a product take, or those of as many products of a batch as fit.
   static constexpr std::int64_t kMostExtent = 8192, kLeastK = 512;
+  static constexpr std::int64_t kMostElements = 2 * kMostExtent * kMostExtent;
+
+  // Products of a batch; an operand that they share has a batch stride of 0.
+  static constexpr std::int64_t most_products(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t stride_a,
+                                              std::int64_t stride_b) {
+    const std::int64_t shared = ((stride_a == 0 ? m : 0) + (stride_b == 0 ? n : 0)) * k;
+    const std::int64_t own = ((stride_a == 0 ? 0 : m) + (stride_b == 0 ? 0 : n)) * k;
+    constexpr std::int64_t kMostOfShared = 1024;
+    return own == 0 ? kMostOfShared : std::max<std::int64_t>(1, (kMostElements - shared) / own);
+  }
 
   static constexpr int kLineExponent = 14;  // of a line's largest element when it is scaled
   // Exponents of the largest elements of lines whose products neither overflow nor fall below what fp32 holds.
@@ -36,17 +47,19 @@ struct SplitConstants {
   }
 };
 
-// An operand. Strides in elements; mn is the axis that it shares with C.
+// An operand of all products of a batch, that have one entry of it each or share the only one. Strides in elements; mn
+// is the axis that it shares with C.
 struct SplitOperand {
   const float* data;
-  std::int64_t mn_stride, k_stride;
+  std::int64_t mn_stride, k_stride, batch_stride;
   std::int64_t mn;
-  std::uint16_t* parts;     // all lines of high parts, then all of low ones, along k
-  std::int64_t part;        // elements from one part to the other
-  unsigned* largest;        // the bits of the largest magnitude of each line, of one stretch of k after the other
-  float* factors;           // of lines
-  std::int64_t lines;       // mn, as the arrays of lines are stored
-  std::int64_t line_tiles;  // CTAs along mn
+  std::int64_t entries;  // 0: there is nothing to split
+  std::uint16_t* parts;  // of an entry after the other: all lines of high parts, then of low ones, along k
+  std::int64_t part;     // elements from one part to the other
+  unsigned* largest;     // the bits of the largest magnitude of each line, of one stretch of k after the other
+  float* factors;        // of lines
+  std::int64_t lines;    // mn, as arrays of lines are stored
+  std::int64_t tiles;    // CTAs along mn
 };
 
 struct SplitParams {
@@ -61,94 +74,228 @@ struct SplitParams {
   std::int64_t ld;       // elements from one line of parts to the next
   std::int64_t stretch;  // of k
   int stretches;
-  float least_element;  // scaled
-  unsigned* unsafe;     // becomes 1 where the product has to be computed otherwise,
-  unsigned* count;      // and is counted here, if this is not null
+  float least_element;               // scaled
+  unsigned* unsafe;                  // becomes 1 where the product has to be computed otherwise,
+  unsigned* count;                   // and is counted here, if this is not null
+  bool clears;                       // the word `unsafe` first
+  const unsigned* unsafe_before[2];  // of operands that were split before: theirs counts as well; or null
 
-  std::int64_t line_tiles() const { return operands[0].line_tiles + operands[1].line_tiles; }
-  std::int64_t measure_ctas() const { return line_tiles() * stretches; }
-  std::int64_t split_ctas() const { return line_tiles() * ((k + kSplit - 1) / kSplit); }
-};
-
-// The workspace of a product of m x n over k: first the word `unsafe`, from where the fallback reads it.
-class SplitWorkspace {
- public:
-  SplitWorkspace(std::int64_t m, std::int64_t n, std::int64_t k)
-      : ld_(rounded_up(k, kAlignment / 2)),
-        stretch_(rounded_up((k + SplitParams::kMostStretches - 1) / SplitParams::kMostStretches, SplitParams::kSplit)),
-        stretches_(static_cast<int>((k + stretch_ - 1) / stretch_)) {
-    const std::int64_t extents[2] = {m, n};
-    for (int i = 0; i < 2; ++i) {
-      lines_[i] = rounded_up(extents[i], kLinesOfTiles);
-      largest_[i] = take(stretches_ * lines_[i] * 4);
-      factors_[i] = take(lines_[i] * 4);
-      part_[i] = extents[i] * ld_;
-      parts_[i] = take(2 * part_[i] * 2);
-    }
+  std::int64_t line_tiles() const {
+    return operands[0].entries * operands[0].tiles + operands[1].entries * operands[1].tiles;
   }
+  // Of the passes: at least one, for the words.
+  std::int64_t measure_ctas() const { return std::max<std::int64_t>(1, line_tiles() * stretches); }
+  std::int64_t split_ctas() const { return std::max<std::int64_t>(1, line_tiles() * ((k + kSplit - 1) / kSplit)); }
 
-  std::size_t bytes() const { return static_cast<std::size_t>(end_); }
-
-  // The passes over the operands of g.
-  SplitParams passes(const GemmParams& g, void* workspace, unsigned* count) const {
+  // Of operands that are added later.
+  static SplitParams over(std::int64_t k) {
     SplitParams p{};
-    const ConstMatrixArg* const x[2] = {&g.a, &g.b};
-    const std::int64_t mn[2] = {g.m, g.n};
-    const std::int64_t mn_stride[2] = {g.a.row_stride, g.b.col_stride}, k_stride[2] = {g.a.col_stride, g.b.row_stride};
-    for (int i = 0; i < 2; ++i)
-      p.operands[i] = {static_cast<const float*>(x[i]->data),
-                       mn_stride[i],
-                       k_stride[i],
-                       mn[i],
-                       at<std::uint16_t>(workspace, parts_[i]),
-                       part_[i],
-                       at<unsigned>(workspace, largest_[i]),
-                       at<float>(workspace, factors_[i]),
-                       lines_[i],
-                       (mn[i] + SplitParams::kLines - 1) / SplitParams::kLines};
-    p.k = g.k;
-    p.ld = ld_;
-    p.stretch = stretch_;
-    p.stretches = stretches_;
-    const int exponent = SplitConstants::least_element_exponent(g.k);
-    p.least_element = 1.0f / static_cast<float>(1 << -exponent);
-    p.unsafe = static_cast<unsigned*>(workspace);
-    p.count = count;
+    p.k = k;
+    p.ld = rounded_up(k, kLdMultiple);
+    p.stretch = rounded_up((k + kMostStretches - 1) / kMostStretches, kSplit);
+    p.stretches = static_cast<int>((k + p.stretch - 1) / p.stretch);
+    p.least_element = 1.0f / static_cast<float>(1 << -SplitConstants::least_element_exponent(k));
+    p.clears = true;
     return p;
   }
 
-  // The product of what they leave: parts lie one batch stride apart.
-  GemmParams product(const GemmParams& g, void* workspace) const {
-    GemmParams p = g;
-    p.a = {at<std::uint16_t>(workspace, parts_[0]), ld_, 1, part_[0]};
-    p.b = {at<std::uint16_t>(workspace, parts_[1]), 1, ld_, part_[1]};
-    p.factors_a = at<float>(workspace, factors_[0]);
-    p.factors_b = at<float>(workspace, factors_[1]);
-    p.condition = {static_cast<unsigned*>(workspace), 0};
-    return p;
-  }
-
- private:
-  static constexpr std::int64_t kAlignment = 128;
-  static constexpr std::int64_t kLinesOfTiles = 256;  // no tile reaches further
-
+  static constexpr std::int64_t kLdMultiple = 64;  // whole lines of the L2
   static constexpr std::int64_t rounded_up(std::int64_t x, std::int64_t multiple) {
     return (x + multiple - 1) / multiple * multiple;
   }
-  std::int64_t take(std::int64_t bytes) {
-    const std::int64_t at = end_;
-    end_ += rounded_up(bytes, kAlignment);
-    return at;
-  }
-  template <class T>
-  static T* at(void* workspace, std::int64_t offset) {
-    return reinterpret_cast<T*>(static_cast<unsigned char*>(workspace) + offset);
+};
+
+// Where what an operand is split into lies in memory: a word that says whether it is unsafe, for operands that are
+// kept, then the factors, parts, and what the passes keep.
+class SplitStorage {
+ public:
+  SplitStorage(std::int64_t mn, std::int64_t k, std::int64_t entries) : mn_(mn), entries_(entries) {
+    const SplitParams p = SplitParams::over(k);
+    const auto aligned = [](std::int64_t bytes) { return SplitParams::rounded_up(bytes, kAlignment); };
+    ld_ = p.ld;
+    parts_ = kFactors + aligned(entries * factors_of_entry(mn) * 4);
+    largest_ = parts_ + aligned(entries * 2 * mn * ld_ * 2);
+    bytes_ = largest_ + aligned(p.stretches * entries * factors_of_entry(mn) * 4);
   }
 
-  std::int64_t ld_, stretch_;
-  int stretches_;
-  std::int64_t lines_[2], largest_[2], factors_[2], parts_[2], part_[2];
-  std::int64_t end_ = kAlignment;
+  std::int64_t bytes() const { return bytes_; }
+
+  // data: of the operand, with its strides.
+  SplitOperand operand(const void* data, std::int64_t mn_stride, std::int64_t k_stride, std::int64_t batch_stride,
+                       void* memory) const {
+    return {static_cast<const float*>(data),
+            mn_stride,
+            k_stride,
+            batch_stride,
+            mn_,
+            entries_,
+            at<std::uint16_t>(memory, parts_),
+            mn_ * ld_,
+            at<unsigned>(memory, largest_),
+            at<float>(memory, kFactors),
+            factors_of_entry(mn_),
+            (mn_ + SplitParams::kLines - 1) / SplitParams::kLines};
+  }
+
+  // What the product reads.
+  const void* parts(void* memory) const { return at<std::uint16_t>(memory, parts_); }
+  const float* factors(void* memory) const { return at<float>(memory, kFactors); }
+  std::int64_t ld() const { return ld_; }
+  std::int64_t batch_stride() const { return entries_ > 1 ? 2 * mn_ * ld_ : 0; }
+
+  static unsigned* word(void* memory) { return static_cast<unsigned*>(memory); }
+  static const unsigned* word_of(const float* factors) {
+    return reinterpret_cast<const unsigned*>(factors) - kFactors / sizeof(unsigned);
+  }
+
+ private:
+  static constexpr std::int64_t kAlignment = 128, kFactors = kAlignment;
+
+  template <class T>
+  static T* at(void* memory, std::int64_t offset) {
+    return reinterpret_cast<T*>(static_cast<unsigned char*>(memory) + offset);
+  }
+
+  std::int64_t mn_, entries_;
+  std::int64_t ld_, parts_, largest_, bytes_;
 };
+
+// A product as its split is planned.
+struct SplitShape {
+  std::int64_t m, n, k, batch;
+  bool strided_a, strided_b;  // entries of their own for the products of a batch
+  bool split_a, split_b;      // they are not in parts already
+};
+
+// The blocks of C that a product is computed in: one where the workspace has room for all parts, else as many as it
+// takes. That is no more than an order of work: which elements of A and B are looked at before it is decided whether
+// the product is computed from parts does not depend on it, and every bit of C comes out the same.
+class SplitBlocks {
+ public:
+  SplitBlocks(const SplitShape& all, std::size_t room) : all_(all), block_(all) {
+    while (bytes_of(block_) > room && shrink(all, block_)) {
+    }
+  }
+
+  static std::size_t all_bytes(const SplitShape& all) { return bytes_of(all); }
+  static std::size_t least_bytes(const SplitShape& all) {
+    SplitShape block = all;
+    while (shrink(all, block)) {
+    }
+    return bytes_of(block);
+  }
+
+  std::int64_t count() const {
+    return blocks(all_.batch, block_.batch) * blocks(all_.n, block_.n) * blocks(all_.m, block_.m);
+  }
+
+  // Block by block, the passes, and the product of what they leave.
+  struct Block {
+    SplitParams passes;
+    GemmParams product;
+  };
+  Block block(const GemmParams& g, std::int64_t index, void* workspace) const {
+    const std::int64_t blocks_m = blocks(all_.m, block_.m), blocks_n = blocks(all_.n, block_.n);
+    const std::int64_t row = index % blocks_m * block_.m, column = index / blocks_m % blocks_n * block_.n;
+    const std::int64_t entry = index / blocks_m / blocks_n * block_.batch;
+    Block b = {SplitParams::over(all_.k), g};
+    SplitParams& passes = b.passes;
+    GemmParams& p = b.product;
+    p.m = std::min(block_.m, all_.m - row), p.n = std::min(block_.n, all_.n - column);
+    p.batch_count = std::min(block_.batch, all_.batch - entry);
+    const auto offset = [&](const auto& x, std::int64_t i, std::int64_t j) {
+      return i * x.row_stride + j * x.col_stride + entry * x.batch_stride;
+    };
+    p.c.data = static_cast<float*>(g.c.data) + offset(g.c, row, column);
+    passes.unsafe = static_cast<unsigned*>(workspace);
+    auto* memory = static_cast<unsigned char*>(workspace) + kWordBytes;
+    if (all_.split_a) {
+      const SplitStorage storage(p.m, p.k, all_.strided_a ? p.batch_count : 1);
+      const float* const data = static_cast<const float*>(g.a.data) + offset(g.a, row, 0);
+      passes.operands[0] = storage.operand(data, g.a.row_stride, g.a.col_stride, g.a.batch_stride, memory);
+      p.a = {storage.parts(memory), storage.ld(), 1, storage.batch_stride()};
+      p.factors_a = storage.factors(memory);
+      memory += storage.bytes();
+    } else {
+      passes.unsafe_before[0] = SplitStorage::word_of(g.factors_a);
+    }
+    if (all_.split_b) {
+      const SplitStorage storage(p.n, p.k, all_.strided_b ? p.batch_count : 1);
+      const float* const data = static_cast<const float*>(g.b.data) + offset(g.b, 0, column);
+      passes.operands[1] = storage.operand(data, g.b.col_stride, g.b.row_stride, g.b.batch_stride, memory);
+      p.b = {storage.parts(memory), 1, storage.ld(), storage.batch_stride()};
+      p.factors_b = storage.factors(memory);
+    } else {
+      passes.unsafe_before[1] = SplitStorage::word_of(g.factors_b);
+    }
+    p.condition = {passes.unsafe, false};
+    return b;
+  }
+
+ private:
+  static constexpr std::int64_t kWordBytes = 128;
+
+  static std::int64_t blocks(std::int64_t extent, std::int64_t block) { return (extent + block - 1) / block; }
+
+  static std::size_t bytes_of(const SplitShape& x) {
+    const auto bytes = [&](std::int64_t mn, bool strided, bool split) {
+      return split ? SplitStorage(mn, x.k, strided ? x.batch : 1).bytes() : 0;
+    };
+    return static_cast<std::size_t>(kWordBytes + bytes(x.m, x.strided_a, x.split_a) +
+                                    bytes(x.n, x.strided_b, x.split_b));
+  }
+
+  // Halves a block, where that saves memory and it is more than the least.
+  static bool shrink(const SplitShape& all, SplitShape& block) {
+    constexpr std::int64_t kLeast = 256;
+    const auto half = [](std::int64_t extent) { return SplitParams::rounded_up((extent + 1) / 2, kLeast); };
+    const bool along_m = all.split_a && block.m > kLeast, along_n = all.split_b && block.n > kLeast;
+    if (block.batch > 1 && ((all.strided_a && all.split_a) || (all.strided_b && all.split_b))) {
+      block.batch = (block.batch + 1) / 2;
+    } else if (along_m && (block.m >= block.n || !along_n)) {
+      block.m = half(block.m);
+    } else if (along_n) {
+      block.n = half(block.n);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  SplitShape all_, block_;
+};
+
+inline SplitShape split_shape(const GemmParams& g) {
+  return {.m = g.m,
+          .n = g.n,
+          .k = g.k,
+          .batch = g.batch_count,
+          .strided_a = g.batch_count > 1 && g.a.batch_stride != 0,
+          .strided_b = g.batch_count > 1 && g.b.batch_stride != 0,
+          .split_a = g.factors_a == nullptr,
+          .split_b = g.factors_b == nullptr};
+}
+
+// A product of fp16x3 in a workspace of `room` bytes, whose first word is that of its Condition: calls split(params)
+// for the passes and multiply(product) for what they leave, until one of them returns false. count: where a product is
+// counted that is left to the fallback.
+template <class Split, class Multiply>
+bool run_split_product(const GemmParams& g, std::size_t room, void* workspace, unsigned* count, const Split& split,
+                       const Multiply& multiply) {
+  const SplitBlocks blocks(split_shape(g), room);
+  const std::int64_t number = blocks.count();
+  const auto run = [&](std::int64_t i, bool clears, bool multiplies) {
+    SplitBlocks::Block block = blocks.block(g, i, workspace);
+    block.passes.clears = clears;
+    block.passes.count = count;
+    return split(block.passes) && (!multiplies || multiply(block.product));
+  };
+  if (number == 1) return run(0, true, true);
+  // Blocks use the same memory: first it is found out whether any of them is unsafe.
+  for (const bool multiplies : {false, true})
+    for (std::int64_t i = 0; i < number; ++i)
+      if (!run(i, !multiplies && i == 0, multiplies)) return false;
+  return true;
+}
 
 }  // namespace xgemm::kernels

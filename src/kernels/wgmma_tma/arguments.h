@@ -19,20 +19,23 @@ namespace wgmma_tma_detail {
 struct Operand {
   const void* data;
   std::int64_t mn_extent, mn_stride, k_stride, batch_stride;
+  const float* factors;
 };
 
-// box: rows of x at most; those that do not exist are not asked for. The planes of an entry of the batch lie one batch
-// stride apart.
+// box: rows of x at most; those that do not exist are not asked for. Planes lie one after another, and the
+// entries of a batch likewise, without gaps.
 inline TensorBox operand_box(const Operand& o, const MmaPolicy& mma, gpu::Major major, std::int64_t k,
                              std::int64_t batch, int piece, int box) {
   const bool batched = batch > 1 && o.batch_stride != 0;
   const std::int64_t z = (batched ? batch : 1) * mma.planes;
+  const std::int64_t plane = major == gpu::Major::k ? o.mn_extent * o.mn_stride : k * o.k_stride;
+  const std::int64_t z_stride = mma.planes > 1 ? plane : o.batch_stride;
   const int bytes = mma.element_bytes();
   if (major == gpu::Major::k) {
     const int rows = static_cast<int>(std::min<std::int64_t>(box, o.mn_extent));
-    return {o.data, k, o.mn_extent, z, o.mn_stride, o.batch_stride, mma.slice_k(), rows, MmaPolicy::kRowBytes, bytes};
+    return {o.data, k, o.mn_extent, z, o.mn_stride, z_stride, mma.slice_k(), rows, MmaPolicy::kRowBytes, bytes};
   }
-  return {o.data, o.mn_extent, k, z, o.k_stride, o.batch_stride, piece, box, piece * bytes, bytes};
+  return {o.data, o.mn_extent, k, z, o.k_stride, z_stride, piece, box, piece * bytes, bytes};
 }
 
 // The box of the last rows, where they do not fill a whole one.
@@ -78,8 +81,8 @@ constexpr WgmmaTmaBoxes wgmma_tma_boxes(const WgmmaTmaConfig& c) {
 inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& boxes, const GemmParams& g,
                                                           const Schedule& schedule, void* workspace) {
   using wgmma_tma_detail::Operand;
-  const Operand a{g.a.data, g.m, g.a.row_stride, g.a.col_stride, g.a.batch_stride};
-  const Operand b{g.b.data, g.n, g.b.col_stride, g.b.row_stride, g.b.batch_stride};
+  const Operand a{g.a.data, g.m, g.a.row_stride, g.a.col_stride, g.a.batch_stride, g.factors_a};
+  const Operand b{g.b.data, g.n, g.b.col_stride, g.b.row_stride, g.b.batch_stride, g.factors_b};
   const Operand& x = boxes.transposed ? b : a;
   const Operand& y = boxes.transposed ? a : b;
 
@@ -121,8 +124,8 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   }
 
   p.condition = g.condition;
-  p.factors_x = boxes.transposed ? g.factors_b : g.factors_a;
-  p.factors_y = boxes.transposed ? g.factors_a : g.factors_b;
+  p.factors_x = x.factors, p.factors_x_step = x.batch_stride != 0 ? factors_of_entry(x.mn_extent) : 0;
+  p.factors_y = y.factors, p.factors_y_step = y.batch_stride != 0 ? factors_of_entry(y.mn_extent) : 0;
   p.schedule = schedule.as<unsigned>();
   p.partials = static_cast<float*>(workspace);
   return p;

@@ -11,6 +11,12 @@
 
 namespace xgemm::kernels {
 
+// Floats that the factors of an entry's lines take: no tile reaches further.
+constexpr std::int64_t factors_of_entry(std::int64_t lines) {
+  constexpr std::int64_t kMultiple = 256;
+  return (lines + kMultiple - 1) / kMultiple * kMultiple;
+}
+
 struct WgmmaTmaScalars : EpilogueArguments {
   void* c_data;
   std::int64_t c_ld;  // elements
@@ -25,6 +31,8 @@ struct WgmmaTmaScalars : EpilogueArguments {
   Condition condition;     // of instances whose operands are in parts
   const float* factors_x;  // of rows and columns of D, likewise
   const float* factors_y;
+  std::int64_t factors_x_step;  // from entry to entry of the batch
+  std::int64_t factors_y_step;
   float* partials;  // sums of the parts of split tiles: a tile of fp32 for each CTA of each unit
   BasicSchedule<unsigned> schedule;
 };

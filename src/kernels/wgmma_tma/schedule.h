@@ -46,4 +46,15 @@ inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std:
   return s;
 }
 
+// Of a product whose tiles are all whole, the same for a block of it.
+inline Schedule wgmma_tma_block_schedule(const WgmmaTmaConfig& c, Schedule s, std::int64_t m, std::int64_t n,
+                                         std::int64_t batch_count) {
+  const auto tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
+  s.tiles_m = tiles(m, c.cta_m * c.cluster_m);
+  s.tiles_n = tiles(n, c.cta_n * c.cluster_n);
+  s.whole_tiles = s.units = s.tiles_m * s.tiles_n * batch_count;
+  s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, s.clusters));
+  return s;
+}
+
 }  // namespace xgemm::kernels

@@ -152,7 +152,9 @@ struct WgmmaTma {
       }
       const int row = tile.row + Cta::group_row(tile_group);
       const int column = tile.column + Cta::group_column(tile_group) + place.split * Cta::kSplitColumns;
-      if constexpr (Cta::kPlanes > 1) multiply_factors(p, row + 16 * warp, column, acc);
+      if constexpr (Cta::kPlanes > 1) {
+        if (inside) multiply_factors(p, row + 16 * warp, column, tile.batch, acc);
+      }
       const auto store = [&](const auto& sums) {
         if (!inside) {
           Output::skip(smem, place, ring, c_slots, group);
@@ -174,22 +176,25 @@ struct WgmmaTma {
     if constexpr (Cta::kSplits > 1) gpu::cluster_sync();  // a CTA stays while others write to its memory
   }
 
-  // Undoes the scaling of operands that are given in parts. (row, column): of the warp's first sum. Outside of C, too,
-  // there are factors.
-  XGEMM_DEVICE static void multiply_factors(const Params& p, int row, int column, typename Cta::Sums& sums) {
+  // Undoes the scaling of operands that are given in parts. (row, column): of the warp's first sum. To the end of
+  // a tile there are factors.
+  XGEMM_DEVICE static void multiply_factors(const Params& p, int row, int column, int batch,
+                                            typename Cta::Sums& sums) {
     static_assert(Cta::kSplits == 1);
     const int lane = gpu::lane_index();
+    const float* const factors_x = p.factors_x + batch * p.factors_x_step + row;
+    const float* const factors_y = p.factors_y + batch * p.factors_y_step + column;
     float of_rows[Cta::kSlabs][2];
     XGEMM_UNROLL
     for (int i = 0; i < Cta::kSlabs; ++i) {
       XGEMM_UNROLL
       for (int half = 0; half < 2; ++half)
-        of_rows[i][half] = gpu::read<gpu::Space::global>(p.factors_x + row + 64 * i + gpu::wgmma_row(lane, 2 * half));
+        of_rows[i][half] = gpu::read<gpu::Space::global>(factors_x + 64 * i + gpu::wgmma_row(lane, 2 * half));
     }
     XGEMM_UNROLL
     for (int j = 0; j < Cta::kSlabRegisters; j += 4) {
       const auto of_columns = gpu::read<gpu::Space::global>(
-          reinterpret_cast<const gpu::Vector<float, 2>*>(p.factors_y + column + gpu::wgmma_column(lane, j)));
+          reinterpret_cast<const gpu::Vector<float, 2>*>(factors_y + gpu::wgmma_column(lane, j)));
       XGEMM_UNROLL
       for (int i = 0; i < Cta::kSlabs; ++i) {
         XGEMM_UNROLL

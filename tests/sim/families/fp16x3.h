@@ -39,44 +39,55 @@ inline Result run_fallback(const kernels::GemmParams& params, const Options& opt
                                                     memory, options);
 }
 
+// Memory of the GPU for what operands are split into, at first NaN in all types.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes) : bytes_(bytes), storage_(bytes + kAlignment, 0xff) {}
+
+  unsigned char* data() {
+    return storage_.data() + (kAlignment - reinterpret_cast<std::uintptr_t>(storage_.data()) % kAlignment);
+  }
+  Region region(Access access) {
+    const auto halves = static_cast<std::int64_t>(bytes_ / 2);
+    return {"the workspace", data(), 2, halves, 1, 1, 1, halves, 0, access};
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 256;
+  std::size_t bytes_;
+  std::vector<unsigned char> storage_;
+};
+
 // *fell_back: whether the product was computed in fp32.
 template <kernels::WgmmaTmaConfig kConfig>
 Result run_fp16x3(const kernels::GemmParams& params, const Options& options, bool* fell_back) {
-  const kernels::SplitWorkspace places(params.m, params.n, params.k);
-  constexpr std::size_t kAlignment = 256;
-  std::vector<unsigned char> storage(places.bytes() + kAlignment, 0xff);  // NaN, as all types
-  unsigned char* const workspace =
-      storage.data() + (kAlignment - reinterpret_cast<std::uintptr_t>(storage.data()) % kAlignment);
-  Region region{"the workspace",
-                workspace,
-                2,
-                static_cast<std::int64_t>(places.bytes() / 2),
-                1,
-                1,
-                1,
-                static_cast<std::int64_t>(places.bytes() / 2),
-                0,
-                Access::read_write};
-  const kernels::SplitParams passes = places.passes(params, workspace, nullptr);
+  const kernels::SplitShape shape = kernels::split_shape(params);
+  const std::size_t room =
+      options.workspace_bytes > 0 ? options.workspace_bytes : kernels::SplitBlocks::all_bytes(shape);
+  Memory workspace(room);
   Result result;
-  const auto memory_with_workspace = [&] {
+  const auto split = [&](const kernels::SplitParams& passes) {
+    GlobalMemory measured = memory_of(params, 4, 4);
+    measured.add(workspace.region(Access::read_write));
+    append(result, launch_split<kernels::SplitMeasure>(passes, passes.measure_ctas(), measured, options));
     GlobalMemory memory = memory_of(params, 4, 4);
-    memory.add(region);
-    return memory;
+    memory.add(workspace.region(Access::read_write));
+    append(result, launch_split<kernels::SplitParts>(passes, passes.split_ctas(), memory, options));
+    return true;
   };
-  GlobalMemory measured = memory_with_workspace();
-  append(result, launch_split<kernels::SplitMeasure>(passes, passes.measure_ctas(), measured, options));
-  GlobalMemory split = memory_with_workspace();
-  append(result, launch_split<kernels::SplitParts>(passes, passes.split_ctas(), split, options));
-  region.access = Access::read;
-  GlobalMemory multiplied = memory_with_workspace();
-  const kernels::GemmParams product = places.product(params, workspace);
-  append(result,
-         launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
-             arguments_of(kConfig, product, schedule_of(kConfig, product, options), nullptr), multiplied, options));
+  const auto multiply = [&](const kernels::GemmParams& product) {
+    GlobalMemory memory = memory_of(params, 4, 4);
+    memory.add(workspace.region(Access::read));
+    append(result,
+           launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
+               arguments_of(kConfig, product, schedule_of(kConfig, product, options), nullptr), memory, options));
+    return true;
+  };
+  kernels::run_split_product(params, room, workspace.data(), nullptr, split, multiply);
   kernels::GemmParams otherwise = params;
-  otherwise.condition = {reinterpret_cast<const unsigned*>(workspace), true};
-  append(result, run_fallback(otherwise, options, &region));
+  otherwise.condition = {reinterpret_cast<const unsigned*>(workspace.data()), true};
+  const Region words = workspace.region(Access::read);
+  append(result, run_fallback(otherwise, options, &words));
   *fell_back = *otherwise.condition.word != 0;
   return result;
 }
@@ -87,7 +98,7 @@ struct Simulated<kernels::Family::fp16x3> {
   static Result run(const kernels::GemmParams& params, const Options& options) {
     // What the planner leaves to fp32: short sums as well, of which only the shortest are left to it here, whose bound
     // in the tests is below what splitting costs.
-    if (params.k < 4 || params.batch_count > 1 || params.alpha.is_zero<float>() || params.a.data == nullptr)
+    if (params.k < 4 || params.alpha.is_zero<float>() || params.a.data == nullptr)
       return run_fallback(params, options, nullptr);
     bool fell_back = false;
     return run_fp16x3<kConfig>(params, options, &fell_back);

@@ -33,39 +33,60 @@ std::int64_t between(const void* from, const void* to) {
   return static_cast<const float*>(to) - static_cast<const float*>(from);
 }
 
+// The elements that have to be split for a block.
+double elements(const Problem& p) {
+  const auto entries = [&](const InputMatrix& x) { return x.batch_stride == 0 ? 1.0 : double(p.batch_count); };
+  return (entries(p.a) * double(p.m) + entries(p.b) * double(p.n)) * double(p.k);
+}
+
 TEST(Blocks, AreTheProductInTheOrderOfK) {
   test::Random random(1);
-  for (int i = 0; i < 300; ++i) {
-    const auto extent = [&] { return random.integer(1, i % 3 == 0 ? 40000 : 9000); };
-    const Problem all = product(extent(), extent(), extent(), i % 2 != 0 ? Op::transpose : Op::none,
-                                i % 4 < 2 ? Op::transpose : Op::none);
+  int batches = 0;
+  for (int i = 0; i < 400; ++i) {
+    const std::int64_t most = i % 3 == 0 ? 40000 : i % 3 == 1 ? 9000 : 2000;
+    const auto extent = [&] { return random.integer(1, most); };
+    Problem all = product(extent(), extent(), extent(), i % 2 != 0 ? Op::transpose : Op::none,
+                          i % 4 < 2 ? Op::transpose : Op::none);
+    if (i % 5 == 0) {
+      all.batch_count = random.integer(2, 300);
+      // More than any entry takes.
+      const std::int64_t stride = std::int64_t{1} << 33;
+      all.a.batch_stride = random.integer(0, 2) == 0 ? 0 : stride;
+      all.b.batch_stride = random.integer(0, 2) == 0 ? 0 : stride;
+      all.c.batch_stride = stride;
+    }
     Blocks blocks(all);
     double volume = 0;
     std::int64_t next_k = 0, count = 0;
     const void* c = nullptr;
     for (Problem block; blocks.next(&block); ++count) {
-      ASSERT_TRUE(block.m > 0 && block.n > 0 && block.k > 0);
+      ASSERT_TRUE(block.m > 0 && block.n > 0 && block.k > 0 && block.batch_count > 0);
       ASSERT_TRUE(block.m <= Blocks::kMost && block.n <= Blocks::kMost && block.k <= Blocks::kMost);
-      const std::int64_t place = between(all.c.data, block.c.data);
+      ASSERT_TRUE(block.batch_count == 1 || elements(block) <= 2.0 * Blocks::kMost * Blocks::kMost);
+      const std::int64_t offset_c = between(all.c.data, block.c.data);
+      const std::int64_t entry = all.batch_count == 1 ? 0 : offset_c / all.c.batch_stride;
+      const std::int64_t place = offset_c - entry * all.c.batch_stride;
       const std::int64_t row = place % all.c.ld, column = place / all.c.ld;
-      ASSERT_TRUE(row + block.m <= all.m && column + block.n <= all.n);
+      ASSERT_TRUE(row + block.m <= all.m && column + block.n <= all.n && entry + block.batch_count <= all.batch_count);
       const bool first = block.c.data != c;
       if (first) {
         ASSERT_TRUE(next_k == 0 || next_k == all.k);
         next_k = 0;
         c = block.c.data;
       }
-      ASSERT_EQ(between(all.a.data, block.a.data), offset(all.a, row, next_k));
-      ASSERT_EQ(between(all.b.data, block.b.data), offset(all.b, next_k, column));
+      ASSERT_EQ(between(all.a.data, block.a.data), offset(all.a, row, next_k) + entry * all.a.batch_stride);
+      ASSERT_EQ(between(all.b.data, block.b.data), offset(all.b, next_k, column) + entry * all.b.batch_stride);
       ASSERT_TRUE(block.beta == (first ? all.beta : Scalar{1, nullptr}));
       ASSERT_TRUE(block.alpha == all.alpha && block.compute == all.compute);
       next_k += block.k;
-      volume += double(block.m) * double(block.n) * double(block.k);
+      volume += double(block.m) * double(block.n) * double(block.k) * double(block.batch_count);
     }
     EXPECT_EQ(next_k, all.k);
-    EXPECT_EQ(volume, double(all.m) * double(all.n) * double(all.k));
+    EXPECT_EQ(volume, double(all.m) * double(all.n) * double(all.k) * double(all.batch_count));
     EXPECT_EQ(Blocks(all).whole(), count == 1);
+    batches += all.batch_count > 1 && count > 1 ? 1 : 0;
   }
+  EXPECT_GT(batches, 30);
 }
 
 }  // namespace

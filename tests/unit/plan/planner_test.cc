@@ -103,9 +103,16 @@ bool ffma_serves(const KernelInfo& kernel, const Problem& p) {
          tiles(p.m, kernel.config.cta_m) * tiles(p.n, kernel.config.cta_n) * p.batch_count < __int128{1} << 31;
 }
 
-// fp16x3 is for calls that allow it, and for sums of some length.
+// fp16x3 is for calls that allow it, for sums of some length, and for batches whose operands take no more than those of
+// the largest product.
 bool fp16x3_serves(const Problem& p, const DeviceInfo& device) {
-  return p.compute == Compute::fp32_emulated && p.batch_count == 1 && p.reads_inputs() && p.k >= 512 &&
+  const auto elements = [&](std::int64_t lines, const InputMatrix& x) {
+    return double(lines) * double(p.k) * (x.batch_stride == 0 ? 1 : double(p.batch_count));
+  };
+  const bool shared = p.a.batch_stride == 0 && p.b.batch_stride == 0;
+  const bool few = p.batch_count == 1 ||
+                   (shared ? p.batch_count <= 1024 : elements(p.m, p.a) + elements(p.n, p.b) <= 2.0 * 8192 * 8192);
+  return p.compute == Compute::fp32_emulated && few && p.reads_inputs() && p.k >= 512 &&
          std::max({p.m, p.n, p.k}) <= 8192 && device.has_memory_pools;
 }
 

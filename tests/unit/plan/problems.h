@@ -78,7 +78,7 @@ inline Types random_types(Random& random) {
 
 // As calls say it (core/canonicalize.cc).
 inline void may_be_emulated(Problem& p) {
-  if (p.a.type == DType::f32 && p.batch_count == 1 && (p.m + p.n + p.k) % 2 == 0) p.compute = Compute::fp32_emulated;
+  if (p.a.type == DType::f32 && (p.m + p.n + p.k) % 2 == 0) p.compute = Compute::fp32_emulated;
 }
 
 // Extents around every tile edge, thin, large and huge; aligned and not; batched and not.
