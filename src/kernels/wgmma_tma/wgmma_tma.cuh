@@ -178,8 +178,7 @@ struct WgmmaTma {
 
   // Undoes the scaling of operands that are given in parts. (row, column): of the warp's first sum. To the end of
   // a tile there are factors.
-  XGEMM_DEVICE static void multiply_factors(const Params& p, int row, int column, int batch,
-                                            typename Cta::Sums& sums) {
+  XGEMM_DEVICE static void multiply_factors(const Params& p, int row, int column, int batch, typename Cta::Sums& sums) {
     static_assert(Cta::kSplits == 1);
     const int lane = gpu::lane_index();
     const float* const factors_x = p.factors_x + batch * p.factors_x_step + row;
