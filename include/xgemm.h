@@ -101,7 +101,8 @@ enum xgemm_argument {
   XGEMM_ARG_COLUMN_SCALES = 32,
   XGEMM_ARG_OLD_C = 33,
   XGEMM_ARG_LD_OLD_C = 34,
-  XGEMM_ARG_STRIDE_OLD_C = 35
+  XGEMM_ARG_STRIDE_OLD_C = 35,
+  XGEMM_ARG_FILL = 36
 };
 
 /* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums of doubles are kept in double, all
@@ -124,6 +125,10 @@ enum xgemm_type_c {
 };
 
 enum xgemm_layout { XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 };
+
+/* Which elements of C, as it is stored in the call's layout, a product computes. Those outside of a triangle, which
+ * includes the diagonal, are neither read nor written; m = n is required for one, and no epilogue. */
+enum xgemm_fill { XGEMM_FILL_FULL = 0, XGEMM_FILL_LOWER = 1, XGEMM_FILL_UPPER = 2 };
 
 /* How products may be computed. */
 enum xgemm_math_mode {
@@ -174,6 +179,14 @@ XGEMM_API int xhgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, 
 /* And for bf16 matrices, likewise. */
 XGEMM_API int xbgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const xgemm_bfloat16* a,
                      int64_t lda, const xgemm_bfloat16* b, int64_t ldb, float beta, xgemm_bfloat16* c, int64_t ldc);
+
+/* C := alpha * op(A) * op(A)^T + beta * C for a triangle of C, an n x n matrix; the other half is neither read nor
+ * written. uplo: 'U' or 'L', either case. trans = 'N': A is n x k, and op(A) is A; 'T' or 'C': A is k x n, and op(A) is
+ * its transpose. The number of an illegal argument is its place here. */
+XGEMM_API int xssyrk(char uplo, char trans, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, float beta,
+                     float* c, int64_t ldc);
+XGEMM_API int xdsyrk(char uplo, char trans, int64_t n, int64_t k, double alpha, const double* a, int64_t lda,
+                     double beta, double* c, int64_t ldc);
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------------- */
 
@@ -239,12 +252,14 @@ typedef struct xgemm_args {
                         with C unless it is C; NULL: C */
   int64_t ld_old_c;
   int64_t stride_old_c; /* elements from a matrix to the next of the batch; 0 uses the same for all */
+  int32_t fill;         /* enum xgemm_fill */
+  int32_t reserved;     /* 0 */
 } xgemm_args;
 
 #define XGEMM_ARGS_INIT                                                                                                \
   {                                                                                                                    \
     sizeof(xgemm_args), XGEMM_F32, XGEMM_COL_MAJOR, 'N', 'N', 0, 0, 0, NULL, NULL, 1, NULL, 1, NULL, NULL, 1, 1, 0, 0, \
-        0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 1, 0                      \
+        0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 1, 0, XGEMM_FILL_FULL, 0  \
   }
 
 XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);

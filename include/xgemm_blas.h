@@ -26,11 +26,18 @@ extern "C" {
 #if !defined(CBLAS_H) && !defined(__MKL_CBLAS_H__) && !defined(__GSL_CBLAS_H__)
 enum { CblasRowMajor = 101, CblasColMajor = 102 };
 enum { CblasNoTrans = 111, CblasTrans = 112, CblasConjTrans = 113 };
+enum { CblasUpper = 121, CblasLower = 122 };
 
 XGEMM_API void cblas_sgemm(int layout, int transa, int transb, int m, int n, int k, float alpha, const float* a,
                            int lda, const float* b, int ldb, float beta, float* c, int ldc);
 XGEMM_API void cblas_dgemm(int layout, int transa, int transb, int m, int n, int k, double alpha, const double* a,
                            int lda, const double* b, int ldb, double beta, double* c, int ldc);
+
+/* Rank-k updates of a triangle of C, as xssyrk. */
+XGEMM_API void cblas_ssyrk(int layout, int uplo, int trans, int n, int k, float alpha, const float* a, int lda,
+                           float beta, float* c, int ldc);
+XGEMM_API void cblas_dsyrk(int layout, int uplo, int trans, int n, int k, double alpha, const double* a, int lda,
+                           double beta, double* c, int ldc);
 #endif
 
 /* 64-bit integers, as in the reference BLAS with the suffix _64. */
@@ -41,6 +48,10 @@ XGEMM_API void cblas_sgemm_64(int layout, int transa, int transb, int64_t m, int
 XGEMM_API void cblas_dgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,
                               const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
                               int64_t ldc);
+XGEMM_API void cblas_ssyrk_64(int layout, int uplo, int trans, int64_t n, int64_t k, float alpha, const float* a,
+                              int64_t lda, float beta, float* c, int64_t ldc);
+XGEMM_API void cblas_dsyrk_64(int layout, int uplo, int trans, int64_t n, int64_t k, double alpha, const double* a,
+                              int64_t lda, double beta, double* c, int64_t ldc);
 XGEMM_API void cblas_sbgemm_64(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
                                const xgemm_bfloat16* a, int64_t lda, const xgemm_bfloat16* b, int64_t ldb, float beta,
                                float* c, int64_t ldc);
@@ -126,6 +137,14 @@ XGEMM_API void sgemm_64_(const char* transa, const char* transb, const int64_t* 
 XGEMM_API void dgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n, const int64_t* k,
                          const double* alpha, const double* a, const int64_t* lda, const double* b, const int64_t* ldb,
                          const double* beta, double* c, const int64_t* ldc);
+XGEMM_API void ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha,
+                      const float* a, const int* lda, const float* beta, float* c, const int* ldc);
+XGEMM_API void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha,
+                      const double* a, const int* lda, const double* beta, double* c, const int* ldc);
+XGEMM_API void ssyrk_64_(const char* uplo, const char* trans, const int64_t* n, const int64_t* k, const float* alpha,
+                         const float* a, const int64_t* lda, const float* beta, float* c, const int64_t* ldc);
+XGEMM_API void dsyrk_64_(const char* uplo, const char* trans, const int64_t* n, const int64_t* k, const double* alpha,
+                         const double* a, const int64_t* lda, const double* beta, double* c, const int64_t* ldc);
 XGEMM_API void hgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                       const xgemm_half* alpha, const xgemm_half* a, const int* lda, const xgemm_half* b, const int* ldb,
                       const xgemm_half* beta, xgemm_half* c, const int* ldc);
@@ -174,7 +193,7 @@ XGEMM_API void dgemm_batch_strided_64_(const char* transa, const char* transb, c
                                        const int64_t* stride_c, const int64_t* batch_count);
 #endif
 
-/* The names by which Python's wheels import sgemm and dgemm from the OpenBLAS that they carry; nobody else needs them.
+/* The names by which Python's wheels import gemm and syrk from the OpenBLAS that they carry; nobody else needs them.
  * NumPy's are scipy_cblas_sgemm64_ and scipy_sgemm_64_ (cblas_sgemm64_ and sgemm_64_ before NumPy 2), SciPy's
  * scipy_cblas_sgemm and scipy_sgemm_. Errors go to the wheel's xerbla. */
 XGEMM_API void cblas_sgemm64_(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
@@ -205,6 +224,28 @@ XGEMM_API void scipy_sgemm_64_(const char* transa, const char* transb, const int
 XGEMM_API void scipy_dgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
                                const int64_t* k, const double* alpha, const double* a, const int64_t* lda,
                                const double* b, const int64_t* ldb, const double* beta, double* c, const int64_t* ldc);
+XGEMM_API void cblas_ssyrk64_(int layout, int uplo, int trans, int64_t n, int64_t k, float alpha, const float* a,
+                              int64_t lda, float beta, float* c, int64_t ldc);
+XGEMM_API void cblas_dsyrk64_(int layout, int uplo, int trans, int64_t n, int64_t k, double alpha, const double* a,
+                              int64_t lda, double beta, double* c, int64_t ldc);
+XGEMM_API void scipy_cblas_ssyrk(int layout, int uplo, int trans, int n, int k, float alpha, const float* a, int lda,
+                                 float beta, float* c, int ldc);
+XGEMM_API void scipy_cblas_dsyrk(int layout, int uplo, int trans, int n, int k, double alpha, const double* a, int lda,
+                                 double beta, double* c, int ldc);
+XGEMM_API void scipy_cblas_ssyrk64_(int layout, int uplo, int trans, int64_t n, int64_t k, float alpha, const float* a,
+                                    int64_t lda, float beta, float* c, int64_t ldc);
+XGEMM_API void scipy_cblas_dsyrk64_(int layout, int uplo, int trans, int64_t n, int64_t k, double alpha,
+                                    const double* a, int64_t lda, double beta, double* c, int64_t ldc);
+XGEMM_API void scipy_ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha,
+                            const float* a, const int* lda, const float* beta, float* c, const int* ldc);
+XGEMM_API void scipy_dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha,
+                            const double* a, const int* lda, const double* beta, double* c, const int* ldc);
+XGEMM_API void scipy_ssyrk_64_(const char* uplo, const char* trans, const int64_t* n, const int64_t* k,
+                               const float* alpha, const float* a, const int64_t* lda, const float* beta, float* c,
+                               const int64_t* ldc);
+XGEMM_API void scipy_dsyrk_64_(const char* uplo, const char* trans, const int64_t* n, const int64_t* k,
+                               const double* alpha, const double* a, const int64_t* lda, const double* beta, double* c,
+                               const int64_t* ldc);
 
 #ifdef __cplusplus
 }

@@ -107,6 +107,7 @@ Case case_of(const Fields& fields) {
   Case one;
   one.set = "replay";
   one.type = type_in(fields);
+  if (fields.contains("fill")) throw InputError("field 'fill': triangles of C are not replayed");
   if (const auto found = fields.find("layout"); found != fields.end()) {
     if (found->second != "col" && found->second != "row")
       throw InputError(fmt::format("field 'layout': '{}' is neither col nor row", found->second));

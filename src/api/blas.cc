@@ -41,6 +41,44 @@ int run_blas_call(const char* symbol, const xgemm_args& call) noexcept {
   return 0;
 }
 
+int position_in_syrk(int argument) {
+  switch (argument) {
+    case XGEMM_ARG_FILL:
+      return 1;
+    case XGEMM_ARG_TRANSA:
+    case XGEMM_ARG_TRANSB:
+      return 2;
+    case XGEMM_ARG_M:
+    case XGEMM_ARG_N:
+      return 3;
+    case XGEMM_ARG_K:
+      return 4;
+    case XGEMM_ARG_ALPHA:
+      return 5;
+    case XGEMM_ARG_A:
+    case XGEMM_ARG_B:
+      return 6;
+    case XGEMM_ARG_LDA:
+    case XGEMM_ARG_LDB:
+      return 7;
+    case XGEMM_ARG_BETA:
+      return 8;
+    case XGEMM_ARG_C:
+      return 9;
+    case XGEMM_ARG_LDC:
+      return 10;
+    default:
+      return argument;
+  }
+}
+
+std::int32_t fill_of_uplo(char uplo) noexcept {
+  if (uplo == 'L' || uplo == 'l') return XGEMM_FILL_LOWER;
+  if (uplo == 'U' || uplo == 'u') return XGEMM_FILL_UPPER;
+  guarded([&] { return illegal(XGEMM_ARG_FILL, "uplo is none of U, L (either case)"); });
+  return XGEMM_FILL_FULL;
+}
+
 namespace {
 
 // ---- Arguments ------------------------------------------------------------------------------------------------------
@@ -165,6 +203,56 @@ void cblas_gemm(const Routine& routine, int layout, int transa, int transb, std:
   if (argument != 0) report_cblas(routine, row_major, argument);
 }
 
+// Minus an xgemm_argument, or 0.
+template <class Types>
+int run_syrk(const Routine& routine, xgemm_layout layout, char uplo, char trans, std::int64_t n, std::int64_t k,
+             typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
+             typename Types::Scalar beta, typename Types::Output* c, std::int64_t ldc) {
+  return syrk<Types>(layout, uplo, trans, n, k, alpha, a, lda, beta, c, ldc,
+                     [&](const xgemm_args& call) { return -run_blas_call(routine.symbol, call); });
+}
+
+template <class Types, class Int>
+void fortran_syrk(const Routine& routine, const char* uplo, const char* trans, const Int* n, const Int* k,
+                  const typename Types::Scalar* alpha, const typename Types::Input* a, const Int* lda,
+                  const typename Types::Scalar* beta, typename Types::Output* c, const Int* ldc) {
+  int number = 0;
+  if (!uplo || !trans || !n || !k || !alpha || !lda || !beta || !ldc) [[unlikely]]
+    number = null_argument({{XGEMM_ARG_FILL, "uplo", uplo},
+                            {XGEMM_ARG_TRANSA, "trans", trans},
+                            {XGEMM_ARG_N, "n", n},
+                            {XGEMM_ARG_K, "k", k},
+                            {XGEMM_ARG_ALPHA, "alpha", alpha},
+                            {XGEMM_ARG_LDA, "lda", lda},
+                            {XGEMM_ARG_BETA, "beta", beta},
+                            {XGEMM_ARG_LDC, "ldc", ldc}});
+  else
+    number = -run_syrk<Types>(routine, XGEMM_COL_MAJOR, *uplo, *trans, *n, *k, *alpha, a, *lda, *beta, c, *ldc);
+  if (number != 0) report_fortran(routine, number);
+}
+
+template <class Types>
+void cblas_syrk(const Routine& routine, int layout, int uplo, int trans, std::int64_t n, std::int64_t k,
+                typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
+                typename Types::Scalar beta, typename Types::Output* c, std::int64_t ldc) {
+  const bool row_major = layout == CblasRowMajor;
+  const auto reject = [&](int argument, const char* message, const char* form, int value) {
+    illegal_blas_argument(argument, message);
+    report_cblas(routine, row_major, argument, form, value);
+  };
+  if (!row_major && layout != CblasColMajor)
+    return reject(0, "layout is not CblasRowMajor or CblasColMajor", "layout = %d is none of 101, 102\n", layout);
+  if (uplo != CblasUpper && uplo != CblasLower)
+    return reject(XGEMM_ARG_FILL, "uplo is none of CblasUpper, CblasLower", "uplo = %d is none of 121, 122\n", uplo);
+  if (flag_of(trans) == 0)
+    return reject(XGEMM_ARG_TRANSA, "trans is none of CblasNoTrans, CblasTrans, CblasConjTrans",
+                  "trans = %d is none of 111, 112, 113\n", trans);
+  const int argument =
+      -run_syrk<Types>(routine, row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR, uplo == CblasUpper ? 'U' : 'L',
+                       flag_of(trans), n, k, alpha, a, lda, beta, c, ldc);
+  if (argument != 0) report_cblas(routine, row_major, argument);
+}
+
 // The first argument of groups that is illegal as an array or a number, or 0.
 template <class Types, class Int, class Flag>
 int illegal_groups(const Flag* transa, const Flag* transb, const Groups<Types, Int>& x) {
@@ -245,6 +333,20 @@ using namespace xgemm::api;
               Int lda, const Types::Input* b, Int ldb, Types::Scalar beta, Types::Output* c, Int ldc) {               \
     cblas_gemm<Types>({#symbol, name, "cblas_" #stem, Flavour::flavour, position_in_gemm}, layout, transa, transb, m, \
                       n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                                     \
+  }
+
+#define XGEMM_FORTRAN_syrk(symbol, Int, flavour, stem, name, Types)                                                 \
+  void symbol(const char* uplo, const char* trans, const Int* n, const Int* k, const Types::Scalar* alpha,          \
+              const Types::Input* a, const Int* lda, const Types::Scalar* beta, Types::Output* c, const Int* ldc) { \
+    fortran_syrk<Types>({#symbol, name, "", Flavour::flavour, position_in_syrk}, uplo, trans, n, k, alpha, a, lda,  \
+                        beta, c, ldc);                                                                              \
+  }
+
+#define XGEMM_CBLAS_syrk(symbol, Int, flavour, stem, name, Types)                                                     \
+  void symbol(int layout, int uplo, int trans, Int n, Int k, Types::Scalar alpha, const Types::Input* a, Int lda,     \
+              Types::Scalar beta, Types::Output* c, Int ldc) {                                                        \
+    cblas_syrk<Types>({#symbol, name, "cblas_" #stem, Flavour::flavour, position_in_syrk}, layout, uplo, trans, n, k, \
+                      alpha, a, lda, beta, c, ldc);                                                                   \
   }
 
 #define XGEMM_FORTRAN_gemm_batch_strided(symbol, Int, flavour, stem, name, Types)                                      \

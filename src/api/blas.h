@@ -69,6 +69,29 @@ struct Batch {
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0, count = 1;
 };
 
+// The place of an xgemm_argument of the product that a rank-k update is, among the update's own.
+int position_in_syrk(int argument);
+
+// Of uplo among XGEMM_FILL_LOWER and XGEMM_FILL_UPPER; XGEMM_FILL_FULL, with a message as this thread's last error, for
+// any other character.
+std::int32_t fill_of_uplo(char uplo) noexcept;
+
+// N for T and C, T for N; what is neither stays, to be found illegal.
+constexpr char opposite(char trans) {
+  switch (trans) {
+    case 'N':
+    case 'n':
+      return 'T';
+    case 'T':
+    case 't':
+    case 'C':
+    case 'c':
+      return 'N';
+    default:
+      return trans;
+  }
+}
+
 template <class Types>
 int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char transb, std::int64_t m, std::int64_t n,
                   std::int64_t k, typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
@@ -108,6 +131,39 @@ int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char tra
   call.stride_c = batch.stride_c;
   call.batch_count = batch.count;
   return run_blas_call(symbol, call);
+}
+
+// C := alpha * op(A) * op(A)^T + beta * C for a triangle of C, as the product that it is; Types: SgemmTypes or
+// DgemmTypes. run(xgemm_args) runs it. 0, minus an xgemm_argument of the product, or what else run() gives.
+template <class Types, class Run>
+int syrk(xgemm_layout layout, char uplo, char trans, std::int64_t n, std::int64_t k, typename Types::Scalar alpha,
+         const typename Types::Input* a, std::int64_t lda, typename Types::Scalar beta, typename Types::Output* c,
+         std::int64_t ldc, const Run& run) noexcept {
+  const std::int32_t fill = fill_of_uplo(uplo);
+  if (fill == XGEMM_FILL_FULL) return -XGEMM_ARG_FILL;
+  // In row major, the column-major update of the transposed A, and of the other triangle.
+  const bool plain = layout == XGEMM_COL_MAJOR;
+  const char other = opposite(trans);
+  if (dispatch::take_short_way<typename Types::Input>(
+          plain ? trans : other, plain ? other : trans,
+          {Op::none, Op::none, n, n, k, alpha, a, lda, a, lda, beta, c, ldc,
+           plain == (fill == XGEMM_FILL_LOWER) ? Fill::lower : Fill::upper}))
+    return 0;
+  xgemm_args call = XGEMM_ARGS_INIT;
+  call.type = Types::kType;
+  call.layout = layout;
+  call.transa = trans;
+  call.transb = other;
+  call.m = call.n = n;
+  call.k = k;
+  call.alpha = &alpha;
+  call.a = call.b = a;
+  call.lda = call.ldb = lda;
+  call.beta = &beta;
+  call.c = c;
+  call.ldc = ldc;
+  call.fill = fill;
+  return run(call);
 }
 
 }  // namespace xgemm::api

@@ -109,7 +109,7 @@ bool is_mkl(const void* handler) {
 }
 
 void report_as_reference(const Routine& routine, bool row_major, int argument, const char* form, int value) {
-  const bool is_numeric = argument > XGEMM_ARG_TRANSB;
+  const bool is_numeric = argument > XGEMM_ARG_TRANSB && argument != XGEMM_ARG_FILL;
   const int number = routine.position(row_major && is_numeric ? transposed_argument(argument) : argument);
   const int own_number = routine.position(argument);
   const auto handler = reinterpret_cast<const void*>(&cblas_xerbla);

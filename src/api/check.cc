@@ -48,13 +48,16 @@ struct StoredMatrices {
   Stored a, b, c;
 };
 
-StoredMatrices stored(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, xgemm_layout layout) {
+// square: C is, and m is n, which is what the caller of a rank-k update knows it by.
+StoredMatrices stored(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, xgemm_layout layout,
+                      bool square = false) {
+  const char* const m_name = square ? "n" : "m";
   const bool row_major = layout == XGEMM_ROW_MAJOR;
   // In row major the lines are rows: the roles of rows and columns swap.
   const bool a_lines_are_k = is_transposed(transa) == row_major;
   const bool b_lines_are_n = is_transposed(transb) == row_major;
-  return {a_lines_are_k ? Stored{m, k, "m"} : Stored{k, m, "k"}, b_lines_are_n ? Stored{k, n, "k"} : Stored{n, k, "n"},
-          row_major ? Stored{n, m, "n"} : Stored{m, n, "m"}};
+  return {a_lines_are_k ? Stored{m, k, m_name} : Stored{k, m, "k"},
+          b_lines_are_n ? Stored{k, n, "k"} : Stored{n, k, "n"}, row_major ? Stored{n, m, "n"} : Stored{m, n, m_name}};
 }
 
 constexpr std::int64_t max1(std::int64_t x) {
@@ -92,7 +95,9 @@ Status illegal_blas_argument(int number, const xgemm_args& args, const StoredMat
       return illegal(XGEMM_ARG_TRANSB,
                      "transb = " + printable(args.transb) + ", but one of N, T, C (either case) is required");
     case XGEMM_ARG_M:
-      return illegal(XGEMM_ARG_M, format("m = %lld, but m >= 0 is required", wide(args.m)));
+      if (args.fill == XGEMM_FILL_FULL || args.n >= 0)
+        return illegal(XGEMM_ARG_M, format("m = %lld, but m >= 0 is required", wide(args.m)));
+      [[fallthrough]];
     case XGEMM_ARG_N:
       return illegal(XGEMM_ARG_N, format("n = %lld, but n >= 0 is required", wide(args.n)));
     case XGEMM_ARG_K:
@@ -218,14 +223,28 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
     return illegal(XGEMM_ARG_LAYOUT,
                    format("layout = %d, but one of XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 is required", args.layout));
 
+  if (!fill_of(args.fill))
+    return illegal(XGEMM_ARG_FILL, format("fill = %d, but one of XGEMM_FILL_FULL = 0, XGEMM_FILL_LOWER = 1, "
+                                          "XGEMM_FILL_UPPER = 2 is required",
+                                          args.fill));
+  if (args.reserved != 0)
+    return illegal(XGEMM_ARG_SIZE,
+                   format("reserved = %d, but 0 is required: this libxgemm does not know the field", args.reserved));
+  const bool square = args.fill != XGEMM_FILL_FULL;
   const auto layout = static_cast<xgemm_layout>(args.layout);
   const int number = first_illegal_blas_argument(args.transa, args.transb, args.m, args.n, args.k, args.lda, args.ldb,
                                                  args.ldc, layout);
-  const StoredMatrices matrices = stored(args.transa, args.transb, args.m, args.n, args.k, layout);
+  const StoredMatrices matrices = stored(args.transa, args.transb, args.m, args.n, args.k, layout, square);
   if (number != 0) return illegal_blas_argument(number, args, matrices);
+  if (square && args.m != args.n)
+    return illegal(XGEMM_ARG_FILL, format("fill = %d, but a triangle of C requires m = n, and m = %lld, n = %lld",
+                                          args.fill, wide(args.m), wide(args.n)));
 
   XGEMM_RETURN_IF_FAILED(check_batch(args));
   XGEMM_RETURN_IF_FAILED(check_epilogue(args, matrices.c));
+  if (square && (args.activation != XGEMM_NO_ACTIVATION || args.bias != nullptr || args.row_scales != nullptr ||
+                 args.column_scales != nullptr || args.old_c != nullptr))
+    return illegal(XGEMM_ARG_FILL, format("fill = %d, but an epilogue requires XGEMM_FILL_FULL = 0", args.fill));
   return check_memory(args, matrices, scalars_on_device, *type, *type_c);
 }
 

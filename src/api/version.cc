@@ -88,6 +88,8 @@ const char* xgemm_status_string(int status) {
       return "illegal buffer";
     case -XGEMM_ARG_TYPE_C:
       return "illegal type_c";
+    case -XGEMM_ARG_FILL:
+      return "illegal fill";
     default:
       return "unknown status";
   }

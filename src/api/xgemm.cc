@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "api/blas.h"
 #include "api/check.h"
 #include "api/context.h"
 #include "api/entry.h"
@@ -47,6 +48,15 @@ int simple_gemm(xgemm_type type, char transa, char transb, int64_t m, int64_t n,
     args.ldc = ldc;
     return gemm(nullptr, args);
   });
+}
+
+template <class Types>
+int simple_syrk(char uplo, char trans, int64_t n, int64_t k, typename Types::Scalar alpha,
+                const typename Types::Input* a, int64_t lda, typename Types::Scalar beta, typename Types::Output* c,
+                int64_t ldc) {
+  const int code = syrk<Types>(XGEMM_COL_MAJOR, uplo, trans, n, k, alpha, a, lda, beta, c, ldc,
+                               [](const xgemm_args& call) { return guarded([&] { return gemm(nullptr, call); }); });
+  return code < 0 ? -position_in_syrk(-code) : code;
 }
 
 // The sizes that the struct has had and may get: releases add fields to its end, in whole multiples of its alignment,
@@ -108,6 +118,16 @@ int xhgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alph
 int xbgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const xgemm_bfloat16* a, int64_t lda,
            const xgemm_bfloat16* b, int64_t ldb, float beta, xgemm_bfloat16* c, int64_t ldc) {
   return simple_gemm(XGEMM_BF16, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+int xssyrk(char uplo, char trans, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, float beta, float* c,
+           int64_t ldc) {
+  return simple_syrk<SgemmTypes>(uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+}
+
+int xdsyrk(char uplo, char trans, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, double beta,
+           double* c, int64_t ldc) {
+  return simple_syrk<DgemmTypes>(uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
 }
 
 int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args) {

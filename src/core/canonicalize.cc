@@ -36,6 +36,13 @@ std::optional<DType> dtype_of_c(std::int32_t type_c, DType type) {
   return type_c > 0 ? dtype_of(type_c - 1) : std::nullopt;
 }
 
+std::optional<Fill> fill_of(std::int32_t fill) {
+  static_assert(static_cast<int>(Fill::full) == XGEMM_FILL_FULL && static_cast<int>(Fill::lower) == XGEMM_FILL_LOWER &&
+                static_cast<int>(Fill::upper) == XGEMM_FILL_UPPER);
+  if (fill < XGEMM_FILL_FULL || fill > XGEMM_FILL_UPPER) return std::nullopt;
+  return static_cast<Fill>(fill);
+}
+
 std::optional<Compute> compute_of(std::int32_t math_mode) {
   static_assert(static_cast<int>(Compute::strict) == XGEMM_MATH_STRICT &&
                 static_cast<int>(Compute::fp32_emulated) == XGEMM_MATH_FP32_EMULATED);
@@ -58,8 +65,9 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   p.n = args.n;
   p.k = args.k;
   p.batch_count = args.batch_count;
-  // Other types than fp32 know one mode: they share the plans of strict calls.
-  if (args.type == XGEMM_F32) p.compute = compute;
+  p.fill = *fill_of(args.fill);
+  // Other types than fp32 know one mode, and triangles are not emulated: they share the plans of strict calls.
+  if (args.type == XGEMM_F32 && p.fill == Fill::full) p.compute = compute;
   // The strides of a single product are unchecked and mean nothing: no pointer may be stepped by them.
   const bool batched = args.batch_count > 1;
   const DType type = *dtype_of(args.type);
@@ -87,6 +95,7 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
     std::swap(p.m, p.n);
     std::swap(e.row_scales, e.column_scales);
     if (e.bias != nullptr) e.bias_along = e.bias_along == Along::rows ? Along::columns : Along::rows;
+    p.fill = transposed(p.fill);
   }
   return p;
 }

@@ -18,6 +18,9 @@ std::optional<DType> dtype_of_c(std::int32_t type_c, DType type);
 // xgemm_args::alpha or ::beta, on the host, of a product of matrices of this type.
 double scalar_at(const void* pointer, DType type);
 
+// The elements of C that an enum xgemm_fill names; empty for any other number.
+std::optional<Fill> fill_of(std::int32_t fill);
+
 // What an enum xgemm_math_mode allows; empty for any other number.
 std::optional<Compute> compute_of(std::int32_t math_mode);
 

@@ -19,6 +19,18 @@ const char* name_of(BatchKind kind) {
   return "?";
 }
 
+const char* name_of(Fill fill) {
+  switch (fill) {
+    case Fill::full:
+      return "full";
+    case Fill::lower:
+      return "lower";
+    case Fill::upper:
+      return "upper";
+  }
+  return "?";
+}
+
 const char* name_of(Compute compute) {
   switch (compute) {
     case Compute::strict:

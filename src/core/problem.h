@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/dtype.h"
+#include "core/fill.h"
 
 namespace xgemm {
 
@@ -85,6 +86,7 @@ struct Problem {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t batch_count = 1;
   BatchKind batch_kind = BatchKind::strided;
+  Fill fill = Fill::full;  // of C; m equals n where it is a triangle
   Compute compute = Compute::strict;
   Epilogue epilogue;
   Scalar alpha, beta;
@@ -116,7 +118,11 @@ struct Problem {
   std::int64_t b_rows() const { return b.op == Op::none ? k : n; }
   std::int64_t b_cols() const { return b.op == Op::none ? n : k; }
 
-  double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(batch_count); }
+  double flops() const { return 2.0 * elements() * double(k); }
+  // That are computed.
+  double elements() const {
+    return double(batch_count) * (fill == Fill::full ? double(m) * double(n) : double(n) * (double(n) + 1) / 2);
+  }
 };
 
 // "type=s transa=N transb=T ... m=128 n=64 ... layout=col": keys and values that the benchmark's --replay reads back.

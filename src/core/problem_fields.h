@@ -16,7 +16,7 @@ namespace xgemm {
 // AnyProblem: Problem or const Problem.
 template <class AnyProblem, class Visitor>
 constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
-  auto& [m, n, k, batch_count, batch_kind, compute, epilogue, alpha, beta, a, b, c] = problem;
+  auto& [m, n, k, batch_count, batch_kind, fill, compute, epilogue, alpha, beta, a, b, c] = problem;
   auto& [a_type, a_data, a_op, a_ld, a_stride] = a;
   auto& [b_type, b_data, b_op, b_ld, b_stride] = b;
   auto& [c_type, c_data, c_ld, c_stride] = c;
@@ -28,6 +28,7 @@ constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   visitor.exact("transa", a_op);
   visitor.exact("transb", b_op);
   visitor.exact("batch_kind", batch_kind);
+  visitor.exact("fill", fill);
   visitor.exact("compute", compute);
   visitor.exact("activation", activation);
   visitor.exact("bias_along", bias_along);

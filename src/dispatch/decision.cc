@@ -29,11 +29,13 @@ TripTimes trip_times(const Problem& problem, const device::DeviceInfo& device) {
   // Every piece as the first one, whose slots are aligned as all are.
   void* const slot = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
   plan::Plan kernel;
-  const Problem piece =
-      transfer::problem_in_slots(problem, staging.piece(problem, 0), staging.staged, {slot, slot, slot});
+  Problem piece = transfer::problem_in_slots(problem, staging.piece(problem, 0), staging.staged, {slot, slot, slot});
+  piece.fill = Fill::full;
   // Without a kernel the trip costs nothing, and ends with the reason why there is none.
   if (!runtime::make_plan(piece, device, &kernel).ok()) clear_last_error();
-  const double kernels_us = kernel.estimated_us * static_cast<double>(staging.pieces);
+  double kernels_us = kernel.estimated_us * static_cast<double>(staging.pieces);
+  if (problem.fill != Fill::full)  // a part of the pieces on the diagonal
+    kernels_us *= std::min(1.0, problem.elements() / (piece.elements() * static_cast<double>(staging.pieces)));
   TripTimes times = {cpu_time_us(problem, cpu_cores()),
                      staged_time_us(problem, staging, kernels_us, device.compute_capability, cpu_cores())};
   // Asking the engine opens its library, which is not for programs whose products all go to the GPU.

@@ -57,11 +57,16 @@ bool take_short_way(char transa, char transb, host::Gemm<T> p) noexcept try {
   ThreadState& mine = thread_state;
   if (mine.inside_library) return false;
   const host::InsideLibrary guard(mine);
-  const host::BlasRoutine<T>& blas = host::cpu_blas().template gemm<T>();
-  if (blas.function == nullptr || !blas.conduct.keeps_nan || !blas.conduct.spares_c) return false;
   p.transa = a_plain ? Op::none : Op::transpose;
   p.transb = b_plain ? Op::none : Op::transpose;
-  blas.call(p);
+  const auto call = [&](const auto& blas) {
+    if (blas.function == nullptr || !blas.conduct.keeps_nan || !blas.conduct.spares_c) return false;
+    blas.call(p);
+    return true;
+  };
+  const host::CpuBlas& blas = host::cpu_blas();
+  if (p.fill == Fill::full ? !call(blas.template gemm<T>()) : !p.is_rank_k_update() || !call(blas.template syrk<T>()))
+    return false;
   if (mine.has_message) clear_last_error();
   return true;
 } catch (...) {

@@ -1,6 +1,7 @@
 // Falling back to the CPU.
 #include "dispatch/staged_or_cpu.h"
 
+#include "core/triangle.h"
 #include "host/cpu_engine.h"
 
 namespace xgemm::dispatch {
@@ -23,7 +24,7 @@ Status staged_or_cpu(transfer::StagerHandle& stager, const Problem& problem, con
     return fail(status.code, *gpu_failure + "; C has been written in part, so that the CPU cannot take over");
   clear_last_error();
   for (const transfer::Piece& piece : unfinished.pieces)
-    XGEMM_RETURN_IF_FAILED(host::cpu_gemm(transfer::problem_of(problem, piece)));
+    XGEMM_RETURN_IF_FAILED(for_each_part(transfer::problem_of(problem, piece), piece.i, piece.j, host::cpu_gemm));
   return kOk;
 }
 

@@ -23,13 +23,17 @@ struct Gemm {
   T beta = 0;
   T* c = nullptr;
   std::int64_t ldc = 1;
+  Fill fill = Fill::full;
+
+  // A and its own transpose: what BLAS has a routine for where C is a triangle.
+  bool is_rank_k_update() const { return fill != Fill::full && a == b && lda == ldb && transa != transb; }
 };
 
 using Sgemm = Gemm<float>;
 using Dgemm = Gemm<double>;
 
-// Any extents and leading dimensions; k > 0. One thread; up to 4.6 MiB of scratch memory. Does not touch C when that
-// cannot be had.
+// Any extents and leading dimensions; k > 0, and all of C. One thread; up to 4.6 MiB of scratch memory. Does not touch
+// C when that cannot be had.
 template <class T>
 Status builtin_gemm(const Gemm<T>& product);
 

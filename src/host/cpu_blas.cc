@@ -61,10 +61,12 @@ int open_flags() {
 // The names that libraries have for them: the reference's, with 64-bit integers, and those of Python's wheels.
 constexpr const char* kSgemmNames[] = {"sgemm_", "sgemm_64_", "scipy_sgemm_", "scipy_sgemm_64_"};
 constexpr const char* kDgemmNames[] = {"dgemm_", "dgemm_64_", "scipy_dgemm_", "scipy_dgemm_64_"};
+constexpr const char* kSsyrkNames[] = {"ssyrk_", "ssyrk_64_", "scipy_ssyrk_", "scipy_ssyrk_64_"};
+constexpr const char* kDsyrkNames[] = {"dsyrk_", "dsyrk_64_", "scipy_dsyrk_", "scipy_dsyrk_64_"};
 
 // Takes the function of one of these names, if it is fit for use; else says in *why what is wrong.
-template <class T, std::size_t kNumber>
-bool take_function(void* handle, const char* file, const char* const (&names)[kNumber], BlasRoutine<T>* routine,
+template <class Routine, std::size_t kNumber>
+bool take_function(void* handle, const char* file, const char* const (&names)[kNumber], Routine* routine,
                    std::string* found_in, std::string* why) {
   void* symbol = nullptr;
   for (const char* name : names)
@@ -79,7 +81,7 @@ bool take_function(void* handle, const char* file, const char* const (&names)[kN
     *why = std::string(file) + " is libxgemm itself";
     return false;
   }
-  routine->function = reinterpret_cast<typename BlasRoutine<T>::Function>(symbol);
+  routine->function = reinterpret_cast<typename Routine::Function>(symbol);
   routine->try_out();
   if (!routine->conduct.right) {
     *routine = {};
@@ -90,8 +92,8 @@ bool take_function(void* handle, const char* file, const char* const (&names)[kN
   return true;
 }
 
-// Opens file and takes its functions. One that lacks dgemm_ alone is taken all the same: the built-in loop serves
-// doubles. A library once opened stays: it may have started threads.
+// Opens file and takes its functions. One that has sgemm_ is taken whatever else it lacks: the built-in loop serves
+// doubles, and products of rectangles serve rank-k updates. A library once opened stays: it may have started threads.
 bool open_file(const char* file, CpuBlas* blas, std::string* why) {
   void* const handle = dlopen(file, open_flags());
   if (handle == nullptr) {
@@ -102,6 +104,8 @@ bool open_file(const char* file, CpuBlas* blas, std::string* why) {
   if (!take_function(handle, file, kSgemmNames, &blas->sgemm, &blas->file, why)) return false;
   std::string ignored;
   take_function(handle, file, kDgemmNames, &blas->dgemm, &blas->file, &ignored);
+  take_function(handle, file, kSsyrkNames, &blas->ssyrk, &blas->file, &ignored);
+  take_function(handle, file, kDsyrkNames, &blas->dsyrk, &blas->file, &ignored);
   return true;
 }
 
@@ -206,8 +210,66 @@ void BlasRoutine<T>::try_out() {
       }
 }
 
+template <class T>
+void SyrkRoutine<T>::try_out() {
+  constexpr std::int64_t kLargest = 37;
+  constexpr std::int64_t kShapes[][2] = {{1, 1}, {5, 7}, {8, 1}, {kLargest, 33}};
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  const auto matrices = std::make_unique<T[]>(2 * kLargest * kLargest);
+  T* const a = matrices.get();
+  T* const c = a + kLargest * kLargest;
+  // op(A)(i, l) = f(i) + g(l), as in BlasRoutine::try_out().
+  const auto f = [](std::int64_t i) { return static_cast<T>(i * 3 % 7 - 3); };
+  const auto g = [](std::int64_t l) { return static_cast<T>(l * 5 % 8 - 3); };
+  conduct = {};
+
+  for (const auto& [n, k] : kShapes)
+    for (const Fill fill : {Fill::lower, Fill::upper})
+      for (const Op trans : {Op::none, Op::transpose}) {
+        const bool plain = trans == Op::none;
+        const std::int64_t lda = plain ? n : k;
+        const Gemm<T> update = {trans, plain ? Op::transpose : Op::none, n, n, k, 2, a, lda, a, lda, 0, c, n, fill};
+        T sum_g = 0, sum_gg = 0;
+        for (std::int64_t l = 0; l < k; ++l) {
+          for (std::int64_t i = 0; i < n; ++i) a[plain ? i + l * lda : l + i * lda] = f(i) + g(l);
+          sum_g += g(l), sum_gg += g(l) * g(l);
+        }
+        const auto any_nan = [&] {
+          for (std::int64_t j = 0; j < n; ++j)
+            for (std::int64_t i = 0; i < n; ++i)
+              if (contains(fill, i, j) && std::isnan(c[i + j * n])) return true;
+          return false;
+        };
+        std::fill(c, c + n * n, nan);
+        call(update);
+        if (any_nan()) {
+          conduct.spares_c = false;
+          for (std::int64_t j = 0; j < n; ++j)
+            for (std::int64_t i = 0; i < n; ++i) c[i + j * n] = contains(fill, i, j) ? T{0} : nan;
+          call(update);
+        }
+        for (std::int64_t j = 0; j < n; ++j)
+          for (std::int64_t i = 0; i < n; ++i) {
+            const T x = c[i + j * n];
+            const T expected = 2 * (static_cast<T>(k) * f(i) * f(j) + (f(i) + f(j)) * sum_g + sum_gg);
+            if (contains(fill, i, j) ? !(x == expected) : !std::isnan(x)) conduct.right = false;
+          }
+
+        // NaN in the last row of op(A), zeros in the others.
+        std::fill(a, a + n * k, T{0});
+        a[n * k - 1] = nan;
+        std::fill(c, c + n * n, T{0});
+        call(update);
+        for (std::int64_t j = 0; j < n; ++j)
+          conduct.keeps_nan =
+              conduct.keeps_nan && std::isnan(fill == Fill::lower ? c[n - 1 + j * n] : c[j + (n - 1) * n]);
+      }
+}
+
 template struct BlasRoutine<float>;
 template struct BlasRoutine<double>;
+template struct SyrkRoutine<float>;
+template struct SyrkRoutine<double>;
 
 CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
   CpuBlas blas;

@@ -14,6 +14,13 @@
 
 namespace xgemm::host {
 
+// How a routine was found to behave. What BLAS promises and a library does not keep, the engine makes up for.
+struct Conduct {
+  bool right = true;      // on finite matrices; else it is not used
+  bool spares_c = true;   // C is not read when beta = 0
+  bool keeps_nan = true;  // zeros in one matrix do not hide NaN in the other (old reference BLAS, edges in BLIS)
+};
+
 // A library's product of matrices of T: float or double.
 template <class T>
 struct BlasRoutine {
@@ -26,12 +33,6 @@ struct BlasRoutine {
 
   Function function = nullptr;  // null: the built-in loop serves
 
-  // How it was found to behave. What BLAS promises and a library does not keep, the engine makes up for.
-  struct Conduct {
-    bool right = true;      // products of finite matrices; else the library is not used
-    bool spares_c = true;   // C is not read when beta = 0
-    bool keeps_nan = true;  // zeros in one matrix do not hide NaN in the other (old reference BLAS, edges in BLIS)
-  };
   Conduct conduct;
 
   // Calls the library, whatever the width of its integers, with numbers of at most INT_MAX.
@@ -48,12 +49,33 @@ struct BlasRoutine {
   void try_out();
 };
 
+// Its rank-k update of a triangle: ssyrk_ or dsyrk_.
+template <class T>
+struct SyrkRoutine {
+  using Function = void (*)(const char* uplo, const char* trans, const std::int64_t* n, const std::int64_t* k,
+                            const T* alpha, const T* a, const std::int64_t* lda, const T* beta, T* c,
+                            const std::int64_t* ldc, std::size_t uplo_length, std::size_t trans_length);
+
+  Function function = nullptr;  // null: products of rectangles serve
+  Conduct conduct;
+
+  // The product is a rank-k update.
+  void call(const Gemm<T>& p) const {
+    const char uplo = p.fill == Fill::lower ? 'L' : 'U', trans = static_cast<char>(p.transa);
+    function(&uplo, &trans, &p.n, &p.k, &p.alpha, p.a, &p.lda, &p.beta, p.c, &p.ldc, 1, 1);
+  }
+
+  void try_out();
+};
+
 struct CpuBlas {
   std::string name = "builtin";  // "openblas", "blis", "mkl", "blas", "builtin" or the file that XGEMM_CPU_BLAS names
   std::string file;              // where the functions were found
   std::string reason;            // how it was chosen
   BlasRoutine<float> sgemm;
   BlasRoutine<double> dgemm;
+  SyrkRoutine<float> ssyrk;
+  SyrkRoutine<double> dsyrk;
 
   template <class T>
   const BlasRoutine<T>& gemm() const {
@@ -61,6 +83,14 @@ struct CpuBlas {
       return sgemm;
     } else {
       return dgemm;
+    }
+  }
+  template <class T>
+  const SyrkRoutine<T>& syrk() const {
+    if constexpr (sizeof(T) == 4) {
+      return ssyrk;
+    } else {
+      return dsyrk;
     }
   }
 };

@@ -73,9 +73,66 @@ void clear(int64_t m, int64_t n, T* c, int64_t ldc) {
   for (int64_t j = 0; j < n; ++j, c += ldc) std::fill_n(c, m, T{});  // the bits of +0 in every type
 }
 
+template <class T>
+Status run_gemm(const Gemm<T>& p);
+
+// A triangle of C by products of rectangles: blocks on the diagonal beside C, what is below or above them in place.
+template <class T>
+Status run_rectangles(const Gemm<T>& p) {
+  constexpr int64_t kBlock = 256;
+  const int64_t most = std::min(kBlock, p.n);
+  const AlignedBuffer<T> square(most * most);
+  if (!square.ok()) return fail_without_memory();
+  const auto rows_at = [&](int64_t i, int64_t rows, int64_t j, int64_t columns) {
+    Gemm<T> part = p;
+    part.fill = Fill::full;
+    part.m = rows, part.n = columns;
+    part.a += p.transa == Op::none ? i : i * p.lda;
+    part.b += p.transb == Op::none ? j * p.ldb : j;
+    part.c += i + j * p.ldc;
+    return part;
+  };
+  for (int64_t j = 0; j < p.n; j += kBlock) {
+    const int64_t size = std::min(kBlock, p.n - j);
+    const int64_t first = p.fill == Fill::lower ? j + size : 0, rows = p.fill == Fill::lower ? p.n - first : j;
+    if (rows > 0) XGEMM_RETURN_IF_FAILED(run_gemm(rows_at(first, rows, j, size)));
+    Gemm<T> diagonal = rows_at(j, size, j, size);
+    T* const c = diagonal.c;
+    diagonal.c = square.data(), diagonal.ldc = size;
+    std::fill_n(square.data(), size * size, T{0});
+    const auto copy = [&](const T* from, int64_t from_ld, T* to, int64_t to_ld) {
+      for (int64_t column = 0; column < size; ++column) {
+        const auto [begin, end] = rows_of_column(p.fill, column, size);
+        std::copy(from + column * from_ld + begin, from + column * from_ld + end, to + column * to_ld + begin);
+      }
+    };
+    if (p.beta != 0) copy(c, p.ldc, square.data(), size);
+    XGEMM_RETURN_IF_FAILED(run_gemm(diagonal));
+    copy(square.data(), size, c, p.ldc);
+  }
+  return kOk;
+}
+
+template <class T>
+Status run_triangle(const Gemm<T>& p) {
+  if (thread_state.inside_library || !p.is_rank_k_update()) return run_rectangles(p);
+  {
+    const InsideLibrary guard(thread_state);
+    const SyrkRoutine<T>& blas = cpu_blas().syrk<T>();
+    constexpr int64_t kLargest = int64_t{1} << 30;  // as in BlasRoutine::run()
+    if (blas.function != nullptr && blas.conduct.spares_c && fits_library(p) && p.n <= kLargest && p.k <= kLargest &&
+        (blas.conduct.keeps_nan || all_finite(p))) {
+      blas.call(p);
+      return kOk;
+    }
+  }
+  return run_rectangles(p);
+}
+
 // One product; k > 0.
 template <class T>
 Status run_gemm(const Gemm<T>& p) {
+  if (p.fill != Fill::full) return run_triangle(p);
   if (thread_state.inside_library) return builtin_gemm(p);
   const InsideLibrary guard(thread_state);  // also while it is opened
   const BlasRoutine<T>& blas = cpu_blas().gemm<T>();
@@ -91,11 +148,14 @@ template <class T, class Multiply>
 void scale_batch(const Problem& p, Multiply&& multiply) {
   for (int64_t i = 0; i < p.batch_count; ++i) {
     T* column = static_cast<T*>(p.c.data) + i * p.c.batch_stride;
-    if (p.beta.is(0.0f)) {
-      clear(p.m, p.n, column, p.c.ld);
-      continue;
+    for (int64_t j = 0; j < p.n; ++j, column += p.c.ld) {
+      const auto [begin, end] = rows_of_column(p.fill, j, p.m);
+      if (p.beta.is(0.0f)) {
+        std::fill(column + begin, column + end, T{});  // the bits of +0 in every type
+      } else {
+        std::for_each(column + begin, column + end, multiply);
+      }
     }
-    for (int64_t j = 0; j < p.n; ++j, column += p.c.ld) std::for_each(column, column + p.m, multiply);
   }
 }
 
@@ -106,30 +166,24 @@ void widen_block(const Conversion& convert, const uint16_t* from, int64_t ld, in
   for (int64_t j = 0; j < columns; ++j) convert.widen(from + j * ld, to + j * rows, rows);
 }
 
-// C := alpha * sums + beta * C for a C in fp32.
-void store_block(const Conversion&, const float* sums, int64_t rows, int64_t columns, float alpha, float beta, float* c,
-                 int64_t ldc) {
-  for (int64_t j = 0; j < columns; ++j, sums += rows, c += ldc) {
-    if (beta == 0.0f)
-      for (int64_t i = 0; i < rows; ++i) c[i] = alpha * sums[i];
-    else
-      for (int64_t i = 0; i < rows; ++i) c[i] = alpha * sums[i] + beta * c[i];
-  }
+// C := alpha * sums + beta * C of a column, for a C in fp32.
+void store_column(const Conversion&, const float* sums, int64_t rows, float alpha, float beta, float* c) {
+  if (beta == 0.0f)
+    for (int64_t i = 0; i < rows; ++i) c[i] = alpha * sums[i];
+  else
+    for (int64_t i = 0; i < rows; ++i) c[i] = alpha * sums[i] + beta * c[i];
 }
 
 // The same for a C in 16 bits, rounded once. Overwrites sums.
-void store_block(const Conversion& convert, float* sums, int64_t rows, int64_t columns, float alpha, float beta,
-                 uint16_t* c, int64_t ldc) {
+void store_column(const Conversion& convert, float* sums, int64_t rows, float alpha, float beta, uint16_t* c) {
   float old[kBlockRows];
-  for (int64_t j = 0; j < columns; ++j, sums += rows, c += ldc) {
-    if (beta == 0.0f) {
-      for (int64_t i = 0; i < rows; ++i) sums[i] = alpha * sums[i];
-    } else {
-      convert.widen(c, old, rows);
-      for (int64_t i = 0; i < rows; ++i) sums[i] = alpha * sums[i] + beta * old[i];
-    }
-    convert.narrow(sums, c, rows);
+  if (beta == 0.0f) {
+    for (int64_t i = 0; i < rows; ++i) sums[i] = alpha * sums[i];
+  } else {
+    convert.widen(c, old, rows);
+    for (int64_t i = 0; i < rows; ++i) sums[i] = alpha * sums[i] + beta * old[i];
   }
+  convert.narrow(sums, c, rows);
 }
 
 // Scratch memory for the fp32 blocks of one product.
@@ -158,6 +212,7 @@ Status gemm_16bit(const Problem& p, const uint16_t* a, const uint16_t* b, C* c, 
     const int64_t columns = std::min(blocks.columns, p.n - j0);
     for (int64_t i0 = 0; i0 < p.m; i0 += blocks.rows) {
       const int64_t rows = std::min(blocks.rows, p.m - i0);
+      if (!touches(p.fill, i0, j0, rows, columns)) continue;
       for (int64_t l0 = 0; l0 < p.k; l0 += blocks.inner) {
         const int64_t inner = std::min(blocks.inner, p.k - l0);
         // Converted as they are stored; the product transposes.
@@ -173,8 +228,12 @@ Status gemm_16bit(const Problem& p, const uint16_t* a, const uint16_t* b, C* c, 
             run_gemm<float>({p.a.op, p.b.op, rows, columns, inner, 1.0f, blocks.a(), a_plain ? rows : inner, blocks.b(),
                              b_plain ? inner : columns, l0 == 0 ? 0.0f : 1.0f, blocks.sums(), rows}));
       }
-      store_block(convert, blocks.sums(), rows, columns, static_cast<float>(p.alpha.value),
-                  static_cast<float>(p.beta.value), c + i0 + j0 * p.c.ld, p.c.ld);
+      const auto alpha = static_cast<float>(p.alpha.value), beta = static_cast<float>(p.beta.value);
+      for (int64_t j = 0; j < columns; ++j) {
+        const auto [begin, end] = rows_of_column(p.fill, j0 + j - i0, rows);
+        store_column(convert, blocks.sums() + j * rows + begin, end - begin, alpha, beta,
+                     c + (i0 + begin) + (j0 + j) * p.c.ld);
+      }
     }
   }
   return kOk;
@@ -188,8 +247,9 @@ Status multiply(const Problem& p) {
   auto* c = static_cast<T*>(p.c.data);
   const auto alpha = static_cast<T>(p.alpha.value), beta = static_cast<T>(p.beta.value);
   for (int64_t i = 0; i < p.batch_count; ++i)
-    XGEMM_RETURN_IF_FAILED(run_gemm<T>({p.a.op, p.b.op, p.m, p.n, p.k, alpha, a + i * p.a.batch_stride, p.a.ld,
-                                        b + i * p.b.batch_stride, p.b.ld, beta, c + i * p.c.batch_stride, p.c.ld}));
+    XGEMM_RETURN_IF_FAILED(
+        run_gemm<T>({p.a.op, p.b.op, p.m, p.n, p.k, alpha, a + i * p.a.batch_stride, p.a.ld, b + i * p.b.batch_stride,
+                     p.b.ld, beta, c + i * p.c.batch_stride, p.c.ld, p.fill}));
   return kOk;
 }
 

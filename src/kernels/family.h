@@ -56,6 +56,9 @@ struct FamilyInfo {
   // Of a family that may find out on the GPU that it must not compute a product: whose instances, of whole tiles, do it
   // then. The workspace begins with the word of their Condition (common/params.h), which is not 0 in that case.
   const FamilyInfo* fallback = nullptr;
+
+  // Whether its kernels can compute a triangle of C alone (core/fill.h).
+  bool triangles = false;
 };
 
 #define XGEMM_FAMILY(name, ...) extern const FamilyInfo name##_family;

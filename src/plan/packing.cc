@@ -67,6 +67,7 @@ bool fit(Packing& packing, const Problem& p, std::size_t limit) {
   constexpr std::int64_t kLeastTile = 256;
   lay_out(packing, p);
   while (packing.bytes > limit) {
+    if (p.fill != Fill::full) return false;  // blocks of a triangle are none
     const std::optional<Packing> smaller = in_smaller_blocks(packing, p, kLeastTile, kLeastTile);
     if (!smaller) return false;
     packing = *smaller;

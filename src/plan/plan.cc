@@ -15,8 +15,9 @@ std::string to_string(const kernels::Schedule& s) {
                                                         static_cast<long long>(s.whole_tiles), s.parts, s.sum_lanes);
   const std::string workspace =
       s.workspace_bytes == 0 ? std::string() : format(" workspace_bytes=%zu", s.workspace_bytes);
-  return format("tiles=%lldx%lld raster=%c%u units=%lld clusters=%u%s%s", static_cast<long long>(s.tiles_m),
-                static_cast<long long>(s.tiles_n), s.raster_n ? 'n' : 'm', s.raster_group,
+  const char* const triangle = s.triangle.fill == Fill::full ? "" : " of a triangle";
+  return format("tiles=%lldx%lld%s raster=%c%u units=%lld clusters=%u%s%s", static_cast<long long>(s.tiles_m),
+                static_cast<long long>(s.tiles_n), triangle, s.raster_n ? 'n' : 'm', s.raster_group,
                 static_cast<long long>(s.units), s.clusters, split.c_str(), workspace.c_str());
 }
 

@@ -24,8 +24,11 @@ struct Plan {
   bool has_fallback = false;
   kernels::KernelId fallback;
 
-  // Whether smaller blocks than those of `packing` give the same bits: tiles are all whole, or all in the same parts.
-  bool may_shrink_blocks() const { return schedule.split_tiles == 0 || schedule.whole_tiles == 0; }
+  // Whether smaller blocks than those of `packing` give the same bits: tiles are all whole, or all in the same parts,
+  // and of all of C.
+  bool may_shrink_blocks() const {
+    return (schedule.split_tiles == 0 || schedule.whole_tiles == 0) && schedule.triangle.fill == Fill::full;
+  }
 };
 
 const char* name_of(const Plan& plan);

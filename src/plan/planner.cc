@@ -47,6 +47,10 @@ const Ranges& instances_for(const ProductTypes& types) {
   return none;
 }
 
+bool serves(const FamilyInfo& family, const KernelInfo& kernel, const Request& request) {
+  return (family.triangles || request.problem.fill == Fill::full) && family.serves(kernel, request);
+}
+
 // A way for operands to reach a kernel: as they lie, or some of them as copies. Then the problem is a block of C.
 struct Way {
   Packing packing;
@@ -87,7 +91,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
     if (!takes(family, way)) continue;
     able.clear();
     for (const KernelInfo* kernel : ranges[f])
-      if ((force.empty() || kernels::matches(*kernel, force)) && family.serves(*kernel, request))
+      if ((force.empty() || kernels::matches(*kernel, force)) && serves(family, *kernel, request))
         able.push_back(kernel);
     if (able.empty()) continue;
     estimates.resize(able.size());
@@ -150,7 +154,9 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
   const FamilyInfo& family = kernels::describe(kernel.family);
   for_each_way(p, facts, device, [&](const Way& way) {
     if ((way.packing.any() && reason.empty()) || !takes(family, way)) return;
-    const std::string own = family.why_not(kernel, {way.problem, way.facts, device});
+    std::string own = family.why_not(kernel, {way.problem, way.facts, device});
+    if (own.empty() && p.fill != Fill::full && !family.triangles)
+      own = "it computes all of C, and the call is for a triangle";
     if (!way.packing.any() || own.empty()) reason = own;
   });
   return reason;

@@ -31,7 +31,7 @@ kernels::Factor factor_of(const Scalar& x, DType type) {
 }
 
 kernels::GemmParams params_of(const Problem& p) {
-  return {{factor_of(p.alpha, p.sums()), factor_of(p.beta, p.sums())},
+  return {{factor_of(p.alpha, p.sums()), factor_of(p.beta, p.sums()), p.fill},
           input_arg(p.a),
           input_arg(p.b),
           {p.c.data, 1, p.c.ld, p.c.batch_stride},

@@ -77,6 +77,8 @@ Paths find_paths(const Problem& p, const runtime::Placement& placement, const de
     paths.b = path_of(placement.b, p.b.data, part_of_b(p, whole).block, device);
   }
   paths.c = path_of(placement.c, p.c.data, part_of_c(p, whole).block, device);
+  // The copy engine moves rectangles.
+  if (p.fill != Fill::full && paths.c == Path::direct) paths.c = Path::packed;
   return paths;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/triangle.h"
 #include "device/cuda_status.h"
 #include "runtime/device_gemm.h"
 #include "transfer/device_copy.h"
@@ -225,8 +226,11 @@ Status Pipeline::launch_piece() {
   }
   XGEMM_RETURN_IF_CUDA_FAILED(cudaEventRecord(s_.loaded, s_.in), "cudaEventRecord");
   XGEMM_RETURN_IF_CUDA_FAILED(cudaStreamWaitEvent(s_.compute, s_.loaded, 0), "cudaStreamWaitEvent");
-  XGEMM_RETURN_IF_FAILED(runtime::device_gemm(problem_in_slots(p.problem, enqueue_.piece(), plan_.staged, slots),
-                                              device_, {s_.compute, nullptr, 0}));
+  const Piece& piece = enqueue_.piece();
+  XGEMM_RETURN_IF_FAILED(for_each_part(problem_in_slots(p.problem, piece, plan_.staged, slots), piece.i, piece.j,
+                                       [&](const Problem& part) {
+                                         return runtime::device_gemm(part, device_, {s_.compute, nullptr, 0});
+                                       }));
   const auto record = [&](cudaEvent_t event) {
     return cuda_status(cudaEventRecord(event, s_.compute), "cudaEventRecord");
   };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/triangle.h"
 #include "device/capture_mode.h"
 #include "device/cuda_status.h"
 #include "device/health.h"
@@ -136,8 +137,14 @@ Status explain_staging(const Problem& problem, const Placement& placement, const
            format("staging: A is %s, B is %s, C is %s\n", name_of(paths.a), name_of(paths.b), name_of(paths.c));
   // Slots are aligned; any aligned address shows the planner the same facts.
   const auto slot = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
-  return runtime::explain_plan(problem_in_slots(problem, plan.piece(problem, 0), plan.staged, {slot, slot, slot}),
-                               device, text);
+  const Piece piece = plan.piece(problem, 0);
+  Problem largest;
+  XGEMM_RETURN_IF_FAILED(for_each_part(problem_in_slots(problem, piece, plan.staged, {slot, slot, slot}), piece.i,
+                                       piece.j, [&](const Problem& part) {
+                                         if (part.elements() > largest.elements()) largest = part;
+                                         return kOk;
+                                       }));
+  return runtime::explain_plan(largest, device, text);
 }
 
 }  // namespace xgemm::transfer

@@ -50,9 +50,25 @@ void for_each_run(const ColumnBlock& block, const Chunk& chunk, const Copy& copy
   }
 }
 
+// The same for columns of which a part belongs to a triangle.
+template <class Copy>
+void for_each_triangle_column(const ColumnBlock& block, const Chunk& chunk, const Copy& copy) {
+  for (std::int64_t i = 0; i < chunk.columns; ++i) {
+    const std::int64_t column = chunk.first_column + i;
+    const std::int64_t diagonal = block.diagonal + column % block.columns * block.element;
+    const std::int64_t begin = block.fill == Fill::lower ? std::max(chunk.offset, diagonal) : chunk.offset;
+    const std::int64_t end = block.fill == Fill::upper ? std::min(chunk.offset + chunk.width, diagonal + block.element)
+                                                       : chunk.offset + chunk.width;
+    if (begin < end)
+      copy(block.host_offset(column) + begin, i * block.packed_pitch + begin - chunk.offset,
+           static_cast<std::size_t>(end - begin));
+  }
+}
+
 }  // namespace
 
 ColumnBlock merged(ColumnBlock b) {
+  if (b.fill != Fill::full) return b;
   if (b.columns == 1 && b.matrices > 1) {
     b.pitch = b.matrix_pitch;
     b.columns = b.matrices;
@@ -105,12 +121,22 @@ Chunk Chunking::operator[](std::int64_t index) const {
 }
 
 void gather(const ColumnBlock& block, const Chunk& chunk, const std::byte* host, std::byte* packed) noexcept {
+  if (block.fill != Fill::full)
+    return for_each_triangle_column(block, chunk,
+                                    [&](std::int64_t host_offset, std::int64_t packed_offset, std::size_t bytes) {
+                                      std::memcpy(packed + packed_offset, host + host_offset, bytes);
+                                    });
   for_each_run(block, chunk, [&](std::int64_t host_offset, std::int64_t packed_offset, std::int64_t columns) {
     copy_columns(host + host_offset, block.pitch, packed + packed_offset, block.packed_pitch, chunk.width, columns);
   });
 }
 
 void scatter(const ColumnBlock& block, const Chunk& chunk, const std::byte* packed, std::byte* host) noexcept {
+  if (block.fill != Fill::full)
+    return for_each_triangle_column(block, chunk,
+                                    [&](std::int64_t host_offset, std::int64_t packed_offset, std::size_t bytes) {
+                                      std::memcpy(host + host_offset, packed + packed_offset, bytes);
+                                    });
   for_each_run(block, chunk, [&](std::int64_t host_offset, std::int64_t packed_offset, std::int64_t columns) {
     copy_columns(packed + packed_offset, block.packed_pitch, host + host_offset, block.pitch, chunk.width, columns);
   });

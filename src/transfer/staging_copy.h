@@ -1,8 +1,8 @@
 // Copies between strided host matrices and packed buffers, in chunks, by a few threads. No CUDA.
 //
 // A ColumnBlock is what staging moves: columns of `width` bytes, `pitch` apart on the host and `packed_pitch` apart in
-// the packed form, which is the form on the device. Only the bytes of the columns are read or written on the host: what
-// lies between two columns belongs to the caller.
+// the packed form, which is the form on the device. Only the bytes of the columns are read or written on the host, and
+// of a triangle only those of its elements: what lies between belongs to the caller.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/fill.h"
+
 namespace xgemm::transfer {
 
 struct ColumnBlock {
@@ -24,6 +26,9 @@ struct ColumnBlock {
   std::int64_t matrices = 1;      // of a batch
   std::int64_t matrix_pitch = 0;  // bytes from matrix to matrix on the host
   std::int64_t packed_pitch = 0;  // bytes from column to column in the packed form; >= width
+  // Of a triangle of C: where, in the first column of a matrix, the element on the diagonal begins, and its bytes.
+  Fill fill = Fill::full;
+  std::int64_t diagonal = 0, element = 0;
 
   std::int64_t all_columns() const { return columns * matrices; }
   std::int64_t packed_bytes() const { return all_columns() == 0 ? 0 : (all_columns() - 1) * packed_pitch + width; }

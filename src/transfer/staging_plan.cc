@@ -99,7 +99,13 @@ void complete(const Problem& p, StagingPlan* plan) {
   const int64_t resident = resident_loads(columns ? shares_a : shares_b, plan->groups, blocks);
   const int64_t streamed = streamed_loads(columns ? shares_b : shares_a, plan->groups, blocks, panels);
   const int64_t a_loads = columns ? resident : streamed, b_loads = columns ? streamed : resident;
-  plan->pieces = times(times(plan->groups, plan->m_pieces), plan->n_pieces);
+  const int64_t rectangles = times(plan->m_pieces, plan->n_pieces);
+  int64_t in_a_group = rectangles;
+  if (p.fill != Fill::full) {
+    in_a_group = 0;
+    for (int64_t block = 0; block < blocks; ++block) in_a_group += plan->panels_of(p, block).count;
+  }
+  plan->pieces = times(plan->groups, in_a_group);
 
   const PieceBytes bytes = bytes_of_piece(p, *plan);
   const auto slots = [](bool staged, int64_t loads, int most) {
@@ -112,15 +118,21 @@ void complete(const Problem& p, StagingPlan* plan) {
   plan->device_bytes =
       plus(plus(times(bytes.a, plan->a.count), times(bytes.b, plan->b.count)), times(bytes.c, plan->c.count));
 
+  // What changes from piece to piece is there for those of a triangle alone.
+  const auto of_pieces = [&](int64_t all, bool changes) {
+    return !changes || in_a_group == rectangles ? all : all / rectangles * in_a_group;
+  };
   // Edge pieces are counted as whole ones would be in proportion.
   const int64_t a_all = times(times(p.m, p.k), size_of(p.a.type)), b_all = times(times(p.k, p.n), size_of(p.b.type));
-  const int64_t c_all = times(times(times(p.m, p.n), size_of(p.c.type)), p.batch_count);
+  const int64_t c_all = of_pieces(times(times(times(p.m, p.n), size_of(p.c.type)), p.batch_count), true);
   const int64_t a_parts = columns ? blocks : panels, b_parts = columns ? panels : blocks;
   plan->bytes_in = 0;
   if (plan->staged.a)
-    plan->bytes_in = plus(plan->bytes_in, times(times(a_all / a_parts, a_loads), shares_a ? 1 : plan->group));
+    plan->bytes_in =
+        plus(plan->bytes_in, of_pieces(times(times(a_all / a_parts, a_loads), shares_a ? 1 : plan->group), !columns));
   if (plan->staged.b)
-    plan->bytes_in = plus(plan->bytes_in, times(times(b_all / b_parts, b_loads), shares_b ? 1 : plan->group));
+    plan->bytes_in =
+        plus(plan->bytes_in, of_pieces(times(times(b_all / b_parts, b_loads), shares_b ? 1 : plan->group), columns));
   if (plan->staged.c && p.reads_c()) plan->bytes_in = plus(plan->bytes_in, c_all);
   plan->bytes_out = plan->staged.c ? c_all : 0;
 
@@ -172,12 +184,28 @@ int64_t staged_ld(int64_t rows, DType type) {
   return rows;
 }
 
+StagingPlan::Panels StagingPlan::panels_of(const Problem& problem, int64_t block) const {
+  const int64_t extent = streams_columns ? m_piece : n_piece, panel = streams_columns ? n_piece : m_piece;
+  const int64_t panels = streams_columns ? n_pieces : m_pieces;
+  if (problem.fill == Fill::full) return {0, panels};
+  // The diagonal runs through the block: all panels before its end, or all after its beginning.
+  const int64_t begin = block * extent, end = std::min(begin + extent, problem.n);
+  const bool before = (problem.fill == Fill::lower) == streams_columns;
+  return before ? Panels{0, (end - 1) / panel + 1} : Panels{begin / panel, panels - begin / panel};
+}
+
 Piece StagingPlan::piece(const Problem& problem, int64_t index) const {
   const int64_t blocks = streams_columns ? m_pieces : n_pieces;
   const int64_t panels = streams_columns ? n_pieces : m_pieces;
-  const int64_t panel = index % panels;
-  const int64_t block = index / panels % blocks;
-  const int64_t in_group = index / panels / blocks;
+  int64_t panel = index % panels;
+  int64_t block = index / panels % blocks;
+  int64_t in_group = index / panels / blocks;
+  if (problem.fill != Fill::full) {
+    in_group = index / (pieces / groups);
+    panel = index % (pieces / groups);
+    for (block = 0; panel >= panels_of(problem, block).count; ++block) panel -= panels_of(problem, block).count;
+    panel += panels_of(problem, block).first;
+  }
   const int64_t i_index = streams_columns ? block : panel;
   const int64_t j_index = streams_columns ? panel : block;
   Piece piece;
@@ -277,6 +305,11 @@ StagedPart part_of_c(const Problem& p, const Piece& piece) {
   part.host_offset = (piece.first_product * p.c.batch_stride + piece.j * p.c.ld + piece.i) * element;
   part.block = {piece.m * element,          piece.n,          p.c.ld * element, piece.products,
                 p.c.batch_stride * element, part.ld * element};
+  if (!covers(p.fill, piece.i, piece.j, piece.m, piece.n)) {
+    part.block.fill = p.fill;
+    part.block.diagonal = (piece.j - piece.i) * element;
+    part.block.element = element;
+  }
   return part;
 }
 

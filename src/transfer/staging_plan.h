@@ -17,6 +17,8 @@
 // A resident operand that does not fit is loaded block by block, and the panels pass once per block. Small products of
 // a batch share a piece.
 //
+// Of a triangle of C, pieces that have nothing of it are left out.
+//
 // The kernel, and so the order in which it sums, is chosen for each piece by its extents. So that the same call gives
 // the same bits, the cut depends on the problem, on how much memory the device has in all, and on which operands are on
 // the host, and never on how much memory is free: where that is scarce, the same pieces pass through fewer slots.
@@ -62,7 +64,7 @@ struct StagingPlan {
   std::int64_t group = 1;                 // products of the batch in a piece
   std::int64_t m_piece = 0, n_piece = 0;  // of all but the last ones
   std::int64_t groups = 0, m_pieces = 0, n_pieces = 0;
-  std::int64_t pieces = 0;  // their product
+  std::int64_t pieces = 0;  // their product, of a triangle fewer
   int depth = 0;            // slots of an operand that changes from piece to piece, at most
   OperandSlots a, b, c;
   std::int64_t device_bytes = 0;             // all slots together
@@ -72,6 +74,12 @@ struct StagingPlan {
 
   std::int64_t piece_count() const { return pieces; }
   Piece piece(const Problem& problem, std::int64_t index) const;
+
+  // The panels that have pieces beside a block of the resident operand.
+  struct Panels {
+    std::int64_t first = 0, count = 0;
+  };
+  Panels panels_of(const Problem& problem, std::int64_t block) const;
 };
 
 // device_bytes bounds the slots. When even the smallest pieces need more, the plan says what they need, and that it
@@ -107,7 +115,8 @@ StagedPart part_of_c(const Problem& problem, const Piece& piece);
 // All of a problem.
 Piece whole_of(const Problem& problem);
 
-// The piece as a problem of its own, its operands being used in place.
+// The piece as a problem of its own, its operands being used in place. Of a triangle of C, it is the block that begins
+// at (piece.i, piece.j): core/triangle.h tells what to compute of it.
 Problem problem_of(const Problem& problem, const Piece& piece);
 
 // The same as the kernel gets it: with the slots of the operands that are staged.

@@ -10,6 +10,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <thread>
@@ -397,6 +398,189 @@ TEST(BlasFortran, NullScalarsAndSizesAreIllegal) {
   sgemm_("N", "N", &one, &one, &one, &x, &x, &one, &x, &one, nullptr, &y, &one);
   EXPECT_EQ(reported.number, 11);
   EXPECT_EQ(y, 1);
+}
+
+// ---- Rank-k updates ------------------------------------------------------------------------------------------------
+
+struct Update {
+  int layout = CblasColMajor;
+  int uplo = 'U', trans = 'N';  // characters, or CBLAS's numbers
+  std::int64_t n = 0, k = 0;
+  double alpha = 1;
+  const void* a = nullptr;
+  std::int64_t lda = 1;
+  double beta = 0;
+  void* c = nullptr;
+  std::int64_t ldc = 1;
+};
+
+struct UpdateSymbol {
+  const char* symbol;
+  const char* name;  // what the handler is told
+  Style style;
+  bool is_double;
+  void (*run)(const Update&);
+};
+
+template <class Int, class T, auto function>
+void run_fortran_update(const Update& x) {
+  const char uplo = static_cast<char>(x.uplo), trans = static_cast<char>(x.trans);
+  const Int n = static_cast<Int>(x.n), k = static_cast<Int>(x.k);
+  const Int lda = static_cast<Int>(x.lda), ldc = static_cast<Int>(x.ldc);
+  const T alpha = static_cast<T>(x.alpha), beta = static_cast<T>(x.beta);
+  function(&uplo, &trans, &n, &k, &alpha, static_cast<const T*>(x.a), &lda, &beta, static_cast<T*>(x.c), &ldc);
+}
+template <class Int, class T, auto function>
+void run_cblas_update(const Update& x) {
+  function(x.layout, x.uplo, x.trans, static_cast<Int>(x.n), static_cast<Int>(x.k), static_cast<T>(x.alpha),
+           static_cast<const T*>(x.a), static_cast<Int>(x.lda), static_cast<T>(x.beta), static_cast<T*>(x.c),
+           static_cast<Int>(x.ldc));
+}
+
+using Wide = std::int64_t;
+const UpdateSymbol kUpdates[] = {
+    {"ssyrk_", "SSYRK ", Style::fortran, false, run_fortran_update<int, float, ssyrk_>},
+    {"dsyrk_", "DSYRK ", Style::fortran, true, run_fortran_update<int, double, dsyrk_>},
+    {"ssyrk_64_", "SSYRK ", Style::fortran, false, run_fortran_update<Wide, float, ssyrk_64_>},
+    {"dsyrk_64_", "DSYRK ", Style::fortran, true, run_fortran_update<Wide, double, dsyrk_64_>},
+    {"cblas_ssyrk", "cblas_ssyrk", Style::cblas, false, run_cblas_update<int, float, cblas_ssyrk>},
+    {"cblas_dsyrk", "cblas_dsyrk", Style::cblas, true, run_cblas_update<int, double, cblas_dsyrk>},
+    {"cblas_ssyrk_64", "cblas_ssyrk", Style::cblas, false, run_cblas_update<Wide, float, cblas_ssyrk_64>},
+    {"cblas_dsyrk_64", "cblas_dsyrk", Style::cblas, true, run_cblas_update<Wide, double, cblas_dsyrk_64>},
+    {"cblas_ssyrk64_", "SSYRK ", Style::openblas, false, run_cblas_update<Wide, float, cblas_ssyrk64_>},
+    {"cblas_dsyrk64_", "DSYRK ", Style::openblas, true, run_cblas_update<Wide, double, cblas_dsyrk64_>},
+    {"scipy_ssyrk_", "scipy SSYRK ", Style::fortran, false, run_fortran_update<int, float, scipy_ssyrk_>},
+    {"scipy_dsyrk_", "scipy DSYRK ", Style::fortran, true, run_fortran_update<int, double, scipy_dsyrk_>},
+    {"scipy_ssyrk_64_", "scipy 64 SSYRK ", Style::fortran, false, run_fortran_update<Wide, float, scipy_ssyrk_64_>},
+    {"scipy_dsyrk_64_", "scipy 64 DSYRK ", Style::fortran, true, run_fortran_update<Wide, double, scipy_dsyrk_64_>},
+    {"scipy_cblas_ssyrk", "scipy SSYRK ", Style::openblas, false, run_cblas_update<int, float, scipy_cblas_ssyrk>},
+    {"scipy_cblas_dsyrk", "scipy DSYRK ", Style::openblas, true, run_cblas_update<int, double, scipy_cblas_dsyrk>},
+    {"scipy_cblas_ssyrk64_", "scipy 64 SSYRK ", Style::openblas, false,
+     run_cblas_update<Wide, float, scipy_cblas_ssyrk64_>},
+    {"scipy_cblas_dsyrk64_", "scipy 64 DSYRK ", Style::openblas, true,
+     run_cblas_update<Wide, double, scipy_cblas_dsyrk64_>},
+};
+
+class BlasUpdate : public testing::TestWithParam<UpdateSymbol> {
+ protected:
+  void SetUp() override { reported = {}; }
+
+  // In the symbol's own values of uplo and trans.
+  Update call(bool row_major, char uplo, char trans) const {
+    Update x{.layout = row_major ? CblasRowMajor : CblasColMajor, .uplo = uplo, .trans = trans};
+    if (GetParam().style != Style::fortran) {
+      x.uplo = uplo == 'U' || uplo == 'u' ? CblasUpper : CblasLower;
+      x.trans = cblas_flag(trans);
+    }
+    return x;
+  }
+
+  template <class T>
+  void check(bool row_major, char uplo, char trans, int n, int k, double alpha, double beta) {
+    // The column-major product that it is, of A and its transpose.
+    const bool plain = (trans == 'N' || trans == 'n') != row_major;
+    test::Case<T> c(plain ? 'N' : 'T', plain ? 'T' : 'N', n, n, k, static_cast<T>(alpha), static_cast<T>(beta));
+    c.product.b = c.product.a;
+    Update x = call(row_major, uplo, trans);
+    x.n = n, x.k = k, x.alpha = alpha, x.a = c.a.data(), x.lda = c.a.ld(), x.beta = beta, x.c = c.c.data();
+    x.ldc = c.c.ld();
+    const test::Matrix<T> before = c.c;
+    GetParam().run(x);
+    ASSERT_EQ(reported.count, 0) << reported.name << ' ' << reported.number;
+    ASSERT_EQ(c.c.guards_intact(), "");
+    const bool lower = (uplo == 'L' || uplo == 'l') != row_major;
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < n; ++i)
+        if (i != j && (i < j) == lower) {
+          ASSERT_EQ(std::memcmp(&c.c(i, j), &before(i, j), sizeof(T)), 0) << i << ' ' << j;
+          const auto expected = test::expected_element(c.product, i, j);  // for the oracle, which judges all of C
+          c.c(i, j) = static_cast<T>(expected.value);
+        }
+    const test::Verdict verdict = test::check_result(c.product, c.c.data());
+    ASSERT_TRUE(verdict.ok) << GetParam().symbol << (row_major ? " row-major: " : ": ") << verdict.message;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, BlasUpdate, testing::ValuesIn(kUpdates),
+                         [](const auto& row) { return row.param.symbol; });
+
+TEST_P(BlasUpdate, IsTheProductOfAMatrixAndItsTranspose) {
+  for (const bool row_major : {false, true}) {
+    if (row_major && GetParam().style == Style::fortran) continue;
+    for (const char uplo : {'U', 'L', 'u', 'l'})
+      for (const char trans : {'N', 'T', 'C', 'n', 't'})
+        for (const int n : {0, 1, 9, 40})
+          for (const int k : {0, 1, 17})
+            for (const double alpha : {0.0, 1.0, -0.75})
+              for (const double beta : {0.0, 1.0, 1.25}) {
+                GetParam().is_double ? check<double>(row_major, uplo, trans, n, k, alpha, beta)
+                                     : check<float>(row_major, uplo, trans, n, k, alpha, beta);
+                if (HasFatalFailure()) return;
+              }
+  }
+}
+
+// The numbers of the reference's ssyrk_, in its order; cblas_xerbla gets one more. In row major they are the same.
+TEST_P(BlasUpdate, IllegalArgumentsReachTheHandlerAndNothingIsWritten) {
+  const UpdateSymbol& symbol = GetParam();
+  std::vector<double> storage(64, 42.0);
+  const auto number = [&](bool row_major, const auto& spoil) {
+    reported = {};
+    Update x = call(row_major, 'U', 'N');
+    x.n = x.k = 2, x.lda = x.ldc = 2, x.a = x.c = storage.data();
+    spoil(x);
+    symbol.run(x);
+    EXPECT_EQ(reported.count, 1);
+    EXPECT_EQ(reported.name, symbol.name);
+    EXPECT_STRNE(xgemm_last_error(), "");
+    return reported.number - (symbol.style == Style::cblas ? 1 : 0);
+  };
+  for (const bool row_major : {false, true}) {
+    if (row_major && symbol.style == Style::fortran) continue;
+    EXPECT_EQ(number(row_major, [](Update& x) { x.uplo = 'X', x.trans = 'X', x.n = -1; }), 1);
+    EXPECT_EQ(number(row_major, [](Update& x) { x.trans = 'X', x.n = -1; }), 2);
+    EXPECT_EQ(number(row_major, [](Update& x) { x.n = x.k = -1, x.lda = 0; }), 3);
+    EXPECT_EQ(number(row_major, [](Update& x) { x.k = -1, x.lda = 0; }), 4);
+    EXPECT_EQ(number(row_major, [](Update& x) { x.lda = 1, x.ldc = 1; }), 7);
+    EXPECT_EQ(number(row_major, [](Update& x) { x.ldc = 1; }), 10);
+    EXPECT_EQ(number(row_major, [](Update& x) { x.a = nullptr; }), 6);
+    EXPECT_EQ(number(row_major, [](Update& x) { x.c = nullptr; }), 9);
+  }
+  for (const double value : storage) EXPECT_EQ(value, 42.0);
+}
+
+TEST(BlasUpdates, NullScalarsAndSizesAreIllegal) {
+  const int one = 1;
+  const float x = 1;
+  float y = 1;
+  const auto number = [](const auto& call) {
+    reported = {};
+    call();
+    return reported.number;
+  };
+  EXPECT_EQ(number([&] { ssyrk_(nullptr, "N", &one, &one, &x, &x, &one, &x, &y, &one); }), 1);
+  EXPECT_EQ(number([&] { ssyrk_("L", nullptr, &one, &one, &x, &x, &one, &x, &y, &one); }), 2);
+  EXPECT_EQ(number([&] { ssyrk_("L", "N", nullptr, &one, &x, &x, &one, &x, &y, &one); }), 3);
+  EXPECT_EQ(number([&] { ssyrk_("L", "N", &one, nullptr, &x, &x, &one, &x, &y, &one); }), 4);
+  EXPECT_EQ(number([&] { ssyrk_("L", "N", &one, &one, nullptr, &x, &one, &x, &y, &one); }), 5);
+  EXPECT_EQ(number([&] { ssyrk_("L", "N", &one, &one, &x, &x, nullptr, &x, &y, &one); }), 7);
+  EXPECT_EQ(number([&] { ssyrk_("L", "N", &one, &one, &x, &x, &one, nullptr, &y, &one); }), 8);
+  EXPECT_EQ(number([&] { ssyrk_("L", "N", &one, &one, &x, &x, &one, &x, &y, nullptr); }), 10);
+  EXPECT_EQ(y, 1);
+}
+
+// Under their own names, with the place of an argument as its number.
+TEST(Updates, OfTheLibrarysOwnNames) {
+  const double a[] = {1, 2, 3, 4};
+  double c[] = {10, 10, 10, 10};
+  EXPECT_EQ(xdsyrk('L', 'N', 2, 2, 1.0, a, 2, 1.0, c, 2), 0);
+  const double expected[] = {20, 24, 10, 30};
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(c[i], expected[i]);
+  EXPECT_EQ(xdsyrk('X', 'N', 2, 2, 1.0, a, 2, 1.0, c, 2), -1);
+  EXPECT_EQ(xdsyrk('L', 'X', 2, 2, 1.0, a, 2, 1.0, c, 2), -2);
+  EXPECT_EQ(xdsyrk('L', 'N', -2, 2, 1.0, a, 2, 1.0, c, 2), -3);
+  EXPECT_EQ(xdsyrk('L', 'N', 2, 2, 1.0, a, 1, 1.0, c, 2), -7);
+  EXPECT_EQ(xssyrk('L', 'N', 2, 2, 1.0f, nullptr, 2, 1.0f, nullptr, 1), -10);
+  EXPECT_STRNE(xgemm_last_error(), "");
 }
 
 // Batches by every name, against products one by one.

@@ -17,8 +17,9 @@ int reported_number = 0;
 }  // namespace
 
 extern "C" {
-void ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha, const float* a,
-            const int* lda, const float* beta, float* c, const int* ldc, std::size_t, std::size_t);
+void ssyr2k_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha, const float* a,
+             const int* lda, const float* b, const int* ldb, const float* beta, float* c, const int* ldc, std::size_t,
+             std::size_t);
 
 __attribute__((visibility("default"))) void xerbla_(const char* name, const int* number, std::size_t) {
   reported_name.assign(name, 5);
@@ -36,19 +37,19 @@ std::string file_of(const void* address) {
 TEST(LinkOrder, GemmIsOursTheRestIsNot) {
   EXPECT_NE(file_of(reinterpret_cast<const void*>(&sgemm_)).find("libxgemm"), std::string::npos);
   EXPECT_NE(file_of(reinterpret_cast<const void*>(&cblas_sgemm)).find("libxgemm"), std::string::npos);
-  EXPECT_EQ(file_of(reinterpret_cast<const void*>(&ssyrk_)).find("libxgemm"), std::string::npos);
+  EXPECT_EQ(file_of(reinterpret_cast<const void*>(&ssyr2k_)).find("libxgemm"), std::string::npos);
 }
 
 TEST(LinkOrder, BothLibrariesCompute) {
   xgemm::test::Case<float> c('N', 'T', 20, 20, 9, 1.5f, 0.5f);
-  c.b = c.a;  // A A^T, which ssyrk computes too
+  c.b = c.a;  // A A^T, which ssyr2k computes too, twice
   const int n = 20, k = 9, lda = static_cast<int>(c.a.ld()), ldc = static_cast<int>(c.c.ld());
-  const float alpha = 1.5f, beta = 0.5f;
-  auto by_syrk = c.c;
+  const float alpha = 1.5f, half = 0.75f, beta = 0.5f;
+  auto by_syr2k = c.c;
   sgemm_("N", "T", &n, &n, &k, &alpha, c.a.data(), &lda, c.b.data(), &lda, &beta, c.c.data(), &ldc);
-  ssyrk_("L", "N", &n, &k, &alpha, c.a.data(), &lda, &beta, by_syrk.data(), &ldc, 1, 1);
+  ssyr2k_("L", "N", &n, &k, &half, c.a.data(), &lda, c.b.data(), &lda, &beta, by_syr2k.data(), &ldc, 1, 1);
   for (int j = 0; j < n; ++j)
-    for (int i = j; i < n; ++i) EXPECT_NEAR(c.c(i, j), by_syrk(i, j), 1e-5);
+    for (int i = j; i < n; ++i) EXPECT_NEAR(c.c(i, j), by_syr2k(i, j), 1e-5);
 }
 
 TEST(LinkOrder, TheProgramsHandlerRuns) {

@@ -13,7 +13,7 @@ import preload
 
 def products():
     """In the process that has libxgemm preloaded: prints the number of products, and of those that numpy leaves to the
-    GEMM of its BLAS; or raises."""
+    GEMM or SYRK of its BLAS; or raises."""
     import numpy as np
 
     rng = np.random.default_rng(1)
@@ -65,6 +65,14 @@ def products_of(dtype, rng):
             if min(m, n, k) > 1:  # else a routine for vectors
                 # np.matmul leaves operands without a unit stride to a loop of its own, np.dot packs them.
                 gemms += 1 if {"every second", "backwards"} & {kind_a, kind_b} else 3
+
+    # A matrix and its own transpose: a rank-k update, whose other half numpy copies.
+    for shape in ((2, 3), (31, 33), (200, 64), (90, 300)):
+        for a in (random(*shape), np.asfortranarray(random(*shape)), random(shape[0] + 3, shape[1] + 2)[1:-2, 2:]):
+            judge_of(a.T, a)("%d x %d, transposed, times itself" % a.shape, a.T @ a)
+            judge_of(a, a.T)("%d x %d times its transpose" % a.shape, np.dot(a, a.T))
+            count += 2
+            gemms += 2
 
     a, b = random(5, 24, 16), random(5, 16, 20)
     judge_of(a, b)("batch", np.matmul(a, b))

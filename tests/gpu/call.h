@@ -21,6 +21,7 @@ struct CallSpec {
   bool row_major = false;
   std::int64_t pad_a = 0, pad_b = 0, pad_c = 0;        // leading dimension beyond its least value
   std::int64_t shift_a = 0, shift_b = 0, shift_c = 0;  // elements off alignment
+  Fill fill = Fill::full;                              // of C as it is stored in the call's layout
   std::int64_t batch = 1;
   std::int64_t gap = 0;  // between the matrices of a batch
   bool shares_a = false, shares_b = false;
@@ -32,8 +33,9 @@ inline std::ostream& operator<<(std::ostream& out, const CallSpec& s) {
   return out << s.transa << s.transb << (s.row_major ? " row-major" : "") << " m=" << s.m << " n=" << s.n
              << " k=" << s.k << " alpha=" << s.alpha << " beta=" << s.beta << " pads " << s.pad_a << " " << s.pad_b
              << " " << s.pad_c << " shifts " << s.shift_a << " " << s.shift_b << " " << s.shift_c
-             << " batch=" << s.batch << " gap=" << s.gap << (s.shares_a ? " one A" : "") << (s.shares_b ? " one B" : "")
-             << " A " << name_of(s.a) << " B " << name_of(s.b) << " C " << name_of(s.c);
+             << " fill=" << static_cast<int>(s.fill) << " batch=" << s.batch << " gap=" << s.gap
+             << (s.shares_a ? " one A" : "") << (s.shares_b ? " one B" : "") << " A " << name_of(s.a) << " B "
+             << name_of(s.b) << " C " << name_of(s.c);
 }
 
 template <class T>
@@ -122,6 +124,7 @@ class Call {
     args.stride_a = spec_.shares_a ? 0 : a.layout().stride;
     args.stride_b = spec_.shares_b ? 0 : b.layout().stride;
     args.stride_c = c.layout().stride;
+    args.fill = static_cast<std::int32_t>(spec_.fill);
     return args;
   }
 
@@ -133,8 +136,8 @@ class Call {
   // The column-major product that the call is, with its operands in their places.
   Product product() const {
     const CallSpec& s = spec_;
-    return s.row_major ? Product{s.transb, s.transa, s.n, s.m, s.k, alpha_, beta_, s.batch}
-                       : Product{s.transa, s.transb, s.m, s.n, s.k, alpha_, beta_, s.batch};
+    return s.row_major ? Product{s.transb, s.transa, s.n, s.m, s.k, alpha_, beta_, s.batch, transposed(s.fill)}
+                       : Product{s.transa, s.transb, s.m, s.n, s.k, alpha_, beta_, s.batch, s.fill};
   }
   const Operand<Input>& left() const { return spec_.row_major ? b : a; }
   const Operand<Input>& right() const { return spec_.row_major ? a : b; }

@@ -215,6 +215,10 @@ __global__ void judge_kernel(const BitsOf<U>* storage, Product p, Side a, Side b
       if (storage[e] != Format<U>::kGuard) report(failure, e);
       continue;
     }
+    if (!contains(p.fill, i, j)) {
+      if (storage[e] != initial_bits<U>(c.layout, c.contents, e)) report(failure, e);
+      continue;
+    }
     if (period > 1) {
       const std::uint64_t r = mixed(static_cast<std::uint64_t>(e) + 77) % static_cast<std::uint64_t>(period);
       const bool edge = on_edge(i, p.m) && on_edge(j, p.n);

@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/fill.h"
+
 namespace xgemm::gpu_test {
 
 using Half = std::uint16_t;  // the bits
@@ -89,6 +91,7 @@ struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   double alpha = 1, beta = 0;  // values of the type that a call's scalars have
   std::int64_t batch = 1;
+  Fill fill = Fill::full;  // elements of C outside of it are as they were
 };
 
 // period > 1: of the elements, those in the first and last rows and columns of tiles and one in `period`; guards are

@@ -183,6 +183,36 @@ TEST_P(Kernels, SmallBatches) {
   EXPECT_GT(served_, 0);
 }
 
+// Triangles of C: around the tiles on the diagonal, split along K, in batches. What lies outside stays as it is.
+TEST_P(Kernels, SmallTriangles) {
+  if (!kernels::describe(kernel().family).triangles) GTEST_SKIP() << kernel().name << " computes all of C";
+  const kernels::TileConfig& c = kernel().config;
+  const std::int64_t side = std::max(c.cta_m, c.cta_n);
+  std::uint64_t seed = 1;
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (Fill fill : {Fill::lower, Fill::upper})
+        for (std::int64_t n : {std::int64_t{1}, side - 1, side + 1, 2 * side, 3 * side + 5, 4 * side - 2})
+          for (int parts : {0, 3}) {
+            CallSpec spec =
+                spec_of(transa, transb, n, n, 4 * c.cta_k + 1, c.vector, static_cast<std::int64_t>(seed % 2));
+            const auto& scalars = kScalars[seed % std::size(kScalars)];
+            spec.alpha = scalars[0];
+            spec.beta = scalars[1];
+            spec.fill = fill;
+            if (seed % 4 == 0) {
+              spec.batch = 2;
+              spec.gap = c.vector;
+            }
+            spec.seed = seed++;
+            parts_ = parts;
+            whole_tiles_ = static_cast<std::int64_t>(seed % 3);
+            ASSERT_TRUE(serve(spec)) << kernel().name;
+          }
+  parts_ = 0;
+  EXPECT_GT(served_, 0);
+}
+
 // Tiles that are split along K, alone and behind whole ones, into parts that K's slices divide among and that they do
 // not.
 TEST_P(Kernels, SmallSplits) {

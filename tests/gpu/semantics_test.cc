@@ -53,6 +53,67 @@ TYPED_TEST(SemanticsSmall, FlagsScalarsAndAFewEdges) {
                                         .seed = seed++}));
 }
 
+TYPED_TEST(SemanticsSmall, Triangles) {
+  std::uint64_t seed = 1;
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (const Scalars& s : kScalars)
+        for (Fill fill : {Fill::lower, Fill::upper})
+          for (std::int64_t n : {1, 31, 129, 300})
+            ASSERT_TRUE(serve<TypeParam>({.transa = transa,
+                                          .transb = transb,
+                                          .m = n,
+                                          .n = n,
+                                          .k = 33,
+                                          .alpha = s.alpha,
+                                          .beta = s.beta,
+                                          .row_major = seed % 2 == 0,
+                                          .pad_a = 3,
+                                          .pad_b = 1,
+                                          .pad_c = static_cast<std::int64_t>(seed % 3),
+                                          .fill = fill,
+                                          .batch = seed % 5 == 0 ? 2 : 1,
+                                          .seed = seed++}));
+}
+
+TYPED_TEST(Semantics, LargerTriangles) {
+  std::uint64_t seed = 1;
+  for (Fill fill : {Fill::lower, Fill::upper})
+    for (std::int64_t n : {511, 1024, 2050})
+      for (std::int64_t k : {16, 700, 5000})
+        ASSERT_TRUE(serve<TypeParam>(
+            {.transb = 'T', .m = n, .n = n, .k = k, .beta = seed % 2 == 0 ? 1.0 : 0.0, .fill = fill, .seed = seed++},
+            nullptr, nullptr, 7));
+}
+
+// A and its own transpose, through the names of BLAS.
+TEST(SyrkSmall, IsTheProductOfAMatrixAndItsTranspose) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  for (char trans : kFlags)
+    for (Fill fill : {Fill::lower, Fill::upper}) {
+      constexpr int n = 270, k = 45;
+      Call<double> call({.transa = trans,
+                         .transb = trans == 'N' ? 'T' : 'N',
+                         .m = n,
+                         .n = n,
+                         .k = k,
+                         .alpha = 0.5,
+                         .beta = -2,
+                         .fill = fill});
+      call.b.refill(call.a.contents());
+      const int ld = static_cast<int>(call.a.layout().ld), ldc = static_cast<int>(call.c.layout().ld);
+      const double alpha = 0.5, beta = -2;
+      const char uplo = fill == Fill::lower ? 'l' : 'U';
+      dsyrk_(&uplo, &trans, &n, &k, &alpha, call.a.data(), &ld, &beta, call.c.data(), &ldc);
+      XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+      EXPECT_TRUE(call.check());
+      call.c.refill();
+      ASSERT_EQ(xdsyrk(uplo, trans, n, k, alpha, call.a.data(), ld, beta, call.c.data(), ldc), 0);
+      XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+      EXPECT_TRUE(call.check());
+    }
+}
+
 TYPED_TEST(SemanticsSmall, NoInputsAreRead) {
   for (const Scalars& s : {Scalars{0, 0}, {0, 2}, {0, 1}, {3, 0}, {3, 2}}) {
     // Poisoned inputs with alpha = 0, then none at all with k = 0.

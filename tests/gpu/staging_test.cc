@@ -61,6 +61,31 @@ TYPED_TEST(StagingSmall, EveryMix) {
                                        kMiB));
 }
 
+TYPED_TEST(Staging, TrianglesInPieces) {
+  transfer::StagerHandle stager;
+  std::uint64_t seed = 1;
+  for (Fill fill : {Fill::lower, Fill::upper})
+    for (char trans : {'N', 'T'})
+      for (Memory memory : kHost)
+        for (std::size_t bytes : {256 * kMiB, 16 * kMiB, 2 * kMiB})
+          for (std::int64_t n : {300, 1700})
+            ASSERT_TRUE(stage<TypeParam>(stager,
+                                         {.transa = trans,
+                                          .transb = trans == 'N' ? 'T' : 'N',
+                                          .m = n,
+                                          .n = n,
+                                          .k = 300,
+                                          .beta = seed % 2 == 0 ? 1.0f : 0.0f,
+                                          .pad_c = 1,
+                                          .fill = fill,
+                                          .batch = n == 300 ? 3 : 1,
+                                          .a = memory,
+                                          .b = seed % 3 == 0 ? Memory::device : memory,
+                                          .c = seed % 5 == 0 ? Memory::device : memory,
+                                          .seed = seed++},
+                                         bytes, 3));
+}
+
 TYPED_TEST(Staging, ManyPieces) {
   transfer::StagerHandle stager;
   for (char transa : {'N', 'T'})

@@ -77,13 +77,14 @@ class Operand {
   std::vector<T> snapshot() const { return storage_; }
   void restore(const std::vector<T>& snapshot) { std::copy(snapshot.begin(), snapshot.end(), storage_.begin()); }
 
-  // Everything but the elements as it was in the snapshot?
-  bool guards_intact(const std::vector<T>& before, bool elements_too) {
+  // Everything but the elements, or those of a triangle, as it was in the snapshot?
+  bool guards_intact(const std::vector<T>& before, bool elements_too, xgemm::Fill triangle = xgemm::Fill::full) {
     std::vector<T> now = storage_;
     if (!elements_too) {
       for (std::int64_t b = 0; b < batch_; ++b)
         for (std::int64_t j = 0; j < cols_; ++j)
           for (std::int64_t i = 0; i < rows_; ++i) {
+            if (!contains(triangle, i, j)) continue;
             const auto index =
                 offset_ + static_cast<std::size_t>(i * row_stride_ + j * col_stride_ + b * batch_stride_);
             now[index] = before[index];
@@ -142,6 +143,7 @@ class Problem {
       return case_.device_scalars ? kernels::Factor::of(std::numeric_limits<Sum>::quiet_NaN(), &x)
                                   : kernels::Factor::of(x);
     };
+    p.fill = case_.triangle;
     p.alpha = factor(scalars[0]);
     p.beta = factor(scalars[1]);
     Options named = options;
@@ -153,7 +155,7 @@ class Problem {
     if (!result.ok()) return result.summary();
     if (!a_.guards_intact(a_before_, true)) return "A was written";
     if (!b_.guards_intact(b_before_, true)) return "B was written";
-    if (!c_.guards_intact(c_before_, false)) return "a guard of C was overwritten";
+    if (!c_.guards_intact(c_before_, false, case_.triangle)) return "a guard of C was overwritten";
     return check();
   }
 
@@ -213,6 +215,7 @@ class Problem {
     for (std::int64_t b = 0; b < case_.batch; ++b)
       for (std::int64_t j = 0; j < case_.n; ++j)
         for (std::int64_t i = 0; i < case_.m; ++i) {
+          if (!contains(case_.triangle, i, j)) continue;
           const auto index = static_cast<std::size_t>((b * case_.n + j) * case_.m + i);
           const auto expected = static_cast<double>(value_[index]);
           const double actual = to_double(c_.at(i, j, b));
@@ -309,6 +312,9 @@ std::string to_string(const GemmCase& c) {
          " beta=" + std::to_string(c.beta) + (c.device_scalars ? " on the device" : "") +
          " ld_pad=" + std::to_string(c.ld_pad) + " shift=" + std::to_string(c.shift) +
          " spread=" + std::to_string(c.spread) + (c.fill == Fill::special ? " special" : "") +
+         (c.triangle == xgemm::Fill::full    ? ""
+          : c.triangle == xgemm::Fill::lower ? " lower"
+                                             : " upper") +
          (c.parts > 1 ? " parts=" + std::to_string(c.parts) + " from " + std::to_string(c.whole_tiles) : "") +
          " seed=" + std::to_string(c.seed);
 }
@@ -434,6 +440,26 @@ std::vector<GemmCase> batch_cases(const SimKernel& kernel) {
       c.seed = static_cast<std::uint64_t>(batch);
       cases.push_back(c);
     }
+  return cases;
+}
+
+std::vector<GemmCase> triangle_cases(const SimKernel& kernel) {
+  std::vector<GemmCase> cases;
+  const kernels::TileConfig& config = kernel.config;
+  const std::int64_t side = std::max(config.cta_m, config.cta_n);
+  for (const std::string& flags : flags_of(config))
+    for (const xgemm::Fill triangle : {xgemm::Fill::lower, xgemm::Fill::upper})
+      for (const std::int64_t n : {std::int64_t{1}, side - 1, side + 1, 2 * side + 3, 3 * side}) {
+        GemmCase c;
+        c.transa = flags[0], c.transb = flags[1];
+        c.m = c.n = std::max<std::int64_t>(1, n);
+        c.k = 2 * config.cta_k + 1;
+        vary(c, cases.size());
+        c.triangle = triangle;
+        if (cases.size() % 4 == 3) c.parts = 2, c.whole_tiles = 1;
+        if (cases.size() % 5 == 4) c.batch = 2;
+        cases.push_back(c);
+      }
   return cases;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/fill.h"
 #include "kernels.h"
 #include "sim/options.h"
 
@@ -35,6 +36,7 @@ struct GemmCase {
   int shift = 0;
   // Elements between neighbours along the contiguous axis, for kernels that take any strides.
   int spread = 1;
+  xgemm::Fill triangle = xgemm::Fill::full;  // of C, which is square then
   std::int64_t whole_tiles = 0;
   int parts = 1;  // of the tiles after those, along K: kernels that can split
   Fill fill = Fill::uniform;
@@ -60,6 +62,7 @@ std::vector<GemmCase> edge_cases(const SimKernel& kernel);             // sizes 
 std::vector<GemmCase> scalar_cases(const SimKernel& kernel);           // alpha, beta in {0, 1, -0.7}, host and device
 std::vector<GemmCase> special_cases(const SimKernel& kernel);          // NaN, Inf
 std::vector<GemmCase> batch_cases(const SimKernel& kernel);
+std::vector<GemmCase> triangle_cases(const SimKernel& kernel);
 
 // Some of the cases, of all sorts: about as many as take so long on a persistent kernel. Another place in the list of
 // kernels gets others.

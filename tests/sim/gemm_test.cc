@@ -44,6 +44,12 @@ class Gemm : public testing::TestWithParam<std::string> {
   const SimKernel& kernel() { return *find_kernel(GetParam()); }
   std::size_t place() { return static_cast<std::size_t>(&kernel() - all_kernels().data()); }
 
+  static const kernels::KernelInfo& info_of(const SimKernel& kernel) {
+    int i = 0;
+    while (std::string(kernels::info(i).name) != kernel.name) ++i;
+    return kernels::info(i);
+  }
+
   // milliseconds: of kernels whose instances are many and take long, what these cases may take of each.
   void run(std::vector<GemmCase> cases, double milliseconds) {
     int failures = 0;
@@ -71,6 +77,15 @@ TEST_P(Gemm, NanAndInf) {
 }
 TEST_P(Gemm, Batches) {
   run(batch_cases(kernel()), 30);
+}
+
+TEST_P(Gemm, Triangles) {
+  const kernels::KernelInfo& own = info_of(kernel());
+  if (!kernels::describe(own.family).triangles) GTEST_SKIP() << "computes all of C";
+  std::vector<GemmCase> cases = triangle_cases(kernel());
+  if (!kernels::describe(own.family).splits(own))
+    for (GemmCase& c : cases) c.parts = 1, c.whole_tiles = 0;
+  run(cases, 60);
 }
 
 TEST_P(Gemm, LoopsOverTilesAndBatchesThatTheGridDoesNotCover) {
@@ -113,14 +128,7 @@ TEST_P(AnyStrides, NoAxisContiguous) {
 }
 
 // Where tiles are split along K, a second kernel adds the sums of their parts.
-class Split : public Gemm {
- protected:
-  static const kernels::KernelInfo& info_of(const SimKernel& kernel) {
-    int i = 0;
-    while (std::string(kernels::info(i).name) != kernel.name) ++i;
-    return kernels::info(i);
-  }
-};
+class Split : public Gemm {};
 
 TEST_P(Split, AlongK) {
   const kernels::TileConfig& config = kernel().config;

@@ -80,7 +80,7 @@ XGEMM_DEVICE bool holds(const Condition& condition, Loc loc = Loc::current()) {
 }
 
 // A tile of C that an epilogue finishes: a view of it, and its first row and column. Elements are named by their place
-// in the tile.
+// in the tile. Of a triangle of C, only its elements are read and written.
 // kVector_: elements that its columns start at multiples of.
 template <class Epilogue, class View, int kVector_ = 1>
 class OutputTile {
@@ -90,11 +90,17 @@ class OutputTile {
   static constexpr int kVector = kVector_;
 
   XGEMM_DEVICE OutputTile(const Epilogue& epilogue, const EpilogueArguments& arguments, const View& view,
-                          std::int64_t row, std::int64_t col)
-      : epilogue_(epilogue), arguments_(arguments), view_(view), row_(row), col_(col) {}
+                          std::int64_t row, std::int64_t col, Fill fill = Fill::full)
+      : epilogue_(epilogue), arguments_(arguments), view_(view), row_(row), col_(col), fill_(fill) {}
 
   XGEMM_DEVICE const View& view() const { return view_; }
   XGEMM_DEVICE bool reads_c() const { return epilogue_.reads_c(); }
+
+  // Whether an element is to be stored, and whether all elements of the view are.
+  XGEMM_DEVICE bool contains(int i, int j) const {
+    return view_.contains(i, j) && xgemm::contains(fill_, row_ + i, col_ + j);
+  }
+  XGEMM_DEVICE bool contains_all() const { return covers(fill_, row_, col_, view_.rows(), view_.cols()); }
 
   // What element (i, j) becomes. `old` is the old element, and anything where reads_c() is false.
   XGEMM_DEVICE Element finish(int i, int j, Sum sum, Element old) const {
@@ -103,9 +109,9 @@ class OutputTile {
                   : epilogue_.template apply<false>(sum, Sum{0}, row_ + i, col_ + j, arguments_));
   }
 
-  // Writes an element; outside of C it does nothing.
+  // Writes an element; outside of what is to be stored it does nothing.
   XGEMM_DEVICE void store(int i, int j, Sum sum, Loc loc = Loc::current()) const {
-    if (view_.contains(i, j)) {
+    if (contains(i, j)) {
       const Element old = reads_c() ? view_.get(i, j, loc) : Element{};
       view_(i, j, loc) = finish(i, j, sum, old);
     } else {
@@ -117,9 +123,34 @@ class OutputTile {
   // kWidth elements down a column, as one access where they all lie inside. (i, j) is aligned for the vector.
   template <int kWidth>
   XGEMM_DEVICE void store(int i, int j, const Sum (&sums)[kWidth], Loc loc = Loc::current()) const {
+    if (!contains_all()) {
+      XGEMM_UNROLL
+      for (int e = 0; e < kWidth; ++e) store(i + e, j, sums[e], loc);
+      return;
+    }
     gpu::Vector<Element, kWidth> value{};
     if (reads_c()) value = view_.template load_or_zero<kWidth>(i, j, loc);
     view_.template store_inside<kWidth>(i, j, finish<kWidth>(i, j, sums, value), loc);
+  }
+
+  // As those of the view; single elements also where contains_all() is false.
+  template <int kWidth>
+  XGEMM_DEVICE gpu::Vector<Element, kWidth> load_or_zero(int i, int j, Loc loc = Loc::current()) const {
+    if constexpr (kWidth == 1) {
+      if (!contains(i, j)) {
+        gpu::skip_load<View::kSpace>(loc);
+        return {};
+      }
+    }
+    return view_.template load_or_zero<kWidth>(i, j, loc);
+  }
+  template <int kWidth>
+  XGEMM_DEVICE void store_inside(int i, int j, const gpu::Vector<Element, kWidth>& value,
+                                 Loc loc = Loc::current()) const {
+    if constexpr (kWidth == 1) {
+      if (!contains(i, j)) return gpu::skip_store<View::kSpace>(loc);
+    }
+    view_.template store_inside<kWidth>(i, j, value, loc);
   }
 
   template <int kWidth>
@@ -135,13 +166,15 @@ class OutputTile {
   const EpilogueArguments& arguments_;
   View view_;
   std::int64_t row_, col_;
+  Fill fill_;
 };
 
 // What there is of the kRows x kCols part of a unit's tile of C that begins at (row, col) of it.
 template <TileConfig kConfig, int kRows, int kCols, class Epilogue>
 XGEMM_DEVICE auto output_tile(const Epilogue& epilogue, const GemmParams& p, const Unit& unit, int row, int col) {
   const auto view = view_c<kConfig>(p, unit).template block<kRows, kCols>(unit.row + row, unit.col + col);
-  return OutputTile<Epilogue, decltype(view), kConfig.vector_c>(epilogue, p, view, unit.row + row, unit.col + col);
+  return OutputTile<Epilogue, decltype(view), kConfig.vector_c>(epilogue, p, view, unit.row + row, unit.col + col,
+                                                                p.fill);
 }
 
 // Calls store(output tile) for that part of a unit's tile: of C, or, where the unit is a part along K, of the sums in

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/fill.h"
 #include "core/portability.h"
 #include "kernels/common/schedule.h"
 
@@ -60,6 +61,7 @@ struct Factor {
 struct EpilogueArguments {
   Factor alpha;
   Factor beta;
+  Fill fill = Fill::full;  // of C: other elements are not touched
 };
 
 // Of a launch that is enqueued before it is known whether it shall compute: it does if the word, which kernels before

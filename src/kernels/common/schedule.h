@@ -9,6 +9,13 @@
 //                           1 3 5 7
 //                           8 ...
 //
+// Of a triangle of C, tiles come in square blocks, and the blocks that have a part in it are folded into a rectangle,
+// which is walked as any other. Of an even number of blocks a side, the rectangle has a row more:
+//
+//     a                 a f
+//     b d        as     b d
+//     c e f             c e
+//
 // A unit of work is a tile, or a part of one along K: first come the whole tiles, then the first parts of all split
 // tiles, their second parts and so on. Cluster c computes the units c, c + clusters, c + 2 clusters... Parts leave
 // their sums in the workspace, and the reduction (common/split_sum.cuh) adds them in the order of K.
@@ -18,15 +25,41 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
+#include "core/fill.h"
 #include "core/portability.h"
 
 namespace xgemm::kernels {
 
+// A triangle of C in square blocks of tiles.
+struct Triangle {
+  Fill fill = Fill::full;             // full: there is none
+  unsigned block_m = 1, block_n = 1;  // tiles of a block
+
+  constexpr bool operator==(const Triangle&) const = default;
+};
+
+// The tiles of a product: all of C, or the rectangle that a triangle is folded into.
+struct TileGrid {
+  std::int64_t m = 0, n = 0;
+  Triangle triangle = {};
+};
+constexpr TileGrid tile_grid(Fill fill, std::int64_t m, std::int64_t n, int tile_m, int tile_n) {
+  const auto tiles = [](std::int64_t extent, int tile) { return extent / tile + (extent % tile != 0 ? 1 : 0); };
+  if (fill == Fill::full) return {tiles(m, tile_m), tiles(n, tile_n)};
+  const int side = std::lcm(tile_m, tile_n);
+  const int block_m = side / tile_m, block_n = side / tile_n;
+  const std::int64_t blocks = tiles(n, side);
+  return {(blocks + (blocks % 2 == 0 ? 1 : 0)) * block_m,
+          (blocks + 1) / 2 * block_n,
+          {fill, static_cast<unsigned>(block_m), static_cast<unsigned>(block_n)}};
+}
+
 // Index: std::int64_t, or unsigned for kernels that count fewer than 2^31 tiles.
 template <class Index>
 struct BasicSchedule {
-  Index tiles_m = 1, tiles_n = 1;  // of one product
+  Index tiles_m = 1, tiles_n = 1;  // of one product; of a triangle, folded
   Index first_tile = 0;            // this launch computes the tiles from here on,
   Index whole_tiles = 1;           // so many as they are,
   Index split_tiles = 0;           // and so many in parts
@@ -37,6 +70,7 @@ struct BasicSchedule {
   unsigned clusters = 1;           // to launch
   unsigned sum_lanes = 1;  // threads that share the parts of an element in the reduction; sets the order of sums
   std::size_t workspace_bytes = 0;
+  Triangle triangle = {};
 
   struct Position {
     Index m, n, batch;  // in tiles
@@ -65,7 +99,21 @@ struct BasicSchedule {
     const Index height = left < raster_group ? left : raster_group;
     const Index minor = rest / height;
     const Index major = group * raster_group + (rest - minor * height);
-    return {raster_n ? minor : major, raster_n ? major : minor, batch};
+    const Position at = {raster_n ? minor : major, raster_n ? major : minor, batch};
+    return triangle.fill == Fill::full ? at : unfolded(at);
+  }
+
+  // Of the tile in C that stands there in the rectangle.
+  XGEMM_HOST_DEVICE Position unfolded(const Position& at) const {
+    const Index rows = tiles_m / triangle.block_m, columns = tiles_n / triangle.block_n;
+    const Index more = rows > 2 * columns ? 1 : 0;
+    const Index r = at.m / triangle.block_m, c = at.n / triangle.block_n;
+    const bool left = r >= c + more;  // of the triangle's first columns
+    const Index row = left ? r - more : rows - more - 1 - r;
+    const Index column = left ? c : rows - 2 * more - c;
+    const bool lower = triangle.fill == Fill::lower;
+    return {(lower ? row : column) * triangle.block_m + (at.m - r * triangle.block_m),
+            (lower ? column : row) * triangle.block_n + (at.n - c * triangle.block_n), at.batch};
   }
 
   template <class Other>
@@ -81,7 +129,8 @@ struct BasicSchedule {
             raster_n,
             clusters,
             sum_lanes,
-            workspace_bytes};
+            workspace_bytes,
+            triangle};
   }
 };
 using Schedule = BasicSchedule<std::int64_t>;

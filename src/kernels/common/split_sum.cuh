@@ -109,7 +109,7 @@ struct SplitSum {
       const int d_column = column + p.layout.column_of(e);
       const int i = transposed ? d_column : d_row;
       const int j = transposed ? d_row : d_column;
-      if (i >= p.m || j >= p.n) continue;
+      if (i >= p.m || j >= p.n || !contains(p.fill, i, j)) continue;
       Element* c = static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch + j * p.c_ld + i;
       const Sum value =
           epilogue.reads_c()

@@ -121,7 +121,7 @@ struct ThreadTile {
   XGEMM_DEVICE void store(const Output& c, Loc loc = Loc::current()) const {
     constexpr int kWidth = Output::kVector < kChunk ? Output::kVector : kChunk;
     // A whole tile, the usual case, needs no test per vector; nor does it read C when beta is 0.
-    if (c.view().rows() == kConfig.cta_m && c.view().cols() == kConfig.cta_n && !c.reads_c()) {
+    if (c.view().rows() == kConfig.cta_m && c.view().cols() == kConfig.cta_n && c.contains_all() && !c.reads_c()) {
       for_each_vector<kWidth>([&](int i, int j, const float(&values)[kWidth]) {
         c.view().template store<kWidth>(i, j, c.template finish<kWidth>(i, j, values, {}), loc);
       });

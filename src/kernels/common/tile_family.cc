@@ -98,7 +98,8 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const tuning::KernelRow* row = row_for(kernel, request.device);
   if (row == nullptr) return {std::numeric_limits<double>::infinity()};
   // Counted in doubles: the estimate must not overflow where the extents do not.
-  const double ctas = tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count);
+  const TileGrid grid = tile_grid(p.fill, p.m, p.n, c.cta_m, c.cta_n);
+  const double ctas = double(grid.m) * double(grid.n) * double(p.batch_count);
   const double cta_flops = 2.0 * c.cta_m * c.cta_n * tiles(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k;
   Waves waves = waves_of(ctas, cta_flops, *row, sms);
   // Rows are of SMs; what the power limit or the GPU's make leaves of all of them together is a rate of the device.
@@ -109,8 +110,8 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double memory_bytes_per_us = kMemoryShare * 1e6 * request.device.rates.memory_tbs;
   const double depth = p.reads_inputs() ? double(p.k) : 0.0;
   const double bytes =
-      double(p.batch_count) * (depth * (double(p.m) * size_of(p.a.type) + double(p.n) * size_of(p.b.type)) +
-                               double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1));
+      double(p.batch_count) * depth * (double(p.m) * size_of(p.a.type) + double(p.n) * size_of(p.b.type)) +
+      p.elements() * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
   const double fixed_us = bytes / memory_bytes_per_us + row->launch_us;
   Estimate best = {fixed_us + waves.us, waves.number};
   weigh_splits(kernel, request, *row, ctas, fixed_us, &best);
@@ -133,7 +134,7 @@ void tile_family_estimate(const Request& request, const KernelInfo* const* kerne
 
 Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                               std::int64_t whole_tiles, int parts) {
-  return tile_schedule(kernel.config, p.m, p.n, p.batch_count, whole_tiles, parts, device.sm_count);
+  return tile_schedule(kernel.config, p.m, p.n, p.batch_count, whole_tiles, parts, device.sm_count, p.fill);
 }
 
 }  // namespace xgemm::kernels

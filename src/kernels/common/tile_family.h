@@ -19,7 +19,9 @@ constexpr FamilyInfo tile_family() {
           tile_family_why_not,
           tile_family_estimate,
           [](const KernelInfo&) { return true; },
-          tile_family_schedule};
+          tile_family_schedule,
+          nullptr,
+          true};
 }
 
 }  // namespace xgemm::kernels

@@ -21,11 +21,12 @@ inline std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
 
 // The tiles from whole_tiles on are computed in `parts` parts each; with one part, all are whole. sms: of the GPU.
 inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
-                              std::int64_t whole_tiles, int parts, int sms) {
-  const auto tiles = [](std::int64_t extent, int tile) { return extent / tile + (extent % tile != 0 ? 1 : 0); };
+                              std::int64_t whole_tiles, int parts, int sms, Fill fill = Fill::full) {
+  const TileGrid grid = tile_grid(fill, m, n, c.cta_m, c.cta_n);
   Schedule s;
-  s.tiles_m = tiles(m, c.cta_m);
-  s.tiles_n = tiles(n, c.cta_n);
+  s.tiles_m = grid.m;
+  s.tiles_n = grid.n;
+  s.triangle = grid.triangle;
   const std::int64_t all = saturated_product(saturated_product(s.tiles_m, s.tiles_n), batch_count);
   s.whole_tiles = s.units = all;
   if (parts > 1) {

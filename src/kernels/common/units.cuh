@@ -34,6 +34,12 @@ XGEMM_DEVICE Unit whole_unit(const BasicSchedule<Index>& schedule, Index unit, s
           depth};
 }
 
+// Blocks on a triangle's diagonal and at its edges may have tiles without an element of it.
+template <int kTileM, int kTileN>
+XGEMM_DEVICE bool has_part(const GemmParams& p, const Unit& unit) {
+  return unit.row < p.m && unit.col < p.n && touches(p.fill, unit.row, unit.col, kTileM, kTileN);
+}
+
 }  // namespace detail
 
 // Parts of K consist of whole slices of kTileK.
@@ -63,6 +69,7 @@ XGEMM_DEVICE void for_each_unit(const TileParams& p, bool has_product, const Bod
   XGEMM_NO_UNROLL
   for (std::int64_t index = gpu::block_x(); index < p.schedule.units; index += gpu::grid_x()) {
     Unit unit = unit_at<kTileM, kTileN, kTileK>(p, index);
+    if (p.fill != Fill::full && !detail::has_part<kTileM, kTileN>(p, unit)) continue;
     if (!has_product) unit.depth = 0;
     body(unit);
   }

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+
+#include "kernels/common/schedule.h"
 
 namespace xgemm::kernels {
 namespace {
@@ -18,7 +21,10 @@ double tiles_along(double extent, int tile) {
 }  // namespace
 
 double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p) {
-  return tiles_along(p.m, c.cta_m) * tiles_along(p.n, c.cta_n) * p.batch_count;
+  if (p.fill == Fill::full) return tiles_along(p.m, c.cta_m) * tiles_along(p.n, c.cta_n) * p.batch_count;
+  const TileGrid grid =
+      tile_grid(p.fill, static_cast<std::int64_t>(p.m), static_cast<std::int64_t>(p.n), c.cta_m, c.cta_n);
+  return double(grid.m) * double(grid.n) * p.batch_count;
 }
 
 double ffma_tma_split_bytes(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaSplit& split) {
@@ -45,9 +51,9 @@ FfmaTmaEstimate ffma_tma_cost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& 
       (whole_rounds * slices + part_rounds * std::ceil(slices / split.parts)) * slice_cycles + rounds * epilogue_cycles;
   const double busy_us = cycles * 1e-3 / (x.clock * device.rates.sm_ghz);
 
-  const double tiles_m = tiles_along(p.m, c.cta_m), tiles_n = tiles_along(p.n, c.cta_n);
-  const double c_bytes = 4 * p.m * p.n * p.batch_count * (p.reads_c ? 2 : 1);
-  const double l2_bytes = 4 * p.k * p.batch_count * tiles_m * tiles_n * (c.cta_m + c.cta_n) + c_bytes;
+  const double elements = p.batch_count * (p.fill == Fill::full ? p.m * p.n : p.n * (p.n + 1) / 2);
+  const double c_bytes = 4 * elements * (p.reads_c ? 2 : 1);
+  const double l2_bytes = 4 * p.k * tiles * (c.cta_m + c.cta_n) + c_bytes;
   const double memory_bytes = 4 * p.k * p.batch_count * (p.m + p.n) + c_bytes;
   const double l2_us = l2_bytes * 1e-6 / device.rates.l2_tbs;
   const double memory_us = memory_bytes * 1e-6 / device.rates.memory_tbs;

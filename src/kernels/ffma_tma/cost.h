@@ -9,12 +9,14 @@
 
 #include <cstdint>
 
+#include "core/fill.h"
 #include "device/rates.h"
 #include "kernels/ffma_tma/config.h"
 
 namespace xgemm::kernels {
 
 struct FfmaTmaCostProblem {
+  Fill fill = Fill::full;
   double m = 0, n = 0, k = 0, batch_count = 1;
   bool words_a = false, words_b = false;  // copied by producer warps
   bool reads_c = false;

@@ -18,7 +18,8 @@ const FfmaTmaConfig& config_of(const KernelInfo& kernel) {
 bool extents_fit(const FfmaTmaConfig& c, const Problem& p) {
   constexpr std::int64_t kMaxExtent = (std::int64_t{1} << 31) - 4096;
   if (p.m > kMaxExtent || p.n > kMaxExtent || p.k > kMaxExtent) return false;
-  return ffma_tma_tiles(c, {.m = double(p.m), .n = double(p.n), .batch_count = double(p.batch_count)}) < 0x1p31;
+  return ffma_tma_tiles(c, {.fill = p.fill, .m = double(p.m), .n = double(p.n), .batch_count = double(p.batch_count)}) <
+         0x1p31;
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {
@@ -38,7 +39,8 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   const auto words = [&](const layout::StridedOperand& x, Axis mn) {
     return p.reads_inputs() && (x.stride(mn) != 1 || divisibility_along(x, mn) < 16);
   };
-  const FfmaTmaCostProblem cost_problem = {.m = double(p.m),
+  const FfmaTmaCostProblem cost_problem = {.fill = p.fill,
+                                           .m = double(p.m),
                                            .n = double(p.n),
                                            .k = p.reads_inputs() ? double(p.k) : 0.0,
                                            .batch_count = double(p.batch_count),
@@ -60,12 +62,12 @@ bool splits(const KernelInfo&) {
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   std::int64_t whole_tiles, int parts) {
   return ffma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, whole_tiles, parts, device.sm_count,
-                           device.sm_count);
+                           device.sm_count, p.fill);
 }
 
 }  // namespace
 
 constinit const FamilyInfo ffma_tma_family = {
-    built_instances<Family::ffma_tma>(), serves, why_not, estimate, splits, schedule};
+    built_instances<Family::ffma_tma>(), serves, why_not, estimate, splits, schedule, nullptr, true};
 
 }  // namespace xgemm::kernels

@@ -155,7 +155,9 @@ struct FfmaTma {
                         static_cast<int>(p.n - c_column),
                         p.c_vectors,
                         lane_along_m(gpu::lane_index()),
-                        lane_before(gpu::lane_index())};
+                        lane_before(gpu::lane_index()),
+                        p.fill,
+                        static_cast<int>(c_column - c_row)};
     if (epilogue.reads_c()) {
       out.template store<true>(sums, [&](float sum, float old, int i, int j) {
         return epilogue.template apply<true>(sum, old, c_row + i, c_column + j, p);

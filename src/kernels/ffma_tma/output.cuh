@@ -31,6 +31,10 @@ struct FfmaTmaOutput {
   int lane_m;         // of the lanes along m
   int lane_before;    // of the warp, which has the rows before the thread's: the last one those of the chunk before
 
+  // Of a triangle: which, and in which row, from there on, its diagonal meets the first column.
+  Fill fill = Fill::full;
+  int diagonal = 0;
+
   // By all lanes of a warp. finish(sum, old, row, column): rows and columns from the first element on.
   template <bool kReadsC, int kColumns, class Finish>
   XGEMM_DEVICE void store(const float (&sums)[kColumns][kThreadM], const Finish& finish) const {
@@ -59,7 +63,7 @@ struct FfmaTmaOutput {
           const int column = column_of(first + j);
           if (column >= columns) continue;
           XGEMM_UNROLL
-          for (int i = 0; i < kThreadM; i += 4) load_chunk(c + column * ld + row_of(i), rows - row_of(i), &old[j][i]);
+          for (int i = 0; i < kThreadM; i += 4) load_chunk(c + column * ld, row_of(i), inside(column), &old[j][i]);
         }
       }
       XGEMM_UNROLL
@@ -67,41 +71,53 @@ struct FfmaTmaOutput {
         const int column = column_of(first + j);
         const auto value = [&](int i) { return finish(sums[first + j][i], old[j][i], row_of(i) + i % 4, column); };
         if constexpr (kMoved) {
-          store_moved(c + column * ld, column < columns, value);
+          store_moved(c + column * ld, column < columns ? inside(column) : Rows{0, -4}, value);
         } else if (column < columns) {
           XGEMM_UNROLL
           for (int i = 0; i < kThreadM; i += 4) {
             const float values[4] = {value(i), value(i + 1), value(i + 2), value(i + 3)};
-            store_chunk(c + column * ld, row_of(i), 0, rows, values);
+            store_chunk(c + column * ld, row_of(i), 0, inside(column), values);
           }
         }
       }
     }
   }
 
-  XGEMM_DEVICE void load_chunk(const float* from, int left, float* old) const {
-    if (vectors && left >= 4) {
-      const auto chunk = gpu::read<gpu::Space::global>(reinterpret_cast<const gpu::Vector<float, 4>*>(from));
+  // The rows of a column that are read and written: [begin, end).
+  struct Rows {
+    int begin, end;
+    XGEMM_DEVICE bool contains(int row) const { return row >= begin && row < end; }
+    XGEMM_DEVICE bool contains_four(int row) const { return row >= begin && row + 4 <= end; }
+  };
+  XGEMM_DEVICE Rows inside(int column) const {
+    constexpr int kBefore = -0x10000;  // of rows of other lanes, which may be stored with the thread's
+    const int on_diagonal = diagonal + column;
+    return {fill == Fill::lower ? on_diagonal : kBefore,
+            fill == Fill::upper && on_diagonal + 1 < rows ? on_diagonal + 1 : rows};
+  }
+
+  XGEMM_DEVICE void load_chunk(const float* column, int row, const Rows& inside, float* old) const {
+    if (vectors && inside.contains_four(row)) {
+      const auto chunk = gpu::read<gpu::Space::global>(reinterpret_cast<const gpu::Vector<float, 4>*>(column + row));
       XGEMM_UNROLL
       for (int e = 0; e < 4; ++e) old[e] = chunk[e];
     } else {
       XGEMM_UNROLL
       for (int e = 0; e < 4; ++e)
-        if (e < left) old[e] = gpu::read<gpu::Space::global>(from + e);
+        if (inside.contains(row + e)) old[e] = gpu::read<gpu::Space::global>(column + row + e);
     }
   }
 
   template <class Value>
-  XGEMM_DEVICE void store_moved(float* to, bool inside, const Value& value) const {
+  XGEMM_DEVICE void store_moved(float* to, const Rows& inside, const Value& value) const {
     const int moved = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(float) % 4);
-    const int left = inside ? rows : -4;
     const bool last = lane_m == kConfig.lanes_m - 1;
     gpu::sync_warp();  // the rows that other lanes' vectors cover have been read
     float before[4] = {};
     XGEMM_UNROLL
     for (int i = 0; i < kThreadM; i += 4) {
       float values[4] = {};
-      if (inside) {
+      if (inside.end > 0) {
         XGEMM_UNROLL
         for (int e = 0; e < 4; ++e) values[e] = value(i + e);
       }
@@ -115,26 +131,26 @@ struct FfmaTmaOutput {
       for (int e = 0; e < 5; ++e) rows_of_8[e] = moved & 2 ? rows_of_8[e] : rows_of_8[e + 2];
       XGEMM_UNROLL
       for (int e = 0; e < 4; ++e) rows_of_8[e] = moved & 1 ? rows_of_8[e] : rows_of_8[e + 1];
-      store_chunk(to, row_of(i) - moved, i == 0 && lane_m == 0 ? moved : 0, left, rows_of_8);
+      store_chunk(to, row_of(i) - moved, i == 0 && lane_m == 0 ? moved : 0, inside, rows_of_8);
     }
     if (last) {
       XGEMM_UNROLL
       for (int e = 1; e < 4; ++e) {
         const int row = row_of(kThreadM - 4) + e;
-        if (e >= 4 - moved && row < left) gpu::write<gpu::Space::global>(to + row, before[e]);
+        if (e >= 4 - moved && inside.contains(row)) gpu::write<gpu::Space::global>(to + row, before[e]);
       }
     }
   }
 
-  // Rows row + begin to row + 3, of those below `left`.
-  XGEMM_DEVICE void store_chunk(float* to, int row, int begin, int left, const float* values) const {
-    if (begin == 0 && row + 4 <= left) {
+  // Rows row + begin to row + 3, of those inside.
+  XGEMM_DEVICE void store_chunk(float* to, int row, int begin, const Rows& inside, const float* values) const {
+    if (begin == 0 && inside.contains_four(row)) {
       gpu::write<gpu::Space::global>(reinterpret_cast<gpu::Vector<float, 4>*>(to + row),
                                      gpu::Vector<float, 4>{{values[0], values[1], values[2], values[3]}});
     } else {
       XGEMM_UNROLL
       for (int e = 0; e < 4; ++e)
-        if (e >= begin && row + e < left) gpu::write<gpu::Space::global>(to + row + e, values[e]);
+        if (e >= begin && inside.contains(row + e)) gpu::write<gpu::Space::global>(to + row + e, values[e]);
     }
   }
 };

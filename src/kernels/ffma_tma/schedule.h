@@ -16,11 +16,12 @@ namespace xgemm::kernels {
 // The tiles from whole_tiles on are computed in `parts` parts each; with one part, all are whole. ctas: those that the
 // GPU runs at the same time. sms: its SMs.
 inline Schedule ffma_tma_schedule(const FfmaTmaConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
-                                  std::int64_t whole_tiles, int parts, int ctas, int sms) {
-  const auto tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
+                                  std::int64_t whole_tiles, int parts, int ctas, int sms, Fill fill = Fill::full) {
+  const TileGrid grid = tile_grid(fill, m, n, c.cta_m, c.cta_n);
   Schedule s;
-  s.tiles_m = tiles(m, c.cta_m);
-  s.tiles_n = tiles(n, c.cta_n);
+  s.tiles_m = grid.m;
+  s.tiles_n = grid.n;
+  s.triangle = grid.triangle;
   const std::int64_t all = s.tiles_m * s.tiles_n * batch_count;
   s.parts = static_cast<unsigned>(parts);
   s.whole_tiles = parts == 1 ? all : std::min(whole_tiles, all);

@@ -28,7 +28,7 @@
 namespace xgemm::kernels {
 
 // A warp's part of C in shared memory, where results gather for wide accesses. Vectors where every column of C starts
-// at a multiple of 16 bytes, else elements.
+// at a multiple of 16 bytes and all of the part is to be stored, else elements.
 template <class Element, int kRows, int kCols>
 class GatheredTile {
  public:
@@ -36,22 +36,22 @@ class GatheredTile {
     alignas(128) Element data[kRows * kCols];
   };
 
-  // C: the warp's part, cut by the edges.
-  template <class View>
-  XGEMM_DEVICE static void load(Storage& storage, const View& c, int lane, Loc loc = Loc::current()) {
+  // C: the warp's part (OutputTile), cut by the edges.
+  template <class Output>
+  XGEMM_DEVICE static void load(Storage& storage, const Output& c, int lane, Loc loc = Loc::current()) {
     for_each_access(c, lane, [&](auto width, bool whole, int i, int j) {
       constexpr int kWidth = decltype(width)::value;
       view(storage).template store<kWidth>(
-          i, j, whole ? c.template load<kWidth>(i, j, loc) : c.template load_or_zero<kWidth>(i, j, loc), loc);
+          i, j, whole ? c.view().template load<kWidth>(i, j, loc) : c.template load_or_zero<kWidth>(i, j, loc), loc);
     });
   }
-  template <class View>
-  XGEMM_DEVICE static void store(Storage& storage, const View& c, int lane, Loc loc = Loc::current()) {
+  template <class Output>
+  XGEMM_DEVICE static void store(Storage& storage, const Output& c, int lane, Loc loc = Loc::current()) {
     for_each_access(c, lane, [&](auto width, bool whole, int i, int j) {
       constexpr int kWidth = decltype(width)::value;
       const auto value = view(storage).template load<kWidth>(i, j, loc);
       if (whole) {
-        c.template store<kWidth>(i, j, value, loc);
+        c.view().template store<kWidth>(i, j, value, loc);
       } else {
         c.template store_inside<kWidth>(i, j, value, loc);
       }
@@ -69,12 +69,12 @@ class GatheredTile {
                                          XorSwizzle<1, 3, log2_of(kRows) - 3>>;
   using Swizzle = std::conditional_t<sizeof(Element) == 2, ChunkSwizzle<kRows>, WideSwizzle>;
 
-  template <class View, class F>
-  XGEMM_DEVICE static void for_each_access(const View& c, int lane, const F& f) {
-    const auto origin = reinterpret_cast<std::uintptr_t>(c.data());
-    const auto step = static_cast<std::uintptr_t>(c.col_stride()) * sizeof(Element);
-    const bool whole = c.rows() == kRows && c.cols() == kCols;
-    if ((origin | step) % 16 != 0) {
+  template <class Output, class F>
+  XGEMM_DEVICE static void for_each_access(const Output& c, int lane, const F& f) {
+    const auto origin = reinterpret_cast<std::uintptr_t>(c.view().data());
+    const auto step = static_cast<std::uintptr_t>(c.view().col_stride()) * sizeof(Element);
+    const bool whole = c.view().rows() == kRows && c.view().cols() == kCols;
+    if ((origin | step) % 16 != 0 || !c.contains_all()) {
       for_each<1, 8>(lane, [&](int i, int j) { f(Int<1>{}, false, i, j); });
     } else if (whole) {
       for_each<kVector, 8>(lane, [&](int i, int j) { f(Int<kVector>{}, true, i, j); });
@@ -350,7 +350,7 @@ struct MmaSwizzled {
     using Pair = gpu::Vector<ElementC, 2>;
     const auto tile = TileC::view(gathered);
     if (c.reads_c()) {
-      TileC::load(gathered, c.view(), lane);
+      TileC::load(gathered, c, lane);
       gpu::sync_warp();
       for_each_pair(sums, lane, [&](int i, int j, Sum low, Sum high) {
         const Pair old = tile.template load<2>(i, j);
@@ -362,7 +362,7 @@ struct MmaSwizzled {
       });
     }
     gpu::sync_warp();
-    TileC::store(gathered, c.view(), lane);
+    TileC::store(gathered, c, lane);
   }
 };
 

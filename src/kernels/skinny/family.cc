@@ -67,6 +67,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int coun
 constexpr FamilyInfo family() {
   FamilyInfo info = tile_family<Family::skinny>();
   info.estimate = estimate;
+  info.triangles = false;  // none of interest is so narrow
   return info;
 }
 

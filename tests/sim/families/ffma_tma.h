@@ -33,8 +33,8 @@ template <kernels::FfmaTmaConfig kConfig>
 Result run_ffma_tma(const kernels::GemmParams& params, const Options& options) {
   const int ctas =
       options.max_grid_x > 0 ? static_cast<int>(options.max_grid_x) : 4;  // few, so that they loop over tiles
-  const kernels::Schedule schedule = kernels::ffma_tma_schedule(kConfig, params.m, params.n, params.batch_count,
-                                                                options.whole_tiles, options.parts, ctas, 132);
+  const kernels::Schedule schedule = kernels::ffma_tma_schedule(
+      kConfig, params.m, params.n, params.batch_count, options.whole_tiles, options.parts, ctas, 132, params.fill);
   return run_scheduled<kernels::SplitSum<float>>(
       params, schedule, 4, 4, options,
       [](const kernels::Schedule& s) { return kernels::ffma_tma_sum_layout(kConfig, s); },

@@ -42,6 +42,8 @@ std::vector<BadArgument> bad_arguments() {
       {XGEMM_ARG_TYPE_C, [](xgemm_args& x) { x.type_c = 4; }, {"type_c = 4", "XGEMM_C_SAME = 0", "XGEMM_C_F32 = 1"}},
       {XGEMM_ARG_MATH_MODE, [](xgemm_args& x) { x.math_mode = 3; }, {"math_mode = 3", "2 is required"}},
       {XGEMM_ARG_LAYOUT, [](xgemm_args& x) { x.layout = -1; }, {"layout = -1", "XGEMM_COL_MAJOR = 0"}},
+      {XGEMM_ARG_FILL, [](xgemm_args& x) { x.fill = 3; }, {"fill = 3", "XGEMM_FILL_UPPER = 2"}},
+      {XGEMM_ARG_SIZE, [](xgemm_args& x) { x.reserved = 1; }, {"reserved = 1", "0 is required"}},
       {XGEMM_ARG_TRANSA, [](xgemm_args& x) { x.transa = 'X'; }, {"transa = 'X'", "N, T, C"}},
       {XGEMM_ARG_TRANSB, [](xgemm_args& x) { x.transb = '\0'; }, {"transb = '\\x00'", "N, T, C"}},
       {XGEMM_ARG_M, [](xgemm_args& x) { x.m = -1; }, {"m = -1", "m >= 0"}},
@@ -57,6 +59,21 @@ std::vector<BadArgument> bad_arguments() {
        [](xgemm_args& x) { x.old_c = nowhere(), x.ld_old_c = 0; },
        {"ld_old_c = 0", "ld_old_c >= max(1, m)"}},
   };
+}
+
+TEST(Check, ATriangleIsSquareAndItsExtentIsN) {
+  xgemm_args x = legal_args();
+  x.fill = XGEMM_FILL_LOWER;
+  x.m = x.n = x.k = 4, x.lda = x.ldb = x.ldc = 4;
+  EXPECT_EQ(code_of(x), 0);
+  x.m = 3;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_FILL);
+  EXPECT_NE(std::string(last_error()).find("m = 3, n = 4"), std::string::npos);
+  x.m = 4, x.activation = XGEMM_RELU;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_FILL);
+  x.activation = XGEMM_NO_ACTIVATION, x.lda = 3;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_LDA);
+  EXPECT_NE(std::string(last_error()).find("lda >= max(1, n) = 4"), std::string::npos);
 }
 
 TEST(Check, AcceptsALegalCall) {

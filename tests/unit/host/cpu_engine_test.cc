@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <type_traits>
@@ -88,6 +89,40 @@ TYPED_TEST(CpuEngine, AllFlagsScalarsAndEdges) {
                 const test::Verdict verdict = c.check();
                 ASSERT_TRUE(verdict.ok) << verdict.message;
               }
+}
+
+// A lower and an upper triangle are the product, and nothing else of C is written.
+TYPED_TEST(CpuEngine, Triangles) {
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
+  for (const char transa : {'N', 'T'})
+    for (const bool own_transpose : {false, true})
+      for (const int n : {1, 6, 33, 256, 600})
+        for (const int k : {0, 5, 70})
+          for (const float alpha : {1.0f, 0.0f})
+            for (const float beta : {0.0f, 1.0f, 1.25f}) {
+              const char transb = own_transpose == (transa == 'N') ? 'T' : 'N';
+              test::Case<T, C> c(transa, transb, n, n, k, alpha, beta);
+              Problem problem = problem_of(c);
+              if (own_transpose) c.product.b = c.product.a, problem.b.data = problem.a.data;
+              const test::Matrix<C> before = c.c;
+              test::Matrix<C> upper = c.c;
+              problem.fill = Fill::lower;
+              ASSERT_TRUE(host::cpu_gemm(problem).ok());
+              problem.fill = Fill::upper;
+              problem.c.data = upper.data();
+              ASSERT_TRUE(host::cpu_gemm(problem).ok());
+              for (int j = 0; j < n; ++j)
+                for (int i = 0; i < n; ++i) {
+                  const C& outside = i < j ? c.c(i, j) : upper(i, j);
+                  if (i != j) ASSERT_EQ(std::memcmp(&outside, &before(i, j), sizeof(C)), 0) << i << ' ' << j;
+                  if (i < j) c.c(i, j) = upper(i, j);
+                }
+              EXPECT_EQ(c.c.guards_intact(), "");
+              EXPECT_EQ(upper.guards_intact(), "");
+              const test::Verdict verdict = test::check_result(c.product, c.c.data(), 5000);
+              ASSERT_TRUE(verdict.ok) << verdict.message;
+            }
 }
 
 TYPED_TEST(CpuEngine, PastEveryBlock) {

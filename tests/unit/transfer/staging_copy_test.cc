@@ -54,6 +54,41 @@ std::vector<std::byte> packed_by_definition(const ColumnBlock& b, const std::vec
   return packed;
 }
 
+// Of a triangle its elements alone are read and written, whatever the chunks.
+TEST(StagingCopy, TrianglesLeaveTheRestAlone) {
+  constexpr std::int64_t kElement = 4, kRows = 23, kColumns = 19, kMatrices = 2;
+  for (const Fill fill : {Fill::lower, Fill::upper})
+    for (const std::int64_t first_row : {-12, 0, 5})  // of the block, less its first column
+      for (const std::int64_t chunk_bytes : {4, 36, 100, 1000, 100000}) {
+        const std::int64_t pitch = (kRows + 2) * kElement;
+        const ColumnBlock block = {
+            kRows * kElement,      kColumns, pitch, kMatrices, kColumns * pitch + 8, (kRows + 1) * kElement, fill,
+            -first_row * kElement, kElement};
+        EXPECT_EQ(merged(block).columns, kColumns);
+        const std::vector<std::byte> host = numbered(host_bytes(block));
+        std::vector<std::byte> packed(static_cast<std::size_t>(block.packed_bytes()), kGuard);
+        std::vector<std::byte> back(host.size(), kGuard), expected = back;
+        const Chunking chunks(block, chunk_bytes);
+        for (std::int64_t i = 0; i < chunks.count(); ++i)
+          gather(block, chunks[i], host.data(), packed.data() + chunks[i].packed_offset);
+        for (std::int64_t i = 0; i < chunks.count(); ++i)
+          scatter(block, chunks[i], packed.data() + chunks[i].packed_offset, back.data());
+        std::vector<std::byte> expected_packed(packed.size(), kGuard);
+        for (std::int64_t x = 0; x < kMatrices; ++x)
+          for (std::int64_t j = 0; j < kColumns; ++j)
+            for (std::int64_t i = 0; i < kRows; ++i) {
+              if (!contains(fill, first_row + i, j)) continue;
+              const auto from = static_cast<std::size_t>(x * block.matrix_pitch + j * pitch + i * kElement);
+              std::memcpy(&expected[from], &host[from], kElement);
+              std::memcpy(
+                  &expected_packed[static_cast<std::size_t>((x * kColumns + j) * block.packed_pitch + i * kElement)],
+                  &host[from], kElement);
+            }
+        ASSERT_EQ(back, expected);
+        ASSERT_EQ(packed, expected_packed);
+      }
+}
+
 TEST(StagingCopy, GathersAndScattersEveryBlockInEveryChunkSize) {
   for (const ColumnBlock& original : blocks()) {
     const ColumnBlock block = merged(original);

@@ -36,6 +36,7 @@ void multiply(const Problem& p) {
     C* c = static_cast<C*>(p.c.data) + x * p.c.batch_stride;
     for (std::int64_t j = 0; j < p.n; ++j) {
       for (std::int64_t i = 0; i < p.m; ++i) {
+        if (!contains(p.fill, i, j)) continue;
         double sum = 0;
         if (p.reads_inputs()) {
           for (std::int64_t l = 0; l < p.k; ++l)
@@ -129,6 +130,7 @@ struct CallSetup {
   float alpha = 1, beta = 0;
   std::int64_t pad = 0;  // of all leading dimensions
   std::int64_t batch = 1;
+  Fill fill = Fill::full;
   bool shares_a = false, shares_b = false;
   At a = At::pageable, b = At::pageable, c = At::pageable;
   std::size_t device_memory = std::size_t{1} << 34;
@@ -187,6 +189,7 @@ class StagedCall {
     problem_.n = s.n;
     problem_.k = s.k;
     problem_.batch_count = s.batch;
+    problem_.fill = s.fill;
     problem_.alpha.value = s.alpha;
     problem_.beta.value = s.beta;
     problem_.a = {s.type, a_.all.data(), s.op_a, a_.ld, s.shares_a ? 0 : a_.stride};
@@ -313,6 +316,29 @@ TEST(StagingPipeline, ManyPiecesInLittleMemory) {
                  .beta = beta,
                  .pad = 5,
                  .device_memory = memory});
+}
+
+// What is outside of a triangle stays as it is on the host, wherever C is and however it is cut.
+TEST(StagingPipeline, Triangles) {
+  for (Fill fill : {Fill::lower, Fill::upper})
+    for (Op op : {Op::none, Op::transpose})
+      for (float beta : {0.0f, -1.0f})
+        for (std::size_t memory : {std::size_t{1} << 30, std::size_t{1} << 20, std::size_t{1} << 18})
+          for (At c : {At::pageable, At::page_locked, At::device})
+            for (DType type : {DType::f32, DType::bf16, DType::f64})
+              check({.type = type,
+                     .op_a = op,
+                     .op_b = op == Op::none ? Op::transpose : Op::none,
+                     .m = 270,
+                     .n = 270,
+                     .k = 20,
+                     .beta = beta,
+                     .pad = 5,
+                     .batch = memory == std::size_t{1} << 20 ? 2 : 1,
+                     .fill = fill,
+                     .c = c,
+                     .device_memory = memory},
+                    1);
 }
 
 TEST(StagingPipeline, MoreChunksThanTheRingHolds) {

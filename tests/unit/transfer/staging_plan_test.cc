@@ -9,6 +9,8 @@
 #include <map>
 #include <vector>
 
+#include "core/triangle.h"
+
 namespace xgemm::transfer {
 namespace {
 
@@ -20,6 +22,7 @@ struct Shape {
   bool shares_a = false, shares_b = false;
   DType type = DType::f32;
   Op op_a = Op::none, op_b = Op::none;
+  Fill fill = Fill::full;
 };
 
 Problem make(const Shape& s) {
@@ -29,6 +32,7 @@ Problem make(const Shape& s) {
   p.n = s.n;
   p.k = s.k;
   p.batch_count = s.batch;
+  p.fill = s.fill;
   p.alpha.value = 1;
   p.beta.value = 1;
   p.a.op = s.op_a;
@@ -69,7 +73,15 @@ void check_plan(const Problem& p, const StagingPlan& plan, std::int64_t budget) 
     ASSERT_LE(piece.first_product + piece.products, p.batch_count);
     ASSERT_LE(piece.i + piece.m, p.m);
     ASSERT_LE(piece.j + piece.n, p.n);
-    area += double(piece.products) * double(piece.m) * double(piece.n);
+    const std::int64_t products = piece.products;
+    double elements = 0;
+    ASSERT_TRUE(for_each_part(problem_of(p, piece), piece.i, piece.j, [&](const Problem& part) {
+                  EXPECT_EQ(part.batch_count, products);
+                  elements += part.elements();
+                  return kOk;
+                }).ok());
+    EXPECT_GT(elements, 0);
+    area += elements;
     const std::array<std::int64_t, 3> corner = {piece.first_product, piece.i, piece.j};
     EXPECT_EQ(++seen[corner], 1);
     const StagedPart a = part_of_a(p, piece), b = part_of_b(p, piece), c = part_of_c(p, piece);
@@ -84,7 +96,21 @@ void check_plan(const Problem& p, const StagingPlan& plan, std::int64_t budget) 
     EXPECT_TRUE(same(a_parts, piece.a_part, a));
     EXPECT_TRUE(same(b_parts, piece.b_part, b));
   }
-  EXPECT_EQ(area, double(p.batch_count) * double(p.m) * double(p.n));
+  EXPECT_EQ(area, p.elements());
+}
+
+TEST(StagingPlan, CoversATriangleOnce) {
+  for (Shape s :
+       {Shape{1, 1, 1}, {300, 300, 7}, {4096, 4096, 100}, {8192, 8192, 8192}, {5000, 5000, 20000}, {64, 64, 64, 333}})
+    for (Fill fill : {Fill::lower, Fill::upper})
+      for (int staged = 1; staged < 8; ++staged)
+        for (std::int64_t memory : {8 * kGiB, 256 * kMiB}) {
+          s.fill = fill;
+          s.op_b = Op::transpose;
+          const Problem p = make(s);
+          const StagingPlan plan = plan_staging(p, {(staged & 1) != 0, (staged & 2) != 0, (staged & 4) != 0}, memory);
+          if (plan.fits) check_plan(p, plan, memory);
+        }
 }
 
 TEST(StagingPlan, CoversEveryElementOnceWithinItsMemory) {

@@ -65,7 +65,7 @@ Result launch(const kernels::TileParams& params, GlobalMemory& memory, const Opt
 template <class Kernel>
 kernels::Schedule schedule_of(const kernels::GemmParams& params, const Options& options) {
   kernels::Schedule schedule = kernels::tile_schedule(Kernel::kInstance, params.m, params.n, params.batch_count,
-                                                      options.whole_tiles, options.parts, 132);
+                                                      options.whole_tiles, options.parts, 132, params.fill);
   if (options.max_grid_x > 0)
     schedule.clusters = std::min(schedule.clusters, static_cast<unsigned>(options.max_grid_x));
   return schedule;
