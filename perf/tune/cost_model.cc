@@ -2,7 +2,9 @@
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <iterator>
 #include <string>
 
 #include "kernels/ffma_tma/cost.h"
@@ -42,6 +44,17 @@ const char* xgemm_cost_tiles() {
   return names.c_str();
 }
 
+// The shapes of clusters that instances form: m and n of each, zeros after the last.
+const int* xgemm_cluster_shapes() {
+  static const auto all = [] {
+    std::array<int, 2 * std::size(kClusterShapes) + 2> numbers{};
+    auto* out = numbers.data();
+    for (const ClusterShape& shape : kClusterShapes) *out++ = shape.m, *out++ = shape.n;
+    return numbers;
+  }();
+  return all.data();
+}
+
 // rows: 20 numbers each, in the order of the reader below. device: sms, clusters of 1, 2, 4 and 8, bytes of L2; rates:
 // 4 numbers. features may be null.
 void xgemm_cost(const double* constants, const double* device_numbers, const double* rates, std::ptrdiff_t count,
@@ -63,9 +76,10 @@ void xgemm_cost(const double* constants, const double* device_numbers, const dou
     c.transposed = number() != 0;
     c.groups_rows = number();
     c.ping_pong = number() != 0;
-    c.cluster_m = number();
-    c.cluster_n = number();
     c.cluster_k = number();
+    ClusterShape cluster;
+    cluster.m = number();
+    cluster.n = number();
     CostProblem p;
     p.m = number();
     p.n = number();
@@ -79,13 +93,13 @@ void xgemm_cost(const double* constants, const double* device_numbers, const dou
     CostSplit split;
     split.whole_tiles = *r++;
     split.parts = number();
-    const CostTerms terms = TileCost(c, p, device, x)(split);
+    const CostTerms terms = TileCost(c, cluster, p, device, x)(split);
     us[i] = terms.us;
     if (features == nullptr) continue;
     float* out = features + kFeatures * i;
     out = std::ranges::copy(problem_features(p, device), out).out;
     out = std::ranges::copy(tile_features(c), out).out;
-    std::ranges::copy(plan_features(c, p, device, split, terms), out);
+    std::ranges::copy(plan_features(c, cluster, p, device, split, terms), out);
   }
 }
 

@@ -33,18 +33,21 @@ import numpy as np
 from scipy.optimize import least_squares
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-INSTANCE = re.compile(r"wgmma_tma_f16_((\d+)x(\d+)x64(_pp)?(_t)?(?:_c(\d)(\d))?(?:_k(\d))?_s(\d+))_(nn|nt|tn|tt)$")
-RATES = dict(sm_ghz=1.85, l2_tbs=10., memory_tbs=3., tensor_tflops=900.)  # where the search begins
-CONSTANTS = dict(tensor=.95, read=.9, write=.03, ingest=.65, unaligned=1.9, unaligned_shared=.8, slice=205, epilogue=100,
-                 element=.13, old_c=.8, exchange=1150, exchange_element=.5, ping_pong=1.3, l2_reach=1., latency=.55,
-                 launch=1.85, cluster=.11, sum=2.6, sum_bytes=2.2)
-HIDDEN, STEPS, RATE, DECAY = 24, 300, .01, 3e-3
-SOFTNESS = .03   # of the choice that is trained: plans whose estimates differ by less share it
+INSTANCE = re.compile(r"wgmma_tma_f16_((\d+)x(\d+)x64(_pp)?(_t)?(?:_k(\d))?_s(\d+))_(nn|nt|tn|tt)$")
+RATES = dict(sm_ghz=1.85, l2_tbs=10., memory_tbs=3.5, tensor_tflops=800.)  # where the search begins
+CONSTANTS = dict(tensor=0.938, read=0.389, write=1, ingest=0.449, unaligned=2.08, unaligned_shared=0.887, slice=212,
+                 epilogue=6.06, element=0.139, old_c=0.914, exchange=1.08e+03, exchange_element=0.486,
+                 ping_pong=1.39, l2_reach=22.3, latency=0.522, launch=1.93, cluster=0.197, sum=3.78, sum_bytes=2.29)
+HIDDEN, STEPS, RATE, DECAY = 48, 300, .01, 3e-3
+WEIGHED = 4         # pairs of a tile and a cluster that the planner weighs, for each tile
+MANY_SHAPES = 6     # of clusters that a problem was measured in, to have a say in which these are
+UNMEASURED = .25
+SOFTNESS = .02   # of the choice that is trained: plans whose estimates differ by less share it
 REGRESSION = 8.  # weight of predicting relative times beside choosing well,
 ABSOLUTE = 1.    # and of predicting the times themselves
 PARTS = 4        # of the shapes, for judging
-POOLED = {"light", "heavy"}  # tables in which split products took the memory for their sums from a pool, as calls do:
-                             # for the others it was lent, which is faster
+POOLED = {"light", "heavy", "clusters", "drawn"}  # tables in which split products took the memory for their sums from a pool, as
+                                         # calls do: for the others it was lent, which is faster
 
 
 def parse_case(text):
@@ -63,10 +66,9 @@ def parse_instance(name):
     match = INSTANCE.match(name)
     if not match:
         return None
-    tile, m, n, pp, t, cm, cn, ck, stages, _ = match.groups()
+    tile, m, n, pp, t, ck, stages, _ = match.groups()
     rows = int(n) if t else int(m)
-    return tile, (int(m), int(n), int(stages), t is not None, 1 if pp else rows // 64, pp is not None, int(cm or 1),
-                  int(cn or 1), int(ck or 1))
+    return tile, (int(m), int(n), int(stages), t is not None, 1 if pp else rows // 64, pp is not None, int(ck or 1))
 
 
 class CostModel:
@@ -84,6 +86,10 @@ class CostModel:
         self.features = list(counts)
         self.library.xgemm_cost_tiles.restype = ctypes.c_char_p
         self.tiles = self.library.xgemm_cost_tiles().decode().split()
+        self.library.xgemm_cluster_shapes.restype = ctypes.POINTER(ctypes.c_int)
+        numbers, self.shapes = self.library.xgemm_cluster_shapes(), []
+        while numbers[2 * len(self.shapes)]:
+            self.shapes.append((numbers[2 * len(self.shapes)], numbers[2 * len(self.shapes) + 1]))
 
     def __call__(self, constants, device, rates, rows, with_features=False):
         pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
@@ -100,7 +106,7 @@ def with_pools(rows):
     that were measured either way, of each GPU."""
     pooled = lambda row: row[0][1].split(".")[0].split("-")[-1] in POOLED
     split = lambda row: row[2][-1] > 1
-    plan = lambda row: (row[0][0], row[0][2], row[1], row[2][-2:])
+    plan = lambda row: (row[0][0], row[0][2], *row[1:3])
     either = {plan(row): row[3] for row in rows if not pooled(row)}
     differences = collections.defaultdict(list)
     for row in rows:
@@ -135,7 +141,7 @@ class Measurements:
                 self.gpus.append(gpu)
                 self.devices.append([float(x) for x in ",".join(numbers).split(",")])
             for line in text[1:]:
-                case, kernel, whole, parts, us, _ = line.split("\t")
+                case, kernel, cluster, whole, parts, us, _ = line.split("\t")
                 key = self.gpus.index(gpu), file.name, case
                 if kernel == "cublas":
                     cublas[key] = float(us)
@@ -145,7 +151,9 @@ class Measurements:
                     problem = parse_case(case)
                     if problem[:3] in hold_out:
                         raise SystemExit(f"fit.py: {case} of {file.name} is in perf/shapes/holdout.txt")
-                    rows.append((key, tile_index[instance[0]], instance[1] + problem + (float(whole), int(parts)), float(us)))
+                    shape = tuple(map(int, cluster.split("x")))
+                    rows.append((key, tile_index[instance[0]], instance[1] + shape + problem + (float(whole), int(parts)),
+                                 float(us)))
         rows = with_pools(rows)
         best = collections.defaultdict(lambda: math.inf)
         for key, _, _, us in rows:
@@ -154,14 +162,25 @@ class Measurements:
         self.keys = list(dict.fromkeys(r[0] for r in rows))
         number = {x: i for i, x in enumerate(self.keys)}
         self.case = np.array([number[r[0]] for r in rows])
-        self.first = np.searchsorted(self.case, np.arange(len(self.keys)))
         self.gpu = np.array([r[0][0] for r in rows])
         self.tile = np.array([r[1] for r in rows])
         self.numbers = np.array([r[2] for r in rows], float)
+        self.cluster = np.array([r[2][7:9] for r in rows], int)
         self.us = np.array([r[3] for r in rows])
-        self.lost = np.log(self.us / np.minimum.reduceat(self.us, self.first)[self.case])
+        first = np.searchsorted(self.case, np.arange(len(self.keys)))
+        self.lost = np.log(self.us / np.minimum.reduceat(self.us, first)[self.case])
         self.best = np.log(self.us) - self.lost
-        self.cublas = np.array([cublas.get(x, math.nan) for x in self.keys])
+        self.all_cublas = cublas
+        self.keep(np.ones(len(rows), bool))
+
+    def keep(self, which):
+        """Forgets the other rows, and cases that had no more. What is lost stays what it was beside all rows."""
+        for name in "gpu", "tile", "numbers", "cluster", "us", "lost", "best":
+            setattr(self, name, getattr(self, name)[which])
+        cases, self.case = np.unique(self.case[which], return_inverse=True)
+        self.keys = [self.keys[x] for x in cases]
+        self.first = np.searchsorted(self.case, np.arange(len(self.keys)))
+        self.cublas = np.array([self.all_cublas.get(x, math.nan) for x in self.keys])
         self.gpu_of_case = self.gpu[self.first]
         # By m, n and k alone: the same extents with other flags or on another GPU are not unseen.
         self.part = np.array([hashlib.md5(x[2].split()[2].encode()).digest()[0] % PARTS for x in self.keys])
@@ -226,12 +245,13 @@ class Network:
 
     def __init__(self, features, tiles, seed=0):
         random = np.random.default_rng(seed)
-        self.hidden = random.normal(0, 1 / math.sqrt(features), (features, HIDDEN))
-        self.bias = random.normal(0, .3, HIDDEN)
-        self.tile_hidden = np.zeros((tiles, HIDDEN))
-        self.tile_direct = np.zeros(tiles)
-        self.direct = np.zeros(features)
-        self.output = random.normal(0, .1 / math.sqrt(HIDDEN), HIDDEN)
+        normal = lambda deviation, *shape: random.normal(0, deviation, shape).astype(np.float32)
+        self.hidden = normal(1 / math.sqrt(features), features, HIDDEN)
+        self.bias = normal(.3, HIDDEN)
+        self.tile_hidden = np.zeros((tiles, HIDDEN), np.float32)
+        self.tile_direct = np.zeros(tiles, np.float32)
+        self.direct = np.zeros(features, np.float32)
+        self.output = normal(.1 / math.sqrt(HIDDEN), HIDDEN)
 
     def weights(self):
         return [self.hidden, self.bias, self.tile_hidden, self.tile_direct, self.direct, self.output]
@@ -242,6 +262,7 @@ class Network:
 
     def train(self, x, tile, model, lost, best, first):
         """Logarithms of times: the model's, measured over the best of the case, the best. first: row of each case."""
+        model, lost, best = (v.astype(np.float32) for v in (model, lost, best))
         counts = np.diff(np.append(first, len(lost)))
         case = np.repeat(np.arange(len(first)), counts)
         near = np.exp(-lost / .12) + .01
@@ -292,11 +313,36 @@ def judge(data, score):
         lost = np.exp(data.lost[chosen[mine]].mean())
         error = np.abs(score[chosen[mine]] - np.log(data.us[chosen[mine]])).mean()
         ratio = data.cublas[mine] / data.us[chosen[mine]]
-        best = data.cublas[mine] / data.us[data.choice(data.us)[mine]]
+        best = data.cublas[mine] / np.exp(data.best[data.first[mine]])
         mean = lambda x: math.exp(np.nanmean(np.log(x)))
         lines.append(f"{gpu}: {mine.sum()} problems, {100 * (lost - 1):.1f} % slower than the best plan measured; "
                      f"{mean(ratio):.3f} of cuBLAS's speed, the best plans {mean(best):.3f}; times off by {100 * error:.0f} %")
     return lines
+
+
+def clusters_of(model, data):
+    """For each tile, the shapes of clusters that are worth weighing, as a mask: single CTAs, and what is left when of all
+    pairs of tile and shape the one goes, again and again, whose loss costs the problems least. By those problems that
+    were measured in clusters of many shapes; what was not measured counts as slow."""
+    shape = np.array([model.shapes.index(tuple(x)) for x in data.cluster])
+    pair = data.tile * len(model.shapes) + shape
+    table = np.full((len(data.keys), len(model.tiles) * len(model.shapes)), UNMEASURED, np.float32)
+    np.minimum.at(table, (data.case, pair), data.lost)
+    shapes_of_case = np.array([len(set(shape[data.case == i])) for i in range(len(data.keys))])
+    table = table[shapes_of_case >= MANY_SHAPES]
+    kept = np.unique(pair)
+    while len(kept) > WEIGHED * len(model.tiles):
+        order = np.argpartition(table[:, kept], 1, axis=1)[:, :2]
+        least = np.take_along_axis(table[:, kept], order, 1)
+        best = order[np.arange(len(order)), least.argmin(1)]
+        cost = np.bincount(best, np.abs(least[:, 1] - least[:, 0]), len(kept))
+        cost[kept % len(model.shapes) == model.shapes.index((1, 1))] = np.inf
+        kept = np.delete(kept, cost.argmin())
+    print(f"{len(kept)} pairs of tiles and clusters, {100 * table[:, kept].min(1).mean():.2f} % slower than all")
+    masks = np.ones(len(model.tiles), int)
+    for x in kept:
+        masks[x // len(model.shapes)] |= 1 << x % len(model.shapes)
+    return masks, np.isin(pair, kept)
 
 
 def array(name, values, shape):
@@ -308,7 +354,7 @@ def array(name, values, shape):
     return f"constexpr {shape} {name} = {{\n    {rows}}};\n"
 
 
-def write(model, data, constants, rates, network, mean, deviation, report):
+def write(model, data, constants, rates, network, mean, deviation, clusters, report):
     of_problem, of_tile, of_plan = model.features
     hidden = network.hidden / deviation[:, None]
     direct = network.direct / deviation
@@ -327,6 +373,7 @@ def write(model, data, constants, rates, network, mean, deviation, report):
         out.write("constexpr CostConstants kFittedConstants = {" +
                   ", ".join(f".{x} = {v:.4g}" for x, v in zip(CONSTANTS, constants)) + "};\n")
         out.write("constexpr std::string_view kFittedTiles[] = {" + ", ".join(f'"{x}"' for x in model.tiles) + "};\n")
+        out.write("constexpr unsigned short kFittedClusters[] = {" + ", ".join(f"{x:#x}" for x in clusters) + "};\n")
         out.write(array("kHiddenBias", bias, f"std::array<float, {HIDDEN}>"))
         out.write(array("kProblemWeights", hidden[:split[0]], "float").replace(
             "kProblemWeights", f"kProblemWeights[{of_problem}][{HIDDEN}]"))
@@ -361,12 +408,14 @@ def main():
     if arguments.calibrate:
         return calibrate(model, arguments.calibrate, arguments.output)
     data = Measurements(sorted(arguments.measured or (ROOT / "perf/tune/measured").glob("*.tsv.xz")), model.tiles)
+    clusters, weighed = clusters_of(model, data)
+    data.keep(weighed)
     constants, rates, us, data.features = fit_model(model, data)
     logarithm = np.log(us)
     report = ["the model alone: " + x for x in judge(data, logarithm)]
 
     mean, deviation = data.features.mean(0), data.features.std(0) + 1e-6
-    x = (data.features - mean) / deviation
+    x = ((data.features - mean) / deviation).astype(np.float32)
     fresh = lambda: Network(x.shape[1], len(model.tiles))
     score = np.empty(len(us))
     for part in range(PARTS):
@@ -379,7 +428,7 @@ def main():
     if not arguments.check:
         network = fresh().train(x, data.tile, logarithm, data.lost, data.best, data.first)
         print("all shapes seen: ", *judge(data, logarithm + network.forward(x, data.tile)[1]), sep="\n  ")
-        write(model, data, constants, rates, network, mean, deviation, report)
+        write(model, data, constants, rates, network, mean, deviation, clusters, report)
 
 
 if __name__ == "__main__":

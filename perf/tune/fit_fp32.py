@@ -79,7 +79,7 @@ class Measurements:
                 self.sms.append(float(sms))
                 self.rates.append([float(x) for x in known[gpu].split(",")])
             for line in text[1:]:
-                case, kernel, whole, parts, us, _ = line.split("\t")
+                case, kernel, _, whole, parts, us, _ = line.split("\t")
                 key = self.gpus.index(gpu), file.name, case
                 kernel, _, copies = kernel.partition("+")
                 if kernel == "cublas":

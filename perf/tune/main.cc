@@ -1,14 +1,15 @@
 // xgemm-tune: how fast the kernels that the planner chooses among really are. For every case it times the legal
-// instances whose estimates come near the best one, with and without split K, and cuBLAS beside them. Its table is what
-// the planner's rates are fitted to.
+// instances, in clusters of all shapes that they can form, whose estimates come near the best one, with and without
+// split K, and cuBLAS beside them. Its table is what the planner's rates are fitted to.
 //
-//   xgemm-tune [--within 1.6] [--only 104,160x] [--budget-us 1000] [--rounds 7]
+//   xgemm-tune [--within 1.6] [--most 20] [--only 104,160x] [--clusters 1x1,2x4] [--budget-us 1000] [--rounds 7]
 //       [--warm-ms 150] SET-OR-SHAPE... > measured.tsv
 //
 // The first line names the GPU: its name, SMs, clusters of 1, 2, 4 and 8 CTAs that fit, bytes of L2. A line after it:
-// case, kernel (with + and the operands that it gets as copies), whole tiles, parts, measured us, estimated us; tabs
-// between. Operands are N(0, 1) and rotate through several times the L2; calls are replayed from graphs, all kernels
-// and cuBLAS in turn, round after round: which tile is best differs between a burst and what the power limit allows.
+// case, kernel (with + and the operands that it gets as copies), cluster, whole tiles, parts, measured us, estimated
+// us; tabs between. Operands are N(0, 1) and rotate through several times the L2; calls are replayed from graphs, all
+// kernels and cuBLAS in turn, round after round: which tile is best differs between a burst and what the power limit
+// allows.
 //
 // Links the library's inside, since a plan cannot be forced through the interface.
 //
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -36,6 +38,7 @@ namespace {
 
 constexpr std::size_t kRotatedBytes = std::size_t{320} << 20;
 constexpr std::size_t kArenaBytes = std::size_t{6} << 30;
+constexpr int kMostCtas = 8;  // of a cluster
 
 std::vector<unsigned char> random_block(char type, std::size_t bytes) {
   std::mt19937 engine(1);
@@ -52,8 +55,16 @@ std::vector<unsigned char> random_block(char type, std::size_t bytes) {
 
 class Tuner {
  public:
-  Tuner(double within, const std::vector<std::string>& only, double budget_us, int rounds, double warm_us)
-      : within_(within), only_(only), budget_us_(budget_us), rounds_(rounds), warm_us_(warm_us) {
+  struct Options {
+    double within = 1.6;
+    int most = 1000;
+    std::vector<std::string> only, clusters;
+    double budget_us = 1000;
+    int rounds = 7;
+    double warm_ms = 150;
+  };
+
+  explicit Tuner(const Options& options) : options_(options) {
     std::string why;
     device_ = make_cuda_device(0, why);
     if (!device_) throw std::runtime_error(why);
@@ -68,24 +79,27 @@ class Tuner {
     if (sets.empty()) return;
     const device::DeviceInfo& info = runtime::completed(*device::device_info(0));
     const Problem example = problem(one, sets[0]);
-    const std::vector<plan::Plan> candidates = plan::candidates(example, plan::gather_facts(example), info);
+    const std::vector<plan::Plan> candidates = all_candidates(example, info);
     std::vector<Entry> entries;
     if (cublas_ && !candidates.empty() && cublas_->prepare(one, sets[0]).empty()) {
-      entries.push_back(record("cublas", 0, 1, 0, candidates[0].estimated_us, sets,
+      entries.push_back(record("cublas", {0, 1}, 0, candidates[0].estimated_us, sets,
                                [&](const OperandSet& operands) { cublas_->run(one, operands); }));
     }
     for (const plan::Plan& candidate : candidates) {
-      if (candidate.estimated_us > within_ * candidates[0].estimated_us) break;
+      if (candidate.estimated_us > options_.within * candidates[0].estimated_us) break;
+      if (entries.size() > static_cast<std::size_t>(options_.most)) break;
       if (!wanted(name_of(candidate))) continue;
       entries.push_back(record(one, sets, candidate));
       if (candidate.schedule.split_tiles > 0)
-        entries.push_back(record(one, sets, plan::with_split(candidate, block_of(candidate, example), info, 0, 1)));
+        entries.push_back(record(
+            one, sets,
+            plan::with_sharing(candidate, block_of(candidate, example), info, {0, 1, candidate.schedule.cluster})));
     }
     // In turn, with hardly a pause, and not before the power limit has had time to slow the GPU down as it does in
     // lasting work: all meet the same clocks.
     double warm_us = 0;
-    for (int round = 0; round < rounds_;) {
-      const bool counts = warm_us >= warm_us_;
+    for (int round = 0; round < options_.rounds;) {
+      const bool counts = warm_us >= 1e3 * options_.warm_ms;
       for (Entry& entry : entries) {
         const double us = device_->time(*entry.calls);
         warm_us += us;
@@ -95,8 +109,9 @@ class Tuner {
     }
     for (Entry& entry : entries) {
       std::sort(entry.us.begin(), entry.us.end());
-      fmt::print("{}\t{}\t{}\t{}\t{:.3f}\t{:.3f}\n", one.id(), entry.name, entry.whole_tiles, entry.parts,
-                 entry.us[entry.us.size() / 2], entry.estimated_us);
+      const kernels::Sharing& s = entry.sharing;
+      fmt::print("{}\t{}\t{}x{}\t{}\t{}\t{:.3f}\t{:.3f}\n", one.id(), entry.name, s.cluster.m, s.cluster.n,
+                 s.whole_tiles, s.parts, entry.us[entry.us.size() / 2], entry.estimated_us);
     }
     std::fflush(stdout);
   }
@@ -104,16 +119,30 @@ class Tuner {
  private:
   struct Entry {
     std::string name;
-    std::int64_t whole_tiles;
-    int parts;
+    kernels::Sharing sharing;
     double estimated_us;
     std::unique_ptr<RecordedCalls> calls;
     int count;
     std::vector<double> us;  // of a call, by round
   };
 
+  // Of each instance in each cluster that it can form, the least estimate first.
+  std::vector<plan::Plan> all_candidates(const Problem& p, const device::DeviceInfo& info) const {
+    const plan::ProblemFacts facts = plan::gather_facts(p);
+    std::vector<plan::Plan> all;
+    for (int m = 1; m <= kMostCtas; m *= 2)
+      for (int n = 1; m * n <= kMostCtas; n *= 2) {
+        const std::vector<std::string>& chosen = options_.clusters;
+        if (!chosen.empty() && std::ranges::count(chosen, fmt::format("{}x{}", m, n)) == 0) continue;
+        const kernels::ClusterShape cluster = {m, n};
+        std::ranges::copy(plan::candidates(p, facts, info, &cluster), std::back_inserter(all));
+      }
+    std::ranges::stable_sort(all, {}, &plan::Plan::estimated_us);
+    return all;
+  }
+
   bool wanted(std::string_view kernel) const {
-    return only_.empty() || std::any_of(only_.begin(), only_.end(), [&](const std::string& part) {
+    return options_.only.empty() || std::ranges::any_of(options_.only, [&](const std::string& part) {
              return kernel.find(part) != std::string_view::npos;
            });
   }
@@ -149,18 +178,18 @@ class Tuner {
     const std::string copies = packing.any() ? fmt::format("+{}{}{}", packing.a.used ? "A" : "",
                                                            packing.b.used ? "B" : "", packing.c.used ? "C" : "")
                                              : "";
-    return record(name_of(candidate) + copies, schedule.split_tiles == 0 ? 0 : schedule.whole_tiles,
-                  static_cast<int>(schedule.parts), candidate.estimated_us, candidate.estimated_us, sets,
-                  [&](const OperandSet& s) {
+    const std::int64_t whole_tiles = schedule.split_tiles == 0 ? 0 : schedule.whole_tiles;
+    return record(name_of(candidate) + copies, {whole_tiles, static_cast<int>(schedule.parts), schedule.cluster},
+                  candidate.estimated_us, candidate.estimated_us, sets, [&](const OperandSet& s) {
                     const Status status = runtime::launch(candidate, problem(one, s), info, settings);
                     if (!status.ok()) throw std::runtime_error(last_error());
                   });
   }
 
   template <class Call>
-  Entry record(const std::string& name, std::int64_t whole_tiles, int parts, double estimated_us, double expected_us,
+  Entry record(const std::string& name, const kernels::Sharing& sharing, double estimated_us, double expected_us,
                const std::vector<OperandSet>& sets, const Call& call) {
-    const int count = static_cast<int>(std::clamp(budget_us_ / expected_us, 1.0, 60.0));
+    const int count = static_cast<int>(std::clamp(options_.budget_us / expected_us, 1.0, 60.0));
     call(sets[0]);  // a kernel is loaded when it is first run
     std::string why = device_->synchronize();
     if (!why.empty()) throw std::runtime_error(why);
@@ -171,7 +200,7 @@ class Tuner {
         why);
     next_ += static_cast<std::size_t>(count);
     if (!calls) throw std::runtime_error(why);
-    return {name, whole_tiles, parts, estimated_us, std::move(calls), count, {}};
+    return {name, sharing, estimated_us, std::move(calls), count, {}};
   }
 
   void fill(char type) {
@@ -202,11 +231,7 @@ class Tuner {
     return sets;
   }
 
-  double within_;
-  std::vector<std::string> only_;
-  double budget_us_;
-  int rounds_;
-  double warm_us_;
+  Options options_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Candidate> cublas_;
   unsigned char* arena_ = nullptr;
@@ -216,18 +241,21 @@ class Tuner {
 
 int run(int argc, char** argv) {
   CLI::App app("Times the kernels that the planner chooses among");
-  double within = 1.6, budget_us = 1000, warm_ms = 150;
-  int rounds = 7;
-  std::vector<std::string> arguments, only;
+  Tuner::Options options;
+  std::vector<std::string> arguments;
   ShapeDefaults defaults;
   std::string types, transposes;
-  app.add_option("--within", within, "Leave out what is estimated to be slower than this many times the best");
-  app.add_option("--only", only, "Parts of names of the kernels to time; cuBLAS is timed in any case")
+  app.add_option("--within", options.within, "Leave out what is estimated to be slower than this many times the best");
+  app.add_option("--most", options.most, "So many of the least estimated plans, and no more");
+  app.add_option("--only", options.only, "Parts of names of the kernels to time; cuBLAS is timed in any case")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--budget-us", budget_us, "Time to spend on one replay");
-  app.add_option("--rounds", rounds, "Replays of each, of which the median counts")->check(CLI::PositiveNumber);
-  app.add_option("--warm-ms", warm_ms, "How long to compute before rounds count");
+  app.add_option("--clusters", options.clusters, "Only clusters of these shapes along C, such as 1x1,2x4")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--budget-us", options.budget_us, "Time to spend on one replay");
+  app.add_option("--rounds", options.rounds, "Replays of each, of which the median counts")->check(CLI::PositiveNumber);
+  app.add_option("--warm-ms", options.warm_ms, "How long to compute before rounds count");
   app.add_option("--type", types, "Types of shapes that name none");
   app.add_option("--trans", transposes, "Flags of shapes that name none");
   app.add_option("shapes", arguments, "Shapes, built-in sets or files, as xgemm-bench takes them")->required();
@@ -238,7 +266,7 @@ int run(int argc, char** argv) {
   std::vector<Case> cases;
   for (const std::string& argument : arguments)
     for (const Case& one : parse_shape_argument(argument, defaults)) cases.push_back(one);
-  Tuner tuner(within, only, budget_us, rounds, 1e3 * warm_ms);
+  Tuner tuner(options);
   const device::DeviceInfo& gpu = runtime::completed(*device::device_info(0));
   fmt::print("# {}\t{}\t{},{},{},{}\t{}\n", gpu.name, gpu.sm_count, gpu.clusters_of(1), gpu.clusters_of(2),
              gpu.clusters_of(4), gpu.clusters_of(8), gpu.l2_bytes);

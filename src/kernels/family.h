@@ -20,6 +20,7 @@ struct Request {
   const Problem& problem;
   const layout::ProblemFacts& facts;
   const device::DeviceInfo& device;
+  const ClusterShape* cluster = nullptr;  // the only one to weigh; otherwise all that an instance can form
 };
 
 // Bytes that the sums of a split product may take: what cuBLAS is given on such a GPU.
@@ -30,10 +31,15 @@ inline double workspace_limit(const device::DeviceInfo& device) {
 // Of an instance on a problem.
 struct Estimate {
   double us = 0;
-  double waves = 0;              // rounds of CTAs that the GPU needs
-  std::int64_t whole_tiles = 0;  // where K is split: the tiles that are not
-  int parts = 1;                 // of the others; 1: nothing is split
+  double waves = 0;  // rounds of CTAs that the GPU needs
+  Sharing sharing = {};
 };
+
+// Of families without clusters.
+inline std::span<const ClusterShape> single_ctas(const KernelInfo&) {
+  static constexpr ClusterShape kSingle;
+  return {&kSingle, 1};
+}
 
 struct FamilyInfo {
   std::span<const KernelInfo> instances;
@@ -48,10 +54,8 @@ struct FamilyInfo {
   // Whether an instance can compute tiles in parts along K.
   bool (*splits)(const KernelInfo& kernel);
 
-  // How an instance shares out a problem whose tiles from whole_tiles on are computed in `parts` parts along K; with
-  // one part, all tiles are whole.
   Schedule (*schedule)(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
-                       std::int64_t whole_tiles, int parts);
+                       const Sharing& sharing);
 
   // Of a family that may find out on the GPU that it must not compute a product: whose instances, of whole tiles, do it
   // then. The workspace begins with the word of their Condition (common/params.h), which is not 0 in that case.
@@ -59,6 +63,9 @@ struct FamilyInfo {
 
   // Whether its kernels can compute a triangle of C alone (core/fill.h).
   bool triangles = false;
+
+  // The clusters that an instance's CTAs can form along C.
+  std::span<const ClusterShape> (*clusters)(const KernelInfo& kernel) = single_ctas;
 };
 
 #define XGEMM_FAMILY(name, ...) extern const FamilyInfo name##_family;

@@ -41,8 +41,7 @@ struct KernelInfo {
   int index = 0;
   const char* name = "";
   TileConfig config = {};
-  int threads = 0;                   // of a CTA
-  int cluster_m = 1, cluster_n = 1;  // CTAs along C that a tile of the schedule is made of
+  int threads = 0;  // of a CTA
 
   constexpr KernelId id() const { return {family, index}; }
 };

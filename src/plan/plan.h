@@ -33,7 +33,7 @@ struct Plan {
 
 const char* name_of(const Plan& plan);
 
-// "tiles=4x8 raster=m8 units=64 clusters=64", and of a split product what is split.
+// "tiles=4x8 raster=m8 units=32 cluster=2x1 clusters=32", and of a split product what is split.
 std::string to_string(const kernels::Schedule& schedule);
 
 // "kernel=naive_f32 tile=32x8x1 vector=1 stages=1 tiles=... waves=... tile_efficiency=... estimated_us=..."

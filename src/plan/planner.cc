@@ -16,6 +16,7 @@ namespace xgemm::plan {
 namespace {
 
 using device::DeviceInfo;
+using kernels::ClusterShape;
 using kernels::Estimate;
 using kernels::Family;
 using kernels::FamilyInfo;
@@ -51,6 +52,10 @@ bool serves(const FamilyInfo& family, const KernelInfo& kernel, const Request& r
   return (family.triangles || request.problem.fill == Fill::full) && family.serves(kernel, request);
 }
 
+bool forms(const FamilyInfo& family, const KernelInfo& kernel, const ClusterShape* cluster) {
+  return cluster == nullptr || std::ranges::count(family.clusters(kernel), *cluster) > 0;
+}
+
 // A way for operands to reach a kernel: as they lie, or some of them as copies. Then the problem is a block of C.
 struct Way {
   Packing packing;
@@ -79,10 +84,11 @@ bool takes(const FamilyInfo& family, const Way& way) {
 }
 
 // Calls visit(instance, estimate) for the instances that can serve in a way, of those that `force` names, in the order
-// of the ladder. The estimate is of the whole product.
+// of the ladder. The estimate is of the whole product. cluster: as in Request.
 template <class Visit>
-void weigh(const Way& way, const DeviceInfo& device, std::string_view force, const Visit& visit) {
-  const Request request = {way.problem, way.facts, device};
+void weigh(const Way& way, const DeviceInfo& device, std::string_view force, const Visit& visit,
+           const ClusterShape* cluster = nullptr) {
+  const Request request = {way.problem, way.facts, device, cluster};
   std::vector<const KernelInfo*> able;
   std::vector<Estimate> estimates;
   const Ranges& ranges = instances_for(request.problem.types());
@@ -91,7 +97,8 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
     if (!takes(family, way)) continue;
     able.clear();
     for (const KernelInfo* kernel : ranges[f])
-      if ((force.empty() || kernels::matches(*kernel, force)) && serves(family, *kernel, request))
+      if ((force.empty() || kernels::matches(*kernel, force)) && forms(family, *kernel, request.cluster) &&
+          serves(family, *kernel, request))
         able.push_back(kernel);
     if (able.empty()) continue;
     estimates.resize(able.size());
@@ -132,7 +139,7 @@ Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way,
       plan.fallback = fallback->id();
     }
   }
-  return with_split(plan, p, device, estimate.whole_tiles, estimate.parts);
+  return with_sharing(plan, p, device, estimate.sharing);
 }
 
 std::string not_usable_text(std::string_view force, const Problem& p, const ProblemFacts& facts,
@@ -187,9 +194,9 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
   return kOk;
 }
 
-Plan with_split(Plan plan, const Problem& p, const DeviceInfo& device, std::int64_t whole_tiles, int parts) {
+Plan with_sharing(Plan plan, const Problem& p, const DeviceInfo& device, const kernels::Sharing& sharing) {
   const KernelInfo& kernel = kernels::info(plan.kernel);
-  plan.schedule = kernels::describe(kernel.family).schedule(kernel, p, device, whole_tiles, parts);
+  plan.schedule = kernels::describe(kernel.family).schedule(kernel, p, device, sharing);
   return plan;
 }
 
@@ -197,7 +204,8 @@ kernels::Schedule schedule_of_block(const Plan& plan, const Problem& block, cons
   const kernels::Schedule& own = plan.schedule;
   if (block.m == plan.packing.m && block.n == plan.packing.n && block.batch_count == plan.packing.batch) return own;
   // Elements are summed as in a whole block: in the same parts, added in the same order.
-  kernels::Schedule schedule = with_split(plan, block, device, own.whole_tiles, static_cast<int>(own.parts)).schedule;
+  const kernels::Sharing sharing = {own.whole_tiles, static_cast<int>(own.parts), own.cluster};
+  kernels::Schedule schedule = with_sharing(plan, block, device, sharing).schedule;
   schedule.sum_lanes = own.sum_lanes;
   return schedule;
 }
@@ -205,15 +213,17 @@ kernels::Schedule schedule_of_block(const Plan& plan, const Problem& block, cons
 Plan fallback_of(const Plan& plan, const Problem& p, const DeviceInfo& device) {
   Plan fallback;
   fallback.kernel = plan.fallback;
-  return with_split(fallback, p, device, 0, 1);
+  return with_sharing(fallback, p, device, {});
 }
 
-std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device) {
+std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device,
+                             const ClusterShape* cluster) {
   std::vector<Plan> plans;
   for_each_way(p, facts, device, [&](const Way& way) {
-    weigh(way, device, "", [&](const KernelInfo& kernel, const Estimate& estimate) {
+    const auto add = [&](const KernelInfo& kernel, const Estimate& estimate) {
       plans.push_back(plan_of(kernel, estimate, way, device));
-    });
+    };
+    weigh(way, device, "", add, cluster);
   });
   std::stable_sort(plans.begin(), plans.end(),
                    [](const Plan& x, const Plan& y) { return x.estimated_us < y.estimated_us; });

@@ -27,10 +27,9 @@ std::string why_not(const kernels::KernelInfo& kernel, const Problem& problem, c
 Status make_plan(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device,
                  std::string_view force, Plan* chosen);
 
-// The plan with the tiles from whole_tiles on in `parts` parts each (kernels/common/schedule.h); 1 part: nothing is
-// split. For instances that can. problem: a block of it, where operands are packed.
-Plan with_split(Plan plan, const Problem& problem, const device::DeviceInfo& device, std::int64_t whole_tiles,
-                int parts);
+// The plan with the work shared out otherwise. For instances that can: they form such clusters, and split. problem: a
+// block of it, where operands are packed.
+Plan with_sharing(Plan plan, const Problem& problem, const device::DeviceInfo& device, const kernels::Sharing& sharing);
 
 // The schedule of a block of C (packing.h) whose extents are those of plan.packing or smaller: the last ones, and all
 // of them where there is less memory than the plan counts on.
@@ -39,8 +38,10 @@ kernels::Schedule schedule_of_block(const Plan& plan, const Problem& block, cons
 // What computes where the plan's kernel declines (Plan::fallback).
 Plan fallback_of(const Plan& plan, const Problem& problem, const device::DeviceInfo& device);
 
-// The plans of all instances that can serve, the least estimate first.
-std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);
+// The plans of all instances that can serve, the least estimate first; in clusters of the given shape, those of
+// instances that can form them.
+std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device,
+                             const kernels::ClusterShape* cluster = nullptr);
 
 // One line per instance of the problem's types: its estimate, or why it cannot serve.
 std::string explain_candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);

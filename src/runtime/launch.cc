@@ -65,8 +65,8 @@ class PackedWorkspace {
       memory_.emplace(device.ordinal, settings, packing_.bytes + sums, packing_.bytes + least);
       if (memory_->data() != nullptr || !plan.may_shrink_blocks()) return;
       const auto smaller =
-          plan::in_smaller_blocks(packing_, problem, std::int64_t{kernel.config.cta_m} * kernel.cluster_m,
-                                  std::int64_t{kernel.config.cta_n} * kernel.cluster_n);
+          plan::in_smaller_blocks(packing_, problem, std::int64_t{kernel.config.cta_m} * plan.schedule.cluster.m,
+                                  std::int64_t{kernel.config.cta_n} * plan.schedule.cluster.n);
       if (!smaller) return;
       packing_ = *smaller;
     }

@@ -64,12 +64,19 @@ class Kernels : public testing::TestWithParam<int> {
       if (const auto smaller = plan::in_smaller_blocks(chosen.packing, problem, 64, 64)) chosen.packing = *smaller;
     if (parts_ > 0) {
       const Problem block = chosen.packing.any() ? plan::packed_problem(chosen.packing, problem) : problem;
-      chosen = plan::with_split(chosen, block, *device_, whole_tiles_, parts_);
+      chosen = plan::with_sharing(chosen, block, *device_, {whole_tiles_, parts_, cluster_});
     }
     const Status launched = runtime::launch(chosen, problem, *device_, {cudaStreamPerThread, nullptr, 0});
     EXPECT_TRUE(launched.ok()) << last_error();
     XGEMM_CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
     return true;
+  }
+
+  // The clusters that the instance can form, one after the other.
+  void next_cluster() {
+    const auto shapes = kernels::describe(kernel().family).clusters(kernel());
+    cluster_ = shapes[next_cluster_++ % shapes.size()];
+    if (parts_ == 0 && shapes.size() > 1) parts_ = 1;
   }
 
   // Counts what was served.
@@ -94,11 +101,13 @@ class Kernels : public testing::TestWithParam<int> {
 
   const device::DeviceInfo* device_ = nullptr;
   int served_ = 0;
-  // Split K, where it is not left to the planner.
+  // How the work is shared out, where it is not left to the planner: parts_ is not 0.
   std::int64_t whole_tiles_ = 0;
   int parts_ = 0;
   bool copies_ = false;  // whether operands reach the kernel as copies, whatever the planner thinks of it
   int shrinks_ = 0;      // how often blocks of a packed product are made smaller
+  kernels::ClusterShape cluster_;
+  std::size_t next_cluster_ = 0;
 };
 
 // Pads that make the leading dimension a multiple of `vector` elements, `steps` vectors more than needed.
@@ -135,7 +144,8 @@ TEST_P(Kernels, Edges) {
             spec.alpha = scalars[0];
             spec.beta = scalars[1];
             spec.seed = seed++;
-            ASSERT_TRUE(serve(spec)) << kernel().name;
+            next_cluster();
+            ASSERT_TRUE(serve(spec)) << kernel().name << ", clusters of " << cluster_.m << " x " << cluster_.n;
           }
   EXPECT_GE(served_, 125) << kernel().name << " served next to nothing";
 }
@@ -178,6 +188,7 @@ TEST_P(Kernels, SmallBatches) {
           spec.gap = c.vector;
           spec.shares_a = (shared & 1) != 0;
           spec.shares_b = (shared & 2) != 0;
+          next_cluster();
           ASSERT_TRUE(serve(spec)) << kernel().name;
         }
   EXPECT_GT(served_, 0);
@@ -224,8 +235,9 @@ TEST_P(Kernels, SmallSplits) {
       for (int parts : {2, 3, 8, 40})
         for (std::int64_t whole_tiles : {0, 1, 2})
           for (std::int64_t k : {64, 601, 2600}) {
-            CallSpec spec = spec_of(transa, transb, c.cta_m * kernel().cluster_m + 5, c.cta_n * kernel().cluster_n - 3,
-                                    k, c.vector, static_cast<std::int64_t>(seed % 2));
+            next_cluster();
+            CallSpec spec = spec_of(transa, transb, c.cta_m * cluster_.m + 5, c.cta_n * cluster_.n - 3, k, c.vector,
+                                    static_cast<std::int64_t>(seed % 2));
             if (seed % 3 == 0) spec.batch = 2;  // else there are two tiles: a third whole one is none
             if (spec.batch == 1 && whole_tiles > 1) continue;
             const auto& scalars = kScalars[seed % std::size(kScalars)];
@@ -287,6 +299,7 @@ void Kernels::special_values() {
           for (bool in_a : {true, false}) {
             Call<T> call(spec_of(transa, transb, m, n, k, c.vector, 0));
             auto& operand = in_a ? call.a : call.b;
+            next_cluster();
             const bool plain = (in_a ? transa : transb) == 'N';
             const std::int64_t row = in_a ? i : l, col = in_a ? l : i % n;
             Contents contents = operand.contents();

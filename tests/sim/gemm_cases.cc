@@ -148,6 +148,7 @@ class Problem {
     p.beta = factor(scalars[1]);
     Options named = options;
     named.kernel = kernel_.name;
+    named.cluster = case_.cluster;
     named.whole_tiles = case_.whole_tiles;
     named.parts = case_.parts;
     Result result = kernel_.run(p, named);
@@ -315,6 +316,7 @@ std::string to_string(const GemmCase& c) {
          (c.triangle == xgemm::Fill::full    ? ""
           : c.triangle == xgemm::Fill::lower ? " lower"
                                              : " upper") +
+         " cluster=" + std::to_string(c.cluster.m) + "x" + std::to_string(c.cluster.n) +
          (c.parts > 1 ? " parts=" + std::to_string(c.parts) + " from " + std::to_string(c.whole_tiles) : "") +
          " seed=" + std::to_string(c.seed);
 }
@@ -471,7 +473,7 @@ std::vector<GemmCase> share_of(std::vector<GemmCase> cases, const SimKernel& ker
     const auto tiles = [](std::int64_t extent, int tile) { return static_cast<double>((extent + tile - 1) / tile); };
     const double area = tiles(c.m, kernel.config.cta_m) * kernel.config.cta_m * tiles(c.n, kernel.config.cta_n) *
                         kernel.config.cta_n * static_cast<double>(c.batch);
-    return kLaunch + kElement * area * static_cast<double>(c.k + 2 * kernel.config.cta_k);
+    return kLaunch * c.cluster.size() + kElement * area * static_cast<double>(c.k + 2 * kernel.config.cta_k);
   };
   Random random(place + 1);
   for (std::size_t i = cases.size(); i > 1; --i) {

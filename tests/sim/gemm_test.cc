@@ -39,6 +39,16 @@ bool persistent(const SimKernel& kernel) {
   return kernel.config.copy == kernels::Copy::bulk;
 }
 
+// The clusters that an instance can form; of those that are not in this build, none.
+std::vector<kernels::ClusterShape> clusters_of(const SimKernel& kernel) {
+  for (int i = 0; i < kernels::count(); ++i)
+    if (kernels::info(i).name == std::string_view(kernel.name)) {
+      const auto shapes = kernels::describe(kernels::info(i).family).clusters(kernels::info(i));
+      return {shapes.begin(), shapes.end()};
+    }
+  return {{1, 1}};
+}
+
 class Gemm : public testing::TestWithParam<std::string> {
  protected:
   const SimKernel& kernel() { return *find_kernel(GetParam()); }
@@ -50,9 +60,21 @@ class Gemm : public testing::TestWithParam<std::string> {
     return kernels::info(i);
   }
 
+  // Of the shapes that an instance can form one after the other; its neighbours in the list begin with others. Products
+  // that fill a cluster of large tiles take long: where they are to, not more than so many elements.
+  kernels::ClusterShape cluster(std::size_t number, int elements = 1 << 30) {
+    std::vector<kernels::ClusterShape> shapes = clusters_of(kernel());
+    std::erase_if(shapes, [&](const kernels::ClusterShape& shape) {
+      return shape.size() > 1 && shape.size() * kernel().config.cta_m * kernel().config.cta_n > elements;
+    });
+    return shapes[(place() + number) % shapes.size()];
+  }
+
   // milliseconds: of kernels whose instances are many and take long, what these cases may take of each.
   void run(std::vector<GemmCase> cases, double milliseconds) {
     int failures = 0;
+    for (std::size_t i = 0; i < cases.size(); ++i)
+      if (cases[i].parts == 1) cases[i].cluster = cluster(i);
     // One that takes any flags and alignment stands for as many as there are ways to load.
     if (kernel().config.any_strides) milliseconds *= 30;
     if (persistent(kernel())) cases = share_of(std::move(cases), kernel(), place(), milliseconds);
@@ -97,7 +119,8 @@ TEST_P(Gemm, LoopsOverTilesAndBatchesThatTheGridDoesNotCover) {
              .k = kernel().config.cta_k + 1,
              .batch = 3,
              .alpha = 1,
-             .beta = -0.7f};
+             .beta = -0.7f,
+             .cluster = cluster(0)};
   std::vector<Order> orders = {Order::forward, Order::reverse, Order::random};
   if (tensor_cores(kernel()) || persistent(kernel())) orders = {orders[place() % orders.size()]};
   for (const Order order : orders) {
@@ -129,10 +152,10 @@ TEST_P(AnyStrides, NoAxisContiguous) {
 
 // Where tiles are split along K, a second kernel adds the sums of their parts.
 class Split : public Gemm {};
+constexpr int kMostOfACluster = 128 * 1024;  // elements of C
 
 TEST_P(Split, AlongK) {
   const kernels::TileConfig& config = kernel().config;
-  const kernels::KernelInfo& own = info_of(kernel());
   const auto flags = flags_of(config).front();
   std::vector<GemmCase> cases;
   for (const int slices : {2, 3, 4, 9})
@@ -140,10 +163,11 @@ TEST_P(Split, AlongK) {
       for (const int whole : {0, 1}) {
         if (parts > slices) continue;
         const auto number = cases.size();
+        const kernels::ClusterShape shape = cluster(number, kMostOfACluster);
         cases.push_back({.transa = flags[0],
                          .transb = flags[1],
-                         .m = config.cta_m * own.cluster_m + static_cast<int>(number % 9),
-                         .n = config.cta_n * own.cluster_n + 1,
+                         .m = config.cta_m * shape.m + static_cast<int>(number % 9),
+                         .n = config.cta_n * shape.n + 1,
                          .k = slices * config.cta_k - 1,
                          .batch = number % 5 == 0 ? 2 : 1,
                          .alpha = -0.7f,
@@ -152,6 +176,7 @@ TEST_P(Split, AlongK) {
                          .ld_pad = 1,
                          .whole_tiles = whole,
                          .parts = parts,
+                         .cluster = shape,
                          .seed = number + 1});
       }
   run(cases, 30);
@@ -163,10 +188,10 @@ class Pieces : public Split {};
 
 TEST_P(Pieces, GiveTheSameBits) {
   const kernels::TileConfig& config = kernel().config;
-  const kernels::KernelInfo& own = info_of(kernel());
+  const kernels::ClusterShape shape = cluster(0, kMostOfACluster);
   const auto flags = flags_of(config).front();
   const int bytes = size_of(config.type), bytes_c = size_of(config.type_c);
-  const std::int64_t m = config.cta_m * own.cluster_m + 16, n = config.cta_n * own.cluster_n + 16;
+  const std::int64_t m = config.cta_m * shape.m + 16, n = config.cta_n * shape.n + 16;
   const std::int64_t k = std::max(4 * config.cta_k, 32) + 16;
   Random random(7);
   // Ones and a bit in every type, as raw words.
@@ -194,6 +219,7 @@ TEST_P(Pieces, GiveTheSameBits) {
   Options options;
   options.whole_tiles = 1;
   options.parts = 3;
+  options.cluster = shape;
   const auto result_in = [&](std::size_t room) {
     auto out = c;
     p.c = {out.data(), 1, m, 0};
@@ -205,8 +231,7 @@ TEST_P(Pieces, GiveTheSameBits) {
   const auto same = [&](const auto& x, const auto& y) { return std::memcmp(x.data(), y.data(), x.size() * 16) == 0; };
   const auto at_once = result_in(0);
   EXPECT_FALSE(same(at_once, c));
-  const auto tile =
-      static_cast<std::size_t>(size_of(sums) * 3 * config.cta_m * own.cluster_m * config.cta_n * own.cluster_n);
+  const auto tile = static_cast<std::size_t>(size_of(sums) * 3 * config.cta_m * shape.m * config.cta_n * shape.n);
   EXPECT_TRUE(same(at_once, result_in(tile)));
   EXPECT_TRUE(same(at_once, result_in(2 * tile + tile / 2)));
 }

@@ -44,7 +44,7 @@ struct Planes {
 // The sums of the kernel, bit by bit: those of high parts in slices of 64 of K, which are added one after the other,
 // and the products of high and low parts in one sum that is added in the end.
 template <WgmmaTmaConfig kConfig>
-void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k) {
+void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k, const kernels::ClusterShape& cluster = {}) {
   constexpr MmaPolicy kMma = kConfig.mma();
   const Planes x(m, n, k, kMma.planes);
   std::vector<float> c(static_cast<std::size_t>(m * n));
@@ -64,8 +64,10 @@ void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k) {
   memory.add({"B", x.b.data(), 2, k, n, kMma.planes, 1, k, k * n, Access::read});
   memory.add({"C", c.data(), 4, m, n, 1, 1, m, m * n, Access::write});
   memory.add({"factors", factors.data(), 4, 1024, 1, 1, 1, 1024, 0, Access::read});
+  Options options;
+  options.cluster = cluster;
   const Result result = launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
-      arguments_of(kConfig, p, schedule_of(kConfig, p, {}), nullptr), memory, {});
+      arguments_of(kConfig, p, schedule_of(kConfig, p, options), nullptr), memory, options);
   ASSERT_TRUE(result.ok()) << result.summary();
 
   for (std::int64_t j = 0; j < n; ++j)
@@ -90,9 +92,9 @@ void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 TEST(MmaPolicy, PartsAreMultipliedInThreeProducts) {
   constexpr WgmmaTmaConfig kConfig{
-      .type_c = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .cluster_n = 2, .planes = 2};
-  expect_bits<nn(kConfig)>(136, 72, 64);
-  expect_bits<nn(kConfig)>(136, 72, 328);
+      .type_c = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .planes = 2};
+  expect_bits<nn(kConfig)>(136, 72, 64, {1, 2});
+  expect_bits<nn(kConfig)>(136, 72, 328, {1, 2});
 }
 
 TEST(MmaPolicy, PartsOfATransposedTile) {

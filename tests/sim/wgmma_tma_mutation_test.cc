@@ -257,14 +257,13 @@ using kernels::nn;
 using kernels::nt;
 using kernels::tn;
 // Few stages: with five slices and four tiles each slot, buffer and barrier is used again.
-constexpr WgmmaTmaConfig kCooperative = {.cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .cluster_m = 2};
-constexpr WgmmaTmaConfig kPingPong = {
-    .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true, .cluster_n = 2};
+constexpr WgmmaTmaConfig kCooperative = {.cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2};
+constexpr WgmmaTmaConfig kPingPong = {.cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true};
 constexpr WgmmaTmaConfig kSplit = {.cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .cluster_k = 2};
 constexpr WgmmaTmaConfig kSingle = {.cta_m = 32, .cta_n = 64, .stages = 3, .transposed = true, .groups_rows = 1};
 // fp32 C.
 constexpr WgmmaTmaConfig kRegisters = {
-    .type_c = DType::f32, .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true, .cluster_n = 2};
+    .type_c = DType::f32, .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true};
 constexpr WgmmaTmaConfig kChunks = {.cta_m = 64, .cta_n = 256, .stages = 5, .groups_rows = 1};  // more than buffers
 
 const std::vector<SimKernel>& mutants() {
@@ -279,13 +278,18 @@ const std::vector<SimKernel>& mutants() {
 
 std::vector<GemmCase> cases_of(const SimKernel& kernel) {
   const auto flags = flags_of(kernel.config).front();
-  const bool clusters = std::string_view(kernel.name) != "single";
+  const std::string_view name = kernel.name;
+  const bool clusters = name != "single";
+  const kernels::ClusterShape shape = name == "cooperative"                        ? kernels::ClusterShape{2, 1}
+                                      : name == "ping_pong" || name == "registers" ? kernels::ClusterShape{1, 2}
+                                                                                   : kernels::ClusterShape{};
   GemmCase c{.transa = flags[0],
              .transb = flags[1],
              .m = kernel.config.cta_m * (clusters ? 2 : 1) + 8,
              .n = kernel.config.cta_n * (clusters ? 2 : 1) + 3,
              .k = 4 * kernel.config.cta_k + 3,
-             .alpha = 0.5f};
+             .alpha = 0.5f,
+             .cluster = shape};
   GemmCase old_c = c;
   old_c.m += 5;
   old_c.beta = -0.7f;

@@ -39,7 +39,7 @@ int divisibility_along(const StridedOperand& x, Axis axis) {
 }
 
 Obstacle obstacle(const TileConfig& c, const Request& request) {
-  const auto& [problem, facts, device] = request;
+  const auto& [problem, facts, device, cluster] = request;
   if (c.types() != problem.types()) return Obstacle::type;
   if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
   // What the others take, every GPU that they are for has.
@@ -58,7 +58,7 @@ Obstacle obstacle(const TileConfig& c, const Request& request) {
 }
 
 std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& request) {
-  const auto& [problem, facts, device] = request;
+  const auto& [problem, facts, device, cluster] = request;
   switch (obstacle) {
     case Obstacle::none:
       return {};

@@ -56,6 +56,14 @@ constexpr TileGrid tile_grid(Fill fill, std::int64_t m, std::int64_t n, int tile
           {fill, static_cast<unsigned>(block_m), static_cast<unsigned>(block_n)}};
 }
 
+// CTAs of a cluster along C: they compute neighbouring tiles together, and share operands.
+struct ClusterShape {
+  int m = 1, n = 1;
+
+  constexpr bool operator==(const ClusterShape&) const = default;
+  constexpr int size() const { return m * n; }
+};
+
 // Index: std::int64_t, or unsigned for kernels that count fewer than 2^31 tiles.
 template <class Index>
 struct BasicSchedule {
@@ -67,6 +75,7 @@ struct BasicSchedule {
   unsigned parts = 1;              // of a split tile
   unsigned raster_group = 1;       // tiles that are walked together
   bool raster_n = false;           // they lie along n, not m
+  ClusterShape cluster = {};       // CTAs that a tile of the schedule is made of
   unsigned clusters = 1;           // to launch
   unsigned sum_lanes = 1;  // threads that share the parts of an element in the reduction; sets the order of sums
   std::size_t workspace_bytes = 0;
@@ -127,6 +136,7 @@ struct BasicSchedule {
             parts,
             raster_group,
             raster_n,
+            cluster,
             clusters,
             sum_lanes,
             workspace_bytes,
@@ -134,6 +144,13 @@ struct BasicSchedule {
   }
 };
 using Schedule = BasicSchedule<std::int64_t>;
+
+// What of a schedule is weighed: the rest follows from it.
+struct Sharing {
+  std::int64_t whole_tiles = 0;  // where K is split: the tiles that are not
+  int parts = 1;                 // of the others; 1: nothing is split
+  ClusterShape cluster = {};
+};
 
 // Threads share the parts of an element where there are many parts and few elements. vectors: of 4 sums, in one part of
 // all split tiles.

@@ -133,8 +133,9 @@ void tile_family_estimate(const Request& request, const KernelInfo* const* kerne
 }
 
 Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
-                              std::int64_t whole_tiles, int parts) {
-  return tile_schedule(kernel.config, p.m, p.n, p.batch_count, whole_tiles, parts, device.sm_count, p.fill);
+                              const Sharing& sharing) {
+  return tile_schedule(kernel.config, p.m, p.n, p.batch_count, sharing.whole_tiles, sharing.parts, device.sm_count,
+                       p.fill);
 }
 
 }  // namespace xgemm::kernels

@@ -10,7 +10,7 @@ bool tile_family_serves(const KernelInfo& kernel, const Request& request);
 std::string tile_family_why_not(const KernelInfo& kernel, const Request& request);
 void tile_family_estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates);
 Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
-                              std::int64_t whole_tiles, int parts);
+                              const Sharing& sharing);
 
 template <Family kFamily>
 constexpr FamilyInfo tile_family() {

@@ -60,9 +60,9 @@ bool splits(const KernelInfo&) {
 }
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
-                  std::int64_t whole_tiles, int parts) {
-  return ffma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, whole_tiles, parts, device.sm_count,
-                           device.sm_count, p.fill);
+                  const Sharing& sharing) {
+  return ffma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing.whole_tiles, sharing.parts,
+                           device.sm_count, device.sm_count, p.fill);
 }
 
 }  // namespace

@@ -61,13 +61,19 @@ struct Constants {
   double element_cycles = 0.05;  // of the epilogue, of an element
 };
 
+// Pairs along m for the large tile.
+ClusterShape cluster_of(const WgmmaTmaConfig& c) {
+  return c.cta_n == 128 ? ClusterShape{2, 1} : ClusterShape{1, 1};
+}
+
 Estimate estimate_of(const WgmmaTmaConfig& c, const Problem& p, const device::DeviceInfo& device) {
   constexpr Constants x;
   constexpr double kMultiplyAdds = 2048;  // of an SM's tensor cores, a cycle
   const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
   const auto tiles = [](double extent, int tile) { return std::ceil(extent / tile); };
-  const double all = tiles(m, c.cta_m * c.cluster_m) * tiles(n, c.cta_n * c.cluster_n) * batch;
-  const double rounds = std::ceil(all / device.clusters_of(c.cluster_size()));
+  const ClusterShape cluster = cluster_of(c);
+  const double all = tiles(m, c.cta_m * cluster.m) * tiles(n, c.cta_n * cluster.n) * batch;
+  const double rounds = std::ceil(all / device.clusters_of(cluster.size()));
   const double area = double(c.cta_m) * c.cta_n;
   const double slice = 3 * area * c.cta_k() / kMultiplyAdds * (c.cta_n < 128 ? x.small : x.tensor) + x.slice_cycles;
   const double cycles = rounds * (std::ceil(k / c.cta_k()) * slice + area * x.element_cycles * (p.reads_c() ? 2 : 1));
@@ -79,7 +85,7 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const Problem& p, const device::De
   const double pass_bytes = (4 + 4 + 4) * all_lines * k;  // read twice, and as much written
   const double passes_us =
       (all_lines > 0 ? 3 : 1) * x.pass_us + pass_bytes * 1e-6 / (x.pass_bytes * device.rates.memory_tbs);
-  return {.us = x.launch_us + passes_us + std::max(busy_us, power_us), .waves = rounds};
+  return {x.launch_us + passes_us + std::max(busy_us, power_us), rounds, {.cluster = cluster}};
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
@@ -93,17 +99,20 @@ bool splits(const KernelInfo&) {
 }
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
-                  std::int64_t whole_tiles, int parts) {
-  const WgmmaTmaConfig& c = config_of(kernel);
-  Schedule s = wgmma_tma_schedule(c, p.m, p.n, p.batch_count, whole_tiles, parts, device.clusters_of(c.cluster_size()),
-                                  device.sm_count);
+                  const Sharing& sharing) {
+  Schedule s = wgmma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing,
+                                  device.clusters_of(sharing.cluster.size()), device.sm_count);
   s.workspace_bytes = SplitBlocks::all_bytes(split_shape(p));
   return s;
+}
+
+std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
+  return cluster_shapes(config_of(kernel));
 }
 
 }  // namespace
 
 constinit const FamilyInfo fp16x3_family = {
-    built_instances<Family::fp16x3>(), serves, why_not, estimate, splits, schedule, &ffma_tma_family};
+    built_instances<Family::fp16x3>(), serves, why_not, estimate, splits, schedule, &ffma_tma_family, false, clusters};
 
 }  // namespace xgemm::kernels

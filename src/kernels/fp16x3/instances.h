@@ -20,7 +20,7 @@ struct Instances<Family::fp16x3> {
   template <class Add>
   static constexpr void list(const Add& add) {
     constexpr WgmmaTmaConfig kTiles[] = {
-        {.cta_m = 128, .cta_n = 128, .stages = 3, .cluster_m = 2},
+        {.cta_m = 128, .cta_n = 128, .stages = 3},
         {.cta_m = 128, .cta_n = 64, .stages = 4},
     };
     for (const WgmmaTmaConfig& tile : kTiles) {
@@ -48,9 +48,7 @@ struct Instances<Family::fp16x3> {
                        .vector_c = 1,
                        .min_compute_capability = 90,
                        .later_architectures = false},
-            .threads = c.threads(),
-            .cluster_m = c.cluster_m,
-            .cluster_n = c.cluster_n};
+            .threads = c.threads()};
   }
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "kernels/common/params.h"
@@ -47,6 +48,24 @@ inline TensorBox tail_box(const TensorBox& whole, gpu::Major major) {
   return tail;
 }
 
+// extent: of the tile along mn; piece: width of its pieces, where it is MN-major.
+constexpr OperandShare operand_share(gpu::Major major, int extent, int piece, int slice_k, int peers) {
+  constexpr int kAtom = 8;  // lines of a swizzle atom
+  const auto parts_of = [&](int lines) {
+    int parts = peers;
+    while (lines % (parts * kAtom) != 0) parts /= 2;
+    return parts;
+  };
+  if (major == gpu::Major::k) {
+    const int rows = extent / parts_of(extent);
+    return {.lines = rows, .pieces = 1, .step_mn = rows, .step_k = 0};
+  }
+  const int pieces = extent / piece;
+  if (pieces % peers == 0) return {.lines = slice_k, .pieces = pieces / peers, .step_mn = pieces / peers, .step_k = 0};
+  const int lines = slice_k / parts_of(slice_k);
+  return {.lines = lines, .pieces = pieces, .step_mn = 0, .step_k = lines};
+}
+
 }  // namespace wgmma_tma_detail
 
 // What of an instance the parameters depend on: worked out once for each, by the compiler.
@@ -55,8 +74,8 @@ struct WgmmaTmaBoxes {
   MmaPolicy mma;
   gpu::Major major_x, major_y;
   int piece_x, piece_y;
-  int box_x, box_y;
-  int c_bytes = 0;  // of an element that leaves through shared memory, else 0
+  int extent_x, extent_y;  // of the tile in shared memory, along mn
+  int c_bytes = 0;         // of an element that leaves through shared memory, else 0
   int c_rows = 0, c_columns = 0, c_swizzle = 0;
 };
 
@@ -67,8 +86,8 @@ constexpr WgmmaTmaBoxes wgmma_tma_boxes(const WgmmaTmaConfig& c) {
                          .major_y = c.major_y(),
                          .piece_x = c.widest_piece(),
                          .piece_y = c.y_piece(),
-                         .box_x = c.box_x(),
-                         .box_y = c.box_y()};
+                         .extent_x = c.tile_rows(),
+                         .extent_y = c.y_columns()};
   if (c.c_through_shared()) {
     boxes.c_bytes = size_of(c.type_c);
     boxes.c_rows = c.chunk_row_bytes() / boxes.c_bytes;
@@ -85,6 +104,11 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   const Operand b{g.b.data, g.n, g.b.col_stride, g.b.row_stride, g.b.batch_stride, g.factors_b};
   const Operand& x = boxes.transposed ? b : a;
   const Operand& y = boxes.transposed ? a : b;
+
+  const auto bits_of = [](int power_of_two) { return std::countr_zero(static_cast<unsigned>(power_of_two)); };
+  const ClusterShape cluster = schedule.cluster;
+  const int cluster_rows = boxes.transposed ? cluster.n : cluster.m;
+  const int cluster_columns = boxes.transposed ? cluster.m : cluster.n;
 
   BasicWgmmaTmaParams<TensorBox> p{};
   p.m = static_cast<int>(g.m);
@@ -117,8 +141,11 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   }
   if (has_product) {
     using namespace wgmma_tma_detail;
-    p.x = operand_box(x, boxes.mma, boxes.major_x, g.k, g.batch_count, boxes.piece_x, boxes.box_x);
-    p.y = operand_box(y, boxes.mma, boxes.major_y, g.k, g.batch_count, boxes.piece_y, boxes.box_y);
+    const int slice_k = boxes.mma.slice_k();
+    p.x_share = operand_share(boxes.major_x, boxes.extent_x, boxes.piece_x, slice_k, cluster_columns);
+    p.y_share = operand_share(boxes.major_y, boxes.extent_y, boxes.piece_y, slice_k, cluster_rows);
+    p.x = operand_box(x, boxes.mma, boxes.major_x, g.k, g.batch_count, boxes.piece_x, p.x_share.lines);
+    p.y = operand_box(y, boxes.mma, boxes.major_y, g.k, g.batch_count, boxes.piece_y, p.y_share.lines);
     p.x_tail = tail_box(p.x, boxes.major_x);
     p.y_tail = tail_box(p.y, boxes.major_y);
   }
@@ -126,6 +153,11 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   p.condition = g.condition;
   p.factors_x = x.factors, p.factors_x_step = x.batch_stride != 0 ? factors_of_entry(x.mn_extent) : 0;
   p.factors_y = y.factors, p.factors_y_step = y.batch_stride != 0 ? factors_of_entry(y.mn_extent) : 0;
+  p.row_bits = bits_of(cluster_rows);
+  p.column_bits = bits_of(cluster_columns);
+  p.sharers = cluster.size();
+  for (int column = 0; column < cluster_columns; ++column) p.row_mask |= 1 << column * cluster_rows;
+  p.column_mask = (1 << cluster_rows) - 1;
   p.schedule = schedule.as<unsigned>();
   p.partials = static_cast<float*>(workspace);
   return p;

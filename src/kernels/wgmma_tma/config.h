@@ -3,9 +3,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
+#include <span>
 
 #include "core/dtype.h"
+#include "kernels/common/schedule.h"
 #include "kernels/common/sm90/major.h"
 #include "kernels/wgmma_tma/mma_policy.h"
 #include "layout/operand_facts.h"
@@ -22,8 +25,7 @@ struct WgmmaTmaConfig {
   bool transposed = false;                        // rows of D, along M of wgmma, are the columns of C
   int groups_rows = 2, groups_columns = 1;        // how the consumer warpgroups divide the tile of D
   bool ping_pong = false;                         // two consumers that take whole tiles in turn; groups_* are 1
-  int cluster_m = 1, cluster_n = 1;               // CTAs of a cluster along C: tiles that share operands by multicast
-  int cluster_k = 1;                              // and along K: CTAs that share a tile's sum
+  int cluster_k = 1;                              // CTAs of a cluster along K: they share a tile's sum
   layout::Axis a_contiguous = layout::Axis::row;  // op(A), m x k: row is along m (not transposed), col along k
   layout::Axis b_contiguous = layout::Axis::row;  // op(B), k x n: row is along k (not transposed), col along n
 
@@ -38,13 +40,10 @@ struct WgmmaTmaConfig {
   constexpr int tile_groups() const { return groups_rows * groups_columns; }
   constexpr int consumers() const { return ping_pong ? 2 : tile_groups(); }
   constexpr int threads() const { return 128 * (1 + consumers()); }
-  constexpr int cluster_size() const { return cluster_m * cluster_n * cluster_k; }
 
   // The kernel computes D = X Y: C, or its transpose.
   constexpr int tile_rows() const { return transposed ? cta_n : cta_m; }
   constexpr int tile_columns() const { return transposed ? cta_m : cta_n; }
-  constexpr int cluster_rows() const { return transposed ? cluster_n : cluster_m; }
-  constexpr int cluster_columns() const { return transposed ? cluster_m : cluster_n; }
   constexpr bool a_along_k() const { return a_contiguous == layout::Axis::col; }
   constexpr bool b_along_k() const { return b_contiguous == layout::Axis::row; }
   constexpr bool x_along_k() const { return transposed ? b_along_k() : a_along_k(); }
@@ -64,11 +63,6 @@ struct WgmmaTmaConfig {
   constexpr int y_columns() const {  // as stored
     return y_along_k() ? tile_columns() : (tile_columns() + y_piece() - 1) / y_piece() * y_piece();
   }
-
-  // Lines of the box that a CTA loads of a tile, and multicasts to those that share it: rows of X or columns of Y, or
-  // where these lie along the lines, K.
-  constexpr int box_x() const { return box(x_along_k(), tile_rows(), widest_piece(), cluster_columns()); }
-  constexpr int box_y() const { return box(y_along_k(), y_columns(), y_piece(), cluster_rows()); }
 
   // Elements of 16 bits leave for C, and come from it, through shared memory: in a row of a fragment there are too few
   // neighbours of them for an access. Fragments of fp32 have sectors of 32 bytes, and go straight to C.
@@ -123,15 +117,23 @@ struct WgmmaTmaConfig {
   }
 
  private:
-  constexpr int box(bool along_k, int extent, int piece, int peers) const {
-    return along_k ? extent / peers : extent / piece % peers == 0 ? cta_k() : cta_k() / peers;
-  }
   constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * size_of(type_c); }
   constexpr int buffers(int chunk) const {
     const int fit = (kMaxSharedBytes - mainloop_bytes()) / buffer_bytes(chunk);
     return fit < chunks(chunk) ? fit : chunks(chunk);
   }
 };
+
+// The clusters that instances form along C: as many CTAs as every GPU can hold, with those that share K.
+inline constexpr ClusterShape kClusterShapes[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 4},
+                                                  {4, 1}, {2, 4}, {4, 2}, {1, 8}, {8, 1}};
+inline constexpr int kMostClusterCtas = 8;
+
+constexpr std::span<const ClusterShape> cluster_shapes(const WgmmaTmaConfig& c) {
+  std::size_t count = 0;  // shapes are in the order of their sizes
+  for (const ClusterShape& shape : kClusterShapes) count += shape.size() * c.cluster_k <= kMostClusterCtas;
+  return std::span(kClusterShapes).first(count);
+}
 
 // The instance as the kernel sees it: D = X Y.
 template <WgmmaTmaConfig kConfig>
@@ -142,8 +144,6 @@ struct WgmmaTmaShape {
   static constexpr int kTileK = kConfig.cta_k();
   static constexpr int kTileRows = kConfig.tile_rows();
   static constexpr int kTileColumns = kConfig.tile_columns();
-  static constexpr int kClusterRows = kConfig.cluster_rows();
-  static constexpr int kClusterColumns = kConfig.cluster_columns();
   static constexpr int kTileGroups = kConfig.tile_groups();
   static constexpr int kGroupRows = kTileRows / kConfig.groups_rows;
   static constexpr int kGroupColumns = kTileColumns / kConfig.groups_columns;
@@ -177,9 +177,7 @@ struct WgmmaTmaShape {
   static constexpr int kChunk = kConfig.chunk();
   static constexpr int kChunkRowBytes = kConfig.chunk_row_bytes();
   static constexpr int kSwizzleC = kConfig.chunk_swizzle();
-
-  static_assert(kConfig.box_x() % 8 == 0 && kConfig.box_y() % 8 == 0, "parts of a tile are whole swizzle atoms");
-  static_assert(kConfig.box_x() <= 256 && kConfig.box_y() <= 256, "extent of a TMA box");
+  static_assert(kTileRows <= 256 && kYColumns <= 256, "extent of a TMA box");
 };
 
 }  // namespace xgemm::kernels

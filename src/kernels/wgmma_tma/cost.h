@@ -2,9 +2,8 @@
 //
 // The model counts what a product asks of each unit of the GPU, in cycles of the SM or in bytes:
 //   slice      64 of K of a CTA tile: multiply-adds of the tensor cores, bytes of shared memory that wgmma reads and
-//   TMA
-//              writes, bytes that the CTA fetches itself (less what the others of its cluster send), and more of them
-//              where rows of global memory start off a 128-byte line; at least the time to hand a slot to and fro
+//              TMA writes, bytes that the CTA fetches itself (less what the others of its cluster send), and more of
+//              them where rows of global memory start off a 128-byte line; at least the time to hand a slot to and fro
 //   epilogue   elements of C that leave, and come where beta is not 0
 //   L2         what all CTAs fetch
 //   memory     operands once; again for each wave of CTAs whose slices of A and B do not stay in the L2; limited by the
@@ -21,6 +20,7 @@
 #include <cstdint>
 
 #include "device/rates.h"
+#include "kernels/common/schedule.h"
 #include "kernels/wgmma_tma/config.h"
 
 namespace xgemm::kernels {
@@ -73,40 +73,63 @@ struct CostTerms {
 };
 
 // Tiles of clusters, of all products.
-double cluster_tiles(const WgmmaTmaConfig& c, const CostProblem& p);
+double cluster_tiles(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p);
 
 // Bytes of the sums of a split product.
-double split_bytes(const WgmmaTmaConfig& c, const CostProblem& p, const CostSplit& split);
+double split_bytes(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostSplit& split);
 
-// An instance on a problem: what does not depend on how K is shared out is worked out once.
-class TileCost {
- public:
-  TileCost(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device,
+// An instance on a problem: what does not depend on the cluster. Cycles as times.
+struct TileWork {
+  TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device,
            const CostConstants& constants = kCostConstants);
 
+  const WgmmaTmaConfig& config;
+  const CostProblem& problem;
+  const CostDevice& device;
+  const CostConstants& constants;
+  double ctas_m, ctas_n;
+  double slices;        // of K that a CTA goes through for a tile
+  double slice_fourth;  // of the cycles of a slice, without what a cluster changes
+  double unaligned_shared;
+  double epilogue_us;
+  double inputs, c_bytes;
+  double us_per_cycle, us_per_byte, us_per_l2_byte;
+  double power_us;
+
+  // What the slices of all tiles take at least, in clusters of any shape, however K is shared out.
+  double least_us() const;
+};
+
+// The same in clusters of some shape: what does not depend on how K is shared out.
+class TileCost {
+ public:
+  TileCost(const TileWork& work, const ClusterShape& cluster);
+  TileCost(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostDevice& device,
+           const CostConstants& constants = kCostConstants)
+      : TileCost(TileWork(c, p, device, constants), cluster) {}
+
   CostTerms operator()(const CostSplit& split) const;
-  double tiles() const { return tiles_; }
+
+  // How K is shared out best. Split are the tiles that the last round, which they do not fill, would compute: into as
+  // many parts as fill one round or more, as far as workspace_limit (bytes) goes.
+  struct Best {
+    double us, rounds;
+    CostSplit split;
+  };
+  Best best_split(double workspace_limit) const;
 
  private:
-  const WgmmaTmaConfig& config_;
+  CostTerms terms(const CostSplit& split) const;
+
   const CostConstants& constants_;
   double tiles_, clusters_, tile_slices_;
   double slice_us_, epilogue_us_;  // of a slice, of a tile
   double sum_bytes_;               // of a part of a tile
   double in_flight_us_;            // with the rings of one cluster
+  double fixed_us_;
+  bool ping_pong_, can_split_;
   CostTerms common_;
   double common_fourth_;  // the sum of fourth powers that us is the root of, without what depends on the split
 };
-
-struct CostEstimate {
-  double us;
-  CostSplit split;
-  CostTerms terms;
-};
-
-// The best way to share K out, by the model. Split are the tiles that the last round, which they do not fill, would
-// compute: into as many parts as fill one round or more, as far as workspace_limit (bytes) goes.
-CostEstimate best_split(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device,
-                        double workspace_limit);
 
 }  // namespace xgemm::kernels

@@ -2,6 +2,7 @@
 #include "kernels/wgmma_tma/cost_correction.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <string_view>
@@ -18,6 +19,12 @@ constexpr int kTiles = sizeof(kFittedTiles) / sizeof(kFittedTiles[0]);
 
 float ln(double x) {
   return std::log(static_cast<float>(x));
+}
+
+// Of the extents of clusters, which are powers of two.
+float ln_of_power(int x) {
+  constexpr float kLn2 = 0.693147181f;
+  return kLn2 * static_cast<float>(std::countr_zero(static_cast<unsigned>(x)));
 }
 
 // How much of the tiles' extent lies inside of the matrix.
@@ -65,21 +72,17 @@ std::array<float, kProblemFeatures> problem_features(const CostProblem& p, const
 }
 
 std::array<float, kTileFeatures> tile_features(const WgmmaTmaConfig& c) {
-  return {ln(c.cta_m * c.cta_n / 16384.0),
-          ln(double(c.cta_m) / c.cta_n),
-          c.ping_pong ? 1.0f : 0.0f,
-          c.transposed ? 1.0f : 0.0f,
-          c.cluster_k > 1 ? 1.0f : 0.0f,
-          ln(c.cluster_m),
-          ln(c.cluster_n),
-          c.cluster_size() > 2 ? 1.0f : 0.0f,
-          ln(c.stages / 6.0),
-          c.consumers() == 1 ? 1.0f : 0.0f,
-          c.consumers() == 3 ? 1.0f : 0.0f};
+  return {ln(c.cta_m * c.cta_n / 16384.0),  ln(double(c.cta_m) / c.cta_n),   c.ping_pong ? 1.0f : 0.0f,
+          c.transposed ? 1.0f : 0.0f,       c.cluster_k > 1 ? 1.0f : 0.0f,   ln(c.stages / 6.0),
+          c.consumers() == 1 ? 1.0f : 0.0f, c.consumers() == 3 ? 1.0f : 0.0f};
 }
 
-std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device,
-                                               const CostSplit& split, const CostTerms& t) {
+std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const ClusterShape& cluster,
+                                               const CostProblem& p, const CostDevice& device, const CostSplit& split,
+                                               const CostTerms& t) {
+  const int size = cluster.size() * c.cluster_k;
+  // Of what a CTA needs, the share that it fetches itself.
+  const double own = (double(c.cta_m) / cluster.n + double(c.cta_n) / cluster.m) / (c.cta_m + c.cta_n);
   const auto share = [&](double us, double most) { return static_cast<float>(std::min(most, us / t.us)); };
   return {ln(t.us),
           ln(t.mainloop / t.us + 1e-3),
@@ -101,8 +104,15 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Co
           share(t.sums, 2),
           inside(p.m, c.cta_m),
           inside(p.n, c.cta_n),
-          inside(p.m, c.cta_m, c.cluster_m),
-          inside(p.n, c.cta_n, c.cluster_n),
+          inside(p.m, c.cta_m, cluster.m),
+          inside(p.n, c.cta_n, cluster.n),
+          ln_of_power(cluster.m),
+          ln_of_power(cluster.n),
+          ln(own),
+          size > 1 ? 1.0f : 0.0f,
+          size > 2 ? 1.0f : 0.0f,
+          size > 4 ? 1.0f : 0.0f,
+          ln(double(device.clusters_of(size)) * size / device.sms),
           c.transposed && p.a_transposed ? 1.0f : 0.0f,
           c.transposed && p.b_transposed ? 1.0f : 0.0f,
           c.transposed && !p.lines_a ? 1.0f : 0.0f,
@@ -129,10 +139,14 @@ CostCorrection::CostCorrection(const CostProblem& p, const CostDevice& device)
   direct_ = kDirectBias + weighted(features, kProblemDirect);
 }
 
-double CostCorrection::operator()(const WgmmaTmaConfig& c, int tile, const CostSplit& split,
-                                  const CostTerms& terms) const {
+unsigned fitted_clusters(int tile) {
+  return tile < 0 ? ~0u : kFittedClusters[tile];
+}
+
+double CostCorrection::operator()(const WgmmaTmaConfig& c, int tile, const ClusterShape& cluster,
+                                  const CostSplit& split, const CostTerms& terms) const {
   Layer hidden = hidden_;
-  const std::array<float, kPlanFeatures> features = plan_features(c, problem_, device_, split, terms);
+  const std::array<float, kPlanFeatures> features = plan_features(c, cluster, problem_, device_, split, terms);
   add_weighted(features, kPlanWeights, &hidden);
   float sum = direct_ + weighted(features, kPlanDirect);
   if (tile >= 0 && tile < kTiles) {

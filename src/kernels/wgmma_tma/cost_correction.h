@@ -19,17 +19,21 @@ namespace xgemm::kernels {
 
 // What the network looks at, in three parts: what is the same for all plans of a problem or all uses of a tile is
 // multiplied by its weights once.
-inline constexpr int kProblemFeatures = 9, kTileFeatures = 11, kPlanFeatures = 27;
+inline constexpr int kProblemFeatures = 9, kTileFeatures = 8, kPlanFeatures = 34;
 std::array<float, kProblemFeatures> problem_features(const CostProblem& p, const CostDevice& device);
 std::array<float, kTileFeatures> tile_features(const WgmmaTmaConfig& c);
-std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device,
-                                               const CostSplit& split, const CostTerms& terms);
+std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const ClusterShape& cluster,
+                                               const CostProblem& p, const CostDevice& device, const CostSplit& split,
+                                               const CostTerms& terms);
 
-// "128x256x64_c21_s4": the name of an instance without its types and flags.
+// "128x256x64_s4": the name of an instance without its types and flags.
 std::string tile_name(const WgmmaTmaConfig& c);
 
 // The tile's column in the fitted table; -1 for a tile that was not measured. By name: not for the path of a call.
 int fitted_tile(const WgmmaTmaConfig& c);
+
+// Of a fitted tile (-1: of any), the shapes of clusters that are ever worth weighing: bit i is kClusterShapes[i].
+unsigned fitted_clusters(int tile);
 
 class CostCorrection {
  public:
@@ -38,10 +42,11 @@ class CostCorrection {
   CostCorrection(const CostProblem& p, const CostDevice& device);
 
   // From kLeast to kMost: by what to multiply the estimate of a plan.
-  double operator()(const WgmmaTmaConfig& c, int tile, const CostSplit& split, const CostTerms& terms) const;
+  double operator()(const WgmmaTmaConfig& c, int tile, const ClusterShape& cluster, const CostSplit& split,
+                    const CostTerms& terms) const;
 
  private:
-  static constexpr int kHidden = 24;
+  static constexpr int kHidden = 48;
   using Layer = std::array<float, kHidden>;
 
   const CostProblem& problem_;

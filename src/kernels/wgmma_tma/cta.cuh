@@ -27,8 +27,6 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   static constexpr int kSlabs = Shape::kGroupRows / 64;            // wgmma instructions of a consumer for its rows
   static constexpr int kSlabRegisters = Shape::kGroupColumns / 2;  // accumulators of a thread per 64 rows
   static constexpr int kSplits = kConfig.cluster_k;
-  static constexpr int kSharers = Shape::kClusterRows * Shape::kClusterColumns;  // CTAs that share operands
-  static constexpr int kClusterSize = kSharers * kSplits;
   static constexpr int kChunkElements = 64 * Shape::kChunk;
   static constexpr int kBuffers = kConfig.buffers();
   static constexpr bool kTransposed = kConfig.transposed;  // D is C^T: C is contiguous along columns of D
@@ -37,6 +35,7 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
       kSplits > 1 ? kSlabs* Shape::kSplitColumns / 8 : 1;  // of a thread, from one CTA
 
   static_assert(Shape::kTileRows % (64 * kConfig.groups_rows) == 0, "a wgmma has 64 rows");
+  static_assert((kSplits & (kSplits - 1)) == 0, "ranks are taken apart by bits");
   static_assert(kSplits == 1 || !kConfig.ping_pong, "split K shares the tile among the consumers of all CTAs");
   static_assert(kConfig.accumulators() <= 208, "the accumulators must fit the registers");
 
@@ -65,10 +64,11 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   static_assert(sizeof(SharedStorage) <= kConfig.shared_bytes() && kConfig.shared_bytes() <= 227 * 1024);
 
   // By one thread, before the CTAs of the cluster meet.
-  XGEMM_DEVICE static void init_barriers(SharedStorage& smem) {
+  XGEMM_DEVICE static void init_barriers(const WgmmaTmaScalars& p, SharedStorage& smem) {
+    const int releases = kWarps * p.sharers;
     for (int s = 0; s < kStages; ++s) {
       gpu::mbarrier_init(smem.full[s], 1);
-      gpu::mbarrier_init(smem.empty[s], kWarps * kSharers);
+      gpu::mbarrier_init(smem.empty[s], releases);
     }
     if constexpr (kConfig.ping_pong) {
       gpu::mbarrier_init(smem.turn[0], gpu::kWarpsPerGroup);
@@ -81,8 +81,8 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     gpu::mbarrier_init_fence();
   }
 
-  XGEMM_DEVICE static void sync_cluster() {
-    if constexpr (kClusterSize > 1) {
+  XGEMM_DEVICE static void sync_cluster(const WgmmaTmaScalars& p) {
+    if (kSplits > 1 || p.sharers > 1) {
       gpu::cluster_arrive();
       gpu::cluster_wait();
     } else {
@@ -92,18 +92,19 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
 
   // Where a CTA stands in its cluster.
   struct Place {
-    int row, column, split;
+    int row, column;
+    int split;    // along K
+    int sharers;  // CTAs of the same split: they share operands
 
-    XGEMM_DEVICE static Place make() {
-      if constexpr (kClusterSize == 1) {
-        return {0, 0, 0};
-      } else {
-        const int rank = gpu::cluster_rank();
-        return {rank % Shape::kClusterRows, rank / Shape::kClusterRows % Shape::kClusterColumns, rank / kSharers};
-      }
+    XGEMM_DEVICE static Place make(const WgmmaTmaScalars& p) {
+      // By the number of the block, which is known to be the same for all threads, as the rank in the cluster is not.
+      const int cta = gpu::block_x();
+      return {cta & ((1 << p.row_bits) - 1), cta >> p.row_bits & ((1 << p.column_bits) - 1),
+              cta >> (p.row_bits + p.column_bits) & (kSplits - 1), p.sharers};
     }
-    XGEMM_DEVICE static int rank(int row, int column, int split) {
-      return row + Shape::kClusterRows * (column + Shape::kClusterColumns * split);
+    // The rank in the cluster of a CTA of some split, counted along rows, then columns.
+    XGEMM_DEVICE int rank(int sharer, int of_split) const {
+      return kSplits == 1 ? sharer : sharer + of_split * sharers;
     }
   };
 
@@ -147,11 +148,10 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   // Frees a slot in this CTA and in those that send to it. One lane for each.
   XGEMM_DEVICE static void release(SharedStorage& smem, int slot, const Place& place) {
     const int lane = gpu::lane_index();
-    if constexpr (kSharers == 1) {
+    if (place.sharers == 1) {
       if (lane == 0) gpu::mbarrier_arrive(smem.empty[slot]);
-    } else if (lane < kSharers) {
-      gpu::mbarrier_arrive_remote(smem.empty[slot],
-                                  Place::rank(lane % Shape::kClusterRows, lane / Shape::kClusterRows, place.split));
+    } else if (lane < place.sharers) {
+      gpu::mbarrier_arrive_remote(smem.empty[slot], place.rank(lane, place.split));
     }
   }
 

@@ -28,12 +28,13 @@ struct WgmmaTmaExchange {
                                const typename Cta::Sums& acc, float (&sums)[kSlabs][kRegisters]) {
     const int thread = gpu::thread_index() % gpu::kGroupThreads;
     const int mine = place.split;
+    const int sharer = gpu::cluster_rank() - mine * place.sharers;
     gpu::mbarrier_wait(smem.partial_empty, phase ^ 1);
     XGEMM_UNROLL
     for (int to = 0; to < kSplits; ++to) {
       if (to == mine) continue;
       float(*part)[gpu::kGroupThreads][4] = smem.partial[mine < to ? mine : mine - 1][group];
-      const int rank = Place::rank(place.row, place.column, to);
+      const int rank = place.rank(sharer, to);
       XGEMM_UNROLL
       for (int i = 0; i < kSlabs; ++i) {
         XGEMM_UNROLL
@@ -70,7 +71,7 @@ struct WgmmaTmaExchange {
     }
     XGEMM_UNROLL
     for (int from = 0; from < kSplits; ++from) {
-      if (from != mine) gpu::mbarrier_arrive_remote(smem.partial_empty, Place::rank(place.row, place.column, from));
+      if (from != mine) gpu::mbarrier_arrive_remote(smem.partial_empty, place.rank(sharer, from));
     }
     phase ^= 1;
   }

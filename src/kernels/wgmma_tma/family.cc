@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <vector>
 
 #include "core/status.h"
 #include "kernels/common/legality.h"
@@ -29,7 +30,7 @@ bool extents_fit_tma(const WgmmaTmaConfig& c, const Problem& p) {
   if (p.m > kMaxTmaExtent || p.n > kMaxTmaExtent || p.k > kMaxTmaExtent || p.batch_count > kMaxTmaExtent) return false;
   const auto tiles = [](std::int64_t extent, int tile) { return double((extent + tile - 1) / tile); };
   // Tiles are counted in 32 bits.
-  return tiles(p.m, c.cta_m * c.cluster_m) * tiles(p.n, c.cta_n * c.cluster_n) * double(p.batch_count) < 0x1p31;
+  return tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
 }
 
 // Steps between the lines and the entries of an operand.
@@ -100,7 +101,37 @@ double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double ro
   return rounds * c.cta_m * c.cta_n * kCyclesPerElement * 1e-3 / request.device.rates.sm_ghz;
 }
 
+// An instance in clusters of one shape, by the model.
+struct Weighed : TileCost::Best {
+  ClusterShape cluster;
+
+  Estimate estimate(double corrected_us) const {
+    return {corrected_us, rounds, {static_cast<std::int64_t>(split.whole_tiles), split.parts, cluster}};
+  }
+};
+
+// The clusters that the model thinks best for an instance, the best first.
+struct BestClusters {
+  static constexpr int kMost = 3;
+  Weighed best[kMost];
+  int count = 0;
+
+  void add(const Weighed& w) {
+    int place = count < kMost ? count++ : kMost;
+    for (; place > 0 && w.us < best[place - 1].us; --place)
+      if (place < kMost) best[place] = best[place - 1];
+    if (place < kMost) best[place] = w;
+  }
+};
+
+// Half as many CTAs would reach as far, or it is more than the GPU has SMs for.
+bool is_too_wide(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, int sms) {
+  return cluster.m / 2 * c.cta_m >= p.m || cluster.n / 2 * c.cta_n >= p.n ||
+         (cluster.size() > 1 && cluster.size() * c.cluster_k > sms);
+}
+
 // The network is asked about instances that may turn out to be the best: those that the model puts near its own best.
+// Of each instance it is asked about the clusters that the model thinks best.
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
   // Names are compared once in a process, not once in a call.
   static const auto fitted_tiles = [] {
@@ -108,27 +139,52 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     std::ranges::transform(kConfigs<Family::wgmma_tma>, all.begin(), fitted_tile);
     return all;
   }();
+  const auto tile_of = [&](int i) { return fitted_tiles[static_cast<std::size_t>(kernels[i]->index)]; };
   const CostProblem p = cost_problem(request);
   const CostDevice device = cost_device(request.device);
-  std::array<CostEstimate, kNumber> model;
+  const double limit = workspace_limit(request.device);
+  std::vector<BestClusters> model(static_cast<std::size_t>(number));
+  const auto of = [&](int i) -> BestClusters& { return model[static_cast<std::size_t>(i)]; };
   int first = 0;  // by the model
+  double least_us = std::numeric_limits<double>::infinity();
   for (int i = 0; i < number; ++i) {
-    model[static_cast<std::size_t>(i)] = best_split(config_of(*kernels[i]), p, device, workspace_limit(request.device));
-    if (model[static_cast<std::size_t>(i)].us < model[static_cast<std::size_t>(first)].us) first = i;
+    const WgmmaTmaConfig& c = config_of(*kernels[i]);
+    const TileWork work(c, p, device);
+    // So slow that no correction makes it the best: one cluster is enough for its estimate.
+    const bool hopeless = work.least_us() * CostCorrection::kLeast > least_us * CostCorrection::kMost;
+    const unsigned fitted = hopeless ? 1 : fitted_clusters(tile_of(i));
+    const std::span<const ClusterShape> shapes = cluster_shapes(c);
+    for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+      const ClusterShape& cluster = shapes[shape];
+      if (request.cluster != nullptr ? cluster != *request.cluster
+                                     : (fitted >> shape & 1) == 0 || is_too_wide(c, cluster, p, device.sms))
+        continue;
+      of(i).add({TileCost(work, cluster).best_split(limit), cluster});
+    }
+    if (of(i).best[0].us < least_us) {
+      least_us = of(i).best[0].us;
+      first = i;
+    }
   }
   const CostCorrection correction(p, device);
   const auto corrected = [&](int i) {
-    const CostEstimate& e = model[static_cast<std::size_t>(i)];
-    const int tile = fitted_tiles[static_cast<std::size_t>(kernels[i]->index)];
-    return e.us * correction(config_of(*kernels[i]), tile, e.split, e.terms);
+    const WgmmaTmaConfig& c = config_of(*kernels[i]);
+    const TileWork work(c, p, device);
+    Estimate least;
+    for (int j = 0; j < of(i).count; ++j) {
+      const Weighed& w = of(i).best[j];
+      const CostTerms terms = TileCost(work, w.cluster)(w.split);
+      const double us = w.us * correction(c, tile_of(i), w.cluster, w.split, terms);
+      if (j == 0 || us < least.us) least = w.estimate(us);
+    }
+    return least;
   };
-  const double to_beat = corrected(first);
+  const double to_beat = corrected(first).us;
   for (int i = 0; i < number; ++i) {
-    const CostEstimate& e = model[static_cast<std::size_t>(i)];
-    const bool in_question = e.us * CostCorrection::kLeast <= to_beat;
-    const double scattered_us = scattered_c_us(config_of(*kernels[i]), request, e.terms.rounds);
-    estimates[i] = {(in_question ? corrected(i) : e.us) + scattered_us, e.terms.rounds,
-                    static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
+    const Weighed& w = of(i).best[0];
+    const bool in_question = w.us * CostCorrection::kLeast <= to_beat;
+    estimates[i] = in_question ? corrected(i) : w.estimate(w.us);
+    estimates[i].us += scattered_c_us(config_of(*kernels[i]), request, estimates[i].waves);
   }
 }
 
@@ -138,15 +194,19 @@ bool splits(const KernelInfo& kernel) {
 }
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
-                  std::int64_t whole_tiles, int parts) {
+                  const Sharing& sharing) {
   const WgmmaTmaConfig& c = config_of(kernel);
-  return wgmma_tma_schedule(c, p.m, p.n, p.batch_count, whole_tiles, parts, device.clusters_of(c.cluster_size()),
-                            device.sm_count);
+  return wgmma_tma_schedule(c, p.m, p.n, p.batch_count, sharing,
+                            device.clusters_of(sharing.cluster.size() * c.cluster_k), device.sm_count);
+}
+
+std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
+  return cluster_shapes(config_of(kernel));
 }
 
 }  // namespace
 
 constinit const FamilyInfo wgmma_tma_family = {
-    built_instances<Family::wgmma_tma>(), serves, why_not, estimate, splits, schedule};
+    built_instances<Family::wgmma_tma>(), serves, why_not, estimate, splits, schedule, nullptr, false, clusters};
 
 }  // namespace xgemm::kernels

@@ -40,59 +40,39 @@ struct Instances<Family::wgmma_tma> {
     // clang-format off
     constexpr Tile kTiles[] = {
       // Ping-pong.
-      {{.cta_m = 128, .cta_n = 192, .stages = 4, .ping_pong = true, .cluster_m = 2}, kAll},
-      {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true, .cluster_n = 2}, k16},
-      {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true, .cluster_n = 2}, kAll},
-      {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true, .cluster_m = 2}, k16},
+      {{.cta_m = 128, .cta_n = 192, .stages = 4, .ping_pong = true}, kAll},
+      {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k16},
+      {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll},
       // Large.
-      {{.cta_m = 192, .cta_n = 192, .stages = 3, .cluster_m = 2}, k16},
-      {{.cta_m = 128, .cta_n = 256, .stages = 4, .cluster_m = 2}, kAll},
-      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true, .cluster_n = 2}, kAll},
-      {{.cta_m = 128, .cta_n = 208, .stages = 4, .cluster_m = 2}, k16},
-      {{.cta_m = 192, .cta_n = 160, .stages = 4, .cluster_m = 2}, kF16},
-      {{.cta_m = 192, .cta_n = 176, .stages = 4, .cluster_m = 2}, k16},
-      {{.cta_m = 128, .cta_n = 160, .stages = 5, .cluster_n = 2}, k16},
-      {{.cta_m = 128, .cta_n = 192, .stages = 4, .cluster_m = 2, .cluster_n = 2}, k16},
-      {{.cta_m = 176, .cta_n = 128, .stages = 5, .transposed = true, .cluster_n = 2}, kF16},
-      {{.cta_m = 144, .cta_n = 128, .stages = 5, .transposed = true, .cluster_n = 2}, kF16},
-      {{.cta_m = 192, .cta_n = 104, .stages = 5, .cluster_n = 2}, kF16},
-      {{.cta_m = 192, .cta_n = 96, .stages = 5, .cluster_n = 2}, k16},
-      {{.cta_m = 96, .cta_n = 192, .stages = 5, .transposed = true, .cluster_n = 2}, kF16},
-      {{.cta_m = 96, .cta_n = 192, .stages = 5, .transposed = true, .cluster_m = 2}, kF16},
-      {{.cta_m = 128, .cta_n = 128, .stages = 6, .cluster_m = 4, .cluster_n = 2}, k16},
+      {{.cta_m = 128, .cta_n = 256, .stages = 4}, kAll},
+      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll},
+      {{.cta_m = 192, .cta_n = 176, .stages = 4}, k16},
+      {{.cta_m = 128, .cta_n = 208, .stages = 4}, k16},
+      {{.cta_m = 128, .cta_n = 160, .stages = 5}, k16},
+      {{.cta_m = 128, .cta_n = 128, .stages = 6}, k16},
+      {{.cta_m = 192, .cta_n = 96, .stages = 5}, k16},
       // Medium.
-      {{.cta_m = 112, .cta_n = 128, .stages = 6, .transposed = true, .cluster_m = 2}, k16},
-      {{.cta_m = 112, .cta_n = 128, .stages = 6, .transposed = true, .cluster_m = 4, .cluster_n = 2}, kF16},
-      {{.cta_m = 80, .cta_n = 128, .stages = 6, .transposed = true, .cluster_m = 2}, k16},
-      // Not for B along n, which would be stored 128 wide.
-      {{.cta_m = 128, .cta_n = 80, .stages = 7, .cluster_n = 2}, kF16, kNN | kTN},
-      {{.cta_m = 128, .cta_n = 96, .stages = 7, .cluster_m = 2, .cluster_n = 2}, k16},
-      {{.cta_m = 128, .cta_n = 96, .stages = 7, .cluster_m = 2}, kF16},
-      {{.cta_m = 128, .cta_n = 96, .stages = 7, .cluster_n = 2}, kF16},
-      {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true, .cluster_n = 2}, k16},
-      {{.cta_m = 128, .cta_n = 64, .stages = 8, .cluster_m = 2}, kF16},
-      {{.cta_m = 128, .cta_n = 64, .stages = 8, .cluster_n = 2}, k16},
-      {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true, .cluster_m = 2, .cluster_n = 4}, k16},
-      {{.cta_m = 128, .cta_n = 64, .stages = 8}, kF32c},
-      {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true, .cluster_n = 2}, k16},
+      {{.cta_m = 112, .cta_n = 128, .stages = 6, .transposed = true}, k16},
+      {{.cta_m = 80, .cta_n = 128, .stages = 6, .transposed = true}, k16},
+      {{.cta_m = 128, .cta_n = 96, .stages = 7}, k16},
+      {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true}, k16},
+      {{.cta_m = 128, .cta_n = 64, .stages = 8}, kAll},
+      {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true}, k16},
+      {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true}, k16},
       {{.cta_m = 64, .cta_n = 96, .stages = 10}, k16},
-      {{.cta_m = 64, .cta_n = 96, .stages = 10, .cluster_m = 4, .cluster_n = 2}, k16},
-      {{.cta_m = 64, .cta_n = 104, .stages = 9, .cluster_n = 2}, kF16},
-      {{.cta_m = 96, .cta_n = 64, .stages = 10, .transposed = true, .cluster_n = 2}, k16},
+      {{.cta_m = 96, .cta_n = 64, .stages = 10, .transposed = true}, k16},
+      // Not for B along n, which would be stored 128 wide.
+      {{.cta_m = 64, .cta_n = 80, .stages = 11}, k16, kNN | kTN},
       // Small.
-      {{.cta_m = 64, .cta_n = 64, .stages = 10, .cluster_k = 2}, kAll},
-      {{.cta_m = 64, .cta_n = 64, .stages = 13, .cluster_m = 2}, k16},
-      {{.cta_m = 64, .cta_n = 64, .stages = 13, .cluster_m = 4, .cluster_n = 2}, k16},
-      {{.cta_m = 64, .cta_n = 64, .stages = 13, .transposed = true, .cluster_n = 2}, k16},
-      {{.cta_m = 64, .cta_n = 64, .stages = 10}, k16},
-      {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, kF16},
+      {{.cta_m = 64, .cta_n = 64, .stages = 13}, kAll},
+      {{.cta_m = 64, .cta_n = 64, .stages = 10, .cluster_k = 2}, k16},
+      // Few columns times weights: 48 rows, where 64 would leave SMs without work.
+      {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN},
       {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k16},
-      {{.cta_m = 64, .cta_n = 32, .stages = 10, .cluster_k = 2}, k16},
       {{.cta_m = 64, .cta_n = 32, .stages = 10}, k16},
-      {{.cta_m = 16, .cta_n = 64, .stages = 16, .transposed = true}, kAll},
+      {{.cta_m = 64, .cta_n = 32, .stages = 10, .cluster_k = 2}, kAll},
       {{.cta_m = 64, .cta_n = 16, .stages = 16}, kAll},
-      {{.cta_m = 64, .cta_n = 8, .stages = 16}, k16},
-      {{.cta_m = 8, .cta_n = 64, .stages = 16, .transposed = true}, k16},
+      {{.cta_m = 16, .cta_n = 64, .stages = 16, .transposed = true}, kAll},
     };
     // clang-format on
     for (const Tile& tile : kTiles)
@@ -106,13 +86,11 @@ struct Instances<Family::wgmma_tma> {
       }
   }
 
-  // pp: ping-pong; t: rows of the instruction along columns of C; cMN: cluster of M x N CTAs that share operands; kK: K
-  // CTAs that share a sum.
+  // pp: ping-pong; t: rows of the instruction along columns of C; kK: K CTAs of a cluster share a sum.
   static constexpr void describe(InstanceName& name, const WgmmaTmaConfig& c) {
     name << "_" << c.cta_m << "x" << c.cta_n << "x" << c.cta_k();
     if (c.ping_pong) name << "_pp";
     if (c.transposed) name << "_t";
-    if (c.cluster_m * c.cluster_n > 1) name << "_c" << c.cluster_m << c.cluster_n;
     if (c.cluster_k > 1) name << "_k" << c.cluster_k;
     name << "_s" << c.stages;
   }
@@ -133,9 +111,7 @@ struct Instances<Family::wgmma_tma> {
                        .vector_old_c = c.vector_old_c(),
                        .min_compute_capability = 90,
                        .later_architectures = false},
-            .threads = c.threads(),
-            .cluster_m = c.cluster_m,
-            .cluster_n = c.cluster_n};
+            .threads = c.threads()};
   }
 };
 

@@ -27,7 +27,6 @@ template <WgmmaTmaConfig kConfig>
 cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
   static_assert(2 * (kConfig.shared_bytes() + 1024) > 228 * 1024,
                 "one CTA on an SM: by that resident clusters are counted");
-  static_assert(kConfig.cluster_size() <= 8, "the largest cluster that every GPU has");
   using Kernel = WgmmaTma<kConfig>;
   cudaError_t error = opt_in_to_shared<wgmma_tma_entry<Kernel>, sizeof(typename Kernel::SharedStorage)>();
   if (error != cudaSuccess) return error;
@@ -64,14 +63,15 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, void
 
   cudaLaunchAttribute attributes[2];
   unsigned count = 0;
-  if constexpr (Kernel::kClusterSize > 1) {
+  const auto cluster_size = static_cast<unsigned>(schedule.cluster.size() * kConfig.cluster_k);
+  if (cluster_size > 1) {
     attributes[count].id = cudaLaunchAttributeClusterDimension;
-    attributes[count++].val.clusterDim = {Kernel::kClusterSize, 1, 1};
+    attributes[count++].val.clusterDim = {cluster_size, 1, 1};
   }
   attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(schedule.clusters * Kernel::kClusterSize);
+  config.gridDim = dim3(schedule.clusters * cluster_size);
   config.blockDim = dim3(Kernel::kThreads);
   config.dynamicSmemBytes = sizeof(typename Kernel::SharedStorage);
   config.stream = stream;
@@ -79,7 +79,7 @@ cudaError_t launch_wgmma_tma(const GemmParams& g, const Schedule& schedule, void
   config.numAttrs = count;
   error = cudaLaunchKernelEx(&config, wgmma_tma_entry<Kernel>, p);
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
-  const SplitSumLayout layout = split_sum_layout(kConfig, p.schedule.split_tiles);
+  const SplitSumLayout layout = split_sum_layout(kConfig, schedule);
   return launch_split_sum(kConfig.type_c, split_sum_params(g, schedule, workspace, layout), stream);
 }
 

@@ -17,31 +17,50 @@ constexpr std::int64_t factors_of_entry(std::int64_t lines) {
   return (lines + kMultiple - 1) / kMultiple * kMultiple;
 }
 
-struct WgmmaTmaScalars : EpilogueArguments {
+// What of an operand's tile each of the CTAs that share it loads, and multicasts to all: the part of CTA i begins i
+// steps from the first. Where the tile does not divide into so many parts of whole swizzle atoms, the last CTAs have
+// none.
+struct OperandShare {
+  int lines;    // of a box: rows of a K-major operand, otherwise k
+  int pieces;   // of an MN-major one that a part has; 1 of a K-major one
+  int step_mn;  // rows (K-major), pieces (MN-major); 0 where the parts lie along k
+  int step_k;
+};
+
+// What a CTA reads before its first load, in as few lines of the constant cache as may be: the first access to each
+// takes as long as one to the L2.
+struct WgmmaTmaStart {
+  int k;  // 0 where A and B are not read
+  // The cluster on D, of 2^row_bits x 2^column_bits CTAs: those of a row share X, those of a column Y.
+  int sharers, row_bits, column_bits;
+  int row_mask, column_mask;  // the CTAs of its first row, of its first column
+  int m;
+  int n;
+  int x_batch_step;  // 0 where all entries of the batch are the same matrix
+  int y_batch_step;
+  OperandShare x_share, y_share;
+  BasicSchedule<unsigned> schedule;
+};
+
+struct WgmmaTmaScalars : EpilogueArguments, WgmmaTmaStart {
   void* c_data;
   std::int64_t c_ld;  // elements
   std::int64_t c_batch;
-  int m;
-  int n;
   int c_whole_m;  // rows of C that TMA stores: whole vectors of 16 bytes of m, as it clips the contiguous axis to them
                   // and not to elements; none of a C that is not aligned for it
-  int k;          // 0 where A and B are not read
-  int x_batch_step;  // 0 where all entries of the batch are the same matrix
-  int y_batch_step;
   Condition condition;     // of instances whose operands are in parts
   const float* factors_x;  // of rows and columns of D, likewise
   const float* factors_y;
   std::int64_t factors_x_step;  // from entry to entry of the batch
   std::int64_t factors_y_step;
   float* partials;  // sums of the parts of split tiles: a tile of fp32 for each CTA of each unit
-  BasicSchedule<unsigned> schedule;
 };
 
 // Map: TensorMap in the kernel, TensorBox before the maps are encoded.
 template <class Map>
 struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   // Where k is not 0.
-  Map x;  // rows: WgmmaTmaConfig::box_x()
+  Map x;  // so many lines as x_share says
   Map y;
   Map x_tail;  // of a K-major operand: the last rows, where they do not fill a box of x; otherwise as x
   Map y_tail;

@@ -12,27 +12,43 @@
 
 namespace xgemm::kernels {
 
-// A tile of one operand, as the kPeers CTAs that share it load it: each its part, multicast to all. Only the rows
+// A tile of one operand, as the CTAs that share it load it: each its part, multicast to all. Only the rows
 // (K-major) and pieces (MN-major) with something inside of the operand: TMA would fill the others with zeros, but at
 // a price. Where many CTAs ask for rows beyond the end of a matrix, their loads take up to twice as long as those of
 // rows that exist.
-template <class Element, gpu::Major kMajor, int kTileK, int kExtent, int kChunkMn, int kPeers>
+template <class Element, gpu::Major kMajor, int kTileK, int kExtent, int kChunkMn>
 struct OperandLoader {
-  static constexpr int kRows = kExtent / kPeers;               // K-major: a part
-  static constexpr int kPieces = kExtent / kChunkMn;           // MN-major: kChunkMn wide columns of k
-  static constexpr bool kSplitPieces = kPieces % kPeers == 0;  // by columns; otherwise along k
+  static constexpr int kPieces = kExtent / kChunkMn;  // MN-major: kChunkMn wide columns of k
   static constexpr int kPieceElements = kChunkMn * kTileK;
 
-  const gpu::TensorMap& map;
-  int mn;        // of the tile, in elements
+  const gpu::TensorMap* map;
   int existing;  // rows or pieces of the tile
-  int peer;
+  int mn, k;     // where the part of this CTA begins: mn in the operand, k in the slice,
+  int offset;    // and in the tile, in elements
+  int count;     // pieces of the part that exist; 1 or 0 of a K-major tile
+  int cta_mask;  // the CTAs that get it
 
-  XGEMM_DEVICE static OperandLoader make(const gpu::TensorMap& whole, const gpu::TensorMap& tail, int mn, int extent,
-                                         int peer) {
+  // peer: which of the CTAs that share the tile this one is. What is opaque the compiler would work out anew for every
+  // slot.
+  XGEMM_DEVICE static OperandLoader make(const gpu::TensorMap& whole, const gpu::TensorMap& tail,
+                                         const OperandShare& share, int mn, int extent, int peer, int cta_mask) {
     const int left = extent - mn < 0 ? 0 : extent - mn < kExtent ? extent - mn : kExtent;
-    if constexpr (kMajor == gpu::Major::k) return {left < (peer + 1) * kRows ? tail : whole, mn, left, peer};
-    return {whole, mn, (left + kChunkMn - 1) / kChunkMn, peer};
+    const int first = peer * share.step_mn;
+    if constexpr (kMajor == gpu::Major::k) {
+      return {
+          left < first + share.lines ? &tail : &whole, left,    gpu::opaque(mn + first), 0, gpu::opaque(first * kTileK),
+          gpu::opaque(first < left ? 1 : 0),           cta_mask};
+    }
+    const int pieces = (left + kChunkMn - 1) / kChunkMn;
+    const int k = peer * share.step_k;
+    const int rest = k < kTileK ? pieces - first : 0;
+    return {&whole,
+            pieces,
+            gpu::opaque(mn + first * kChunkMn),
+            gpu::opaque(k),
+            gpu::opaque(first * kPieceElements + k * kChunkMn),
+            gpu::opaque(rest < share.pieces ? rest : share.pieces),
+            cta_mask};
   }
 
   // What arrives in a CTA, from all peers.
@@ -41,33 +57,26 @@ struct OperandLoader {
   }
 
   // matrix: of those that the operand's tensor holds.
-  XGEMM_DEVICE void load(Element* tile, gpu::Mbarrier& full, unsigned mask, int k, int matrix) const {
+  template <bool kMulticast>
+  XGEMM_DEVICE void load(Element* tile, gpu::Mbarrier& full, int slice_k, int matrix) const {
     if constexpr (kMajor == gpu::Major::k) {
-      if (peer * kRows < existing) copy(tile + peer * kRows * kTileK, full, mask, k, mn + peer * kRows, matrix);
-    } else if constexpr (kSplitPieces) {
-      XGEMM_UNROLL
-      for (int i = 0; i < kPieces / kPeers; ++i) {
-        const int piece = peer * (kPieces / kPeers) + i;
-        if (piece < existing) copy(tile + piece * kPieceElements, full, mask, mn + piece * kChunkMn, k, matrix);
-      }
+      if (count > 0) copy<kMulticast>(tile + offset, full, slice_k, mn, matrix);
     } else {
-      constexpr int kDepth = kTileK / kPeers;
       XGEMM_UNROLL
-      for (int piece = 0; piece < kPieces; ++piece) {
-        if (piece < existing) {
-          copy(tile + piece * kPieceElements + peer * kDepth * kChunkMn, full, mask, mn + piece * kChunkMn,
-               k + peer * kDepth, matrix);
-        }
+      for (int i = 0; i < kPieces; ++i) {
+        if (i < count)
+          copy<kMulticast>(tile + offset + i * kPieceElements, full, mn + i * kChunkMn, slice_k + k, matrix);
       }
     }
   }
 
  private:
-  XGEMM_DEVICE void copy(Element* destination, gpu::Mbarrier& full, unsigned mask, int x, int y, int z) const {
-    if constexpr (kPeers > 1) {
-      gpu::tma_load_multicast(destination, map, full, mask, x, y, z);
+  template <bool kMulticast>
+  XGEMM_DEVICE void copy(Element* destination, gpu::Mbarrier& full, int x, int y, int z) const {
+    if constexpr (kMulticast) {
+      gpu::tma_load_multicast(destination, *map, full, static_cast<unsigned>(cta_mask), x, y, z);
     } else {
-      gpu::tma_load(destination, map, full, x, y, z);
+      gpu::tma_load(destination, *map, full, x, y, z);
     }
   }
 };
@@ -76,10 +85,13 @@ template <WgmmaTmaConfig kConfig, class Epilogue, class Output>
 struct WgmmaTmaProducer {
   using Cta = WgmmaTmaCta<kConfig>;
   using Units = WgmmaTmaUnits<kConfig>;
-  using LoaderX = OperandLoader<typename Cta::Element, Cta::kMajorX, Cta::kTileK, Cta::kTileRows, Cta::kPieceX,
-                                Cta::kClusterColumns>;
-  using LoaderY =
-      OperandLoader<typename Cta::Element, Cta::kMajorY, Cta::kTileK, Cta::kYColumns, Cta::kPieceY, Cta::kClusterRows>;
+  using LoaderX = OperandLoader<typename Cta::Element, Cta::kMajorX, Cta::kTileK, Cta::kTileRows, Cta::kPieceX>;
+  using LoaderY = OperandLoader<typename Cta::Element, Cta::kMajorY, Cta::kTileK, Cta::kYColumns, Cta::kPieceY>;
+
+  struct Loaders {
+    LoaderX x;
+    LoaderY y;
+  };
 
   XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams& p) {
     gpu::tma_prefetch_map(p.x);
@@ -88,16 +100,25 @@ struct WgmmaTmaProducer {
     gpu::tma_prefetch_map(p.y_tail);
   }
 
-  XGEMM_DEVICE static void run(const WgmmaTmaParams& p, typename Cta::SharedStorage& smem,
-                               const typename Cta::Place& place) {
-    unsigned row_mask = 0;     // the CTAs of this cluster row: they share X
-    unsigned column_mask = 0;  // the CTAs of this cluster column: they share Y
-    for (int c = 0; c < Cta::kClusterColumns; ++c) row_mask |= 1u << Cta::Place::rank(place.row, c, place.split);
-    for (int r = 0; r < Cta::kClusterRows; ++r) column_mask |= 1u << Cta::Place::rank(r, place.column, place.split);
+  // Where the loads begin: all that can be known before the CTAs meet.
+  struct Start {
+    typename Cta::Tile tile;
+    Loaders loaders;
+  };
+  XGEMM_DEVICE static Start start(const WgmmaTmaParams& p, const typename Cta::Place& place) {
+    const typename Cta::Tile tile = Units::make(p).at(p, place);
+    // The CTAs of this cluster row share X, those of this cluster column Y.
+    const int row_mask = p.row_mask << place.rank(place.row, place.split);
+    const int column_mask = p.column_mask << place.rank(place.column << p.row_bits, place.split);
+    return {tile, loaders_of(p, place, tile, gpu::opaque(row_mask), gpu::opaque(column_mask))};
+  }
 
+  // By one thread.
+  XGEMM_DEVICE static void run(const WgmmaTmaParams& p, typename Cta::SharedStorage& smem,
+                               const typename Cta::Place& place, const Start& start) {
     typename Cta::Ring ring;
     Units units = Units::make(p);
-    typename Cta::Tile tile = units.at(place);  // takes a while: under the end of the kernel before
+    auto [tile, loaders] = start;
     gpu::grid_wait_dependencies();
     if constexpr (Cta::kPlanes > 1) {
       if (!holds(p.condition)) return;
@@ -106,43 +127,64 @@ struct WgmmaTmaProducer {
     XGEMM_NO_UNROLL
     while (true) {
       const typename Units::Slices slices = units.slices(p, epilogue.has_product, place.split);
-      const LoaderX x = LoaderX::make(p.x, p.x_tail, tile.row, Cta::rows_of(p), place.column);
-      const LoaderY y = LoaderY::make(p.y, p.y_tail, tile.column, Cta::columns_of(p), place.row);
-      const int bytes = Cta::kPlanes * (x.bytes() + y.bytes());
       const int x_batch = tile.batch * p.x_batch_step;
       const int y_batch = tile.batch * p.y_batch_step;
-      XGEMM_NO_UNROLL
-      for (int slice = slices.begin; slice < slices.end; ++slice) {
-        typename Cta::SharedStorage::Slot& slot = smem.slots[ring.slot];
-        gpu::Mbarrier& full = smem.full[ring.slot];
-        gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-        gpu::mbarrier_arrive_expect(full, bytes);
-        XGEMM_UNROLL
-        for (int plane = 0; plane < Cta::kPlanes; ++plane) {
-          // First what goes to more CTAs.
-          if constexpr (Cta::kClusterRows > Cta::kClusterColumns) {
-            y.load(slot.y[plane], full, column_mask, slice * Cta::kTileK, y_batch + plane);
-            x.load(slot.x[plane], full, row_mask, slice * Cta::kTileK, x_batch + plane);
-          } else {
-            x.load(slot.x[plane], full, row_mask, slice * Cta::kTileK, x_batch + plane);
-            y.load(slot.y[plane], full, column_mask, slice * Cta::kTileK, y_batch + plane);
-          }
-        }
-        ring.next();
+      // A loop for each kind of cluster: one that asks with every slot takes as long as a small tile's products.
+      if (place.sharers == 1) {
+        load<false, false>(smem, ring, slices, loaders, x_batch, y_batch);
+      } else if (p.row_bits == 0) {
+        load<true, false>(smem, ring, slices, loaders, x_batch, y_batch);
+      } else if (p.column_bits == 0) {
+        load<false, true>(smem, ring, slices, loaders, x_batch, y_batch);
+      } else {
+        load<true, true>(smem, ring, slices, loaders, x_batch, y_batch);
       }
       if (epilogue.reads_c() && !units.partial()) Output::load_c(p, smem, place, ring, tile);
       units.next();
       if (!units.more()) break;
-      tile = units.at(place);
+      tile = units.at(p, place);
+      loaders = loaders_of(p, place, tile, loaders.x.cta_mask, loaders.y.cta_mask);
     }
     // A CTA stays until the consumers of the other CTAs have released all slots here: an arrival at a CTA that has
     // exited is a fault.
-    if constexpr (Cta::kSharers > 1) {
+    if (place.sharers > 1) {
       XGEMM_NO_UNROLL
       for (int s = 0; s < Cta::kStages; ++s) {
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
         ring.next();
       }
+    }
+  }
+
+ private:
+  XGEMM_DEVICE static Loaders loaders_of(const WgmmaTmaParams& p, const typename Cta::Place& place,
+                                         const typename Cta::Tile& tile, int row_mask, int column_mask) {
+    return {LoaderX::make(p.x, p.x_tail, p.x_share, tile.row, Cta::rows_of(p), place.column, row_mask),
+            LoaderY::make(p.y, p.y_tail, p.y_share, tile.column, Cta::columns_of(p), place.row, column_mask)};
+  }
+
+  template <bool kMulticastX, bool kMulticastY>
+  XGEMM_DEVICE static void load(typename Cta::SharedStorage& smem, typename Cta::Ring& ring,
+                                const typename Units::Slices& slices, const Loaders& loaders, int x_batch,
+                                int y_batch) {
+    const auto& [x, y] = loaders;
+    const int bytes = Cta::kPlanes * (x.bytes() + y.bytes());
+    XGEMM_NO_UNROLL
+    for (int slice = slices.begin; slice < slices.end; ++slice) {
+      typename Cta::SharedStorage::Slot& slot = smem.slots[ring.slot];
+      gpu::Mbarrier& full = smem.full[ring.slot];
+      gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
+      gpu::mbarrier_arrive_expect(full, bytes);
+      XGEMM_UNROLL
+      for (int plane = 0; plane < Cta::kPlanes; ++plane) {
+        // First what goes to more CTAs.
+        if constexpr (kMulticastY && !kMulticastX)
+          y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, y_batch + plane);
+        x.template load<kMulticastX>(slot.x[plane], full, slice * Cta::kTileK, x_batch + plane);
+        if constexpr (kMulticastX || !kMulticastY)
+          y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, y_batch + plane);
+      }
+      ring.next();
     }
   }
 };

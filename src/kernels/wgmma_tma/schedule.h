@@ -12,35 +12,32 @@
 
 namespace xgemm::kernels {
 
-// The tiles from whole_tiles on are computed in `parts` parts each; with one part, all are whole. resident_clusters:
-// those that the GPU runs at the same time. sms: its SMs.
+// resident_clusters: those that the GPU runs at the same time. sms: its SMs.
 inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
-                                   std::int64_t whole_tiles, int parts, int resident_clusters, int sms) {
+                                   const Sharing& sharing, int resident_clusters, int sms) {
   const auto tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
   Schedule s;
-  s.tiles_m = tiles(m, c.cta_m * c.cluster_m);
-  s.tiles_n = tiles(n, c.cta_n * c.cluster_n);
+  s.cluster = sharing.cluster;
+  s.tiles_m = tiles(m, c.cta_m * s.cluster.m);
+  s.tiles_n = tiles(n, c.cta_n * s.cluster.n);
   const std::int64_t all = s.tiles_m * s.tiles_n * batch_count;
-  s.parts = static_cast<unsigned>(parts);
-  s.whole_tiles = parts == 1 ? all : whole_tiles;
+  s.parts = static_cast<unsigned>(sharing.parts);
+  s.whole_tiles = sharing.parts == 1 ? all : std::min(sharing.whole_tiles, all);
   s.split_tiles = all - s.whole_tiles;
   s.units = s.whole_tiles + s.split_tiles * s.parts;
   s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, resident_clusters));
   if (s.split_tiles > 0) {
-    const std::int64_t sums = s.split_tiles * c.cluster_m * c.cluster_n * c.cta_m * c.cta_n;
+    const std::int64_t sums = s.split_tiles * s.cluster.size() * c.cta_m * c.cta_n;
     s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);
     s.workspace_bytes = static_cast<std::size_t>(sums) * s.parts * sizeof(float);
   }
 
   // CTAs that run at the same time should cover a square of C: they then read the fewest different slices. Clusters
   // that follow each other share the operand that is not multicast, or the wider one: measured, up to a fifth faster.
-  const int rows = c.tile_rows() * c.cluster_rows();
-  const int columns = c.tile_columns() * c.cluster_columns();
-  const bool along_columns = c.cluster_rows() != c.cluster_columns() ? c.cluster_rows() > c.cluster_columns()
-                                                                     : c.tile_rows() > c.tile_columns();
+  const int height = c.cta_m * s.cluster.m, width = c.cta_n * s.cluster.n;
+  s.raster_n = s.cluster.m != s.cluster.n ? s.cluster.m > s.cluster.n : c.cta_m > c.cta_n;
   const double together = static_cast<double>(std::min<std::int64_t>(all, s.clusters));
-  const auto side = std::lround(std::sqrt(along_columns ? together * rows / columns : together * columns / rows));
-  s.raster_n = along_columns != c.transposed;
+  const auto side = std::lround(std::sqrt(s.raster_n ? together * height / width : together * width / height));
   s.raster_group = static_cast<unsigned>(
       std::clamp<std::int64_t>(side, 1, std::min<std::int64_t>(s.raster_n ? s.tiles_n : s.tiles_m, 0x7fffffff)));
   return s;
@@ -50,8 +47,8 @@ inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std:
 inline Schedule wgmma_tma_block_schedule(const WgmmaTmaConfig& c, Schedule s, std::int64_t m, std::int64_t n,
                                          std::int64_t batch_count) {
   const auto tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
-  s.tiles_m = tiles(m, c.cta_m * c.cluster_m);
-  s.tiles_n = tiles(n, c.cta_n * c.cluster_n);
+  s.tiles_m = tiles(m, c.cta_m * s.cluster.m);
+  s.tiles_n = tiles(n, c.cta_n * s.cluster.n);
   s.whole_tiles = s.units = s.tiles_m * s.tiles_n * batch_count;
   s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, s.clusters));
   return s;

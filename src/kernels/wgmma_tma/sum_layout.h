@@ -8,14 +8,16 @@
 
 namespace xgemm::kernels {
 
-constexpr SplitSumLayout split_sum_layout(const WgmmaTmaConfig& c, unsigned split_tiles) {
-  return {.tiles = static_cast<int>(split_tiles),
-          .rows = c.tile_rows() * c.cluster_rows(),
-          .columns = c.tile_columns() * c.cluster_columns(),
+constexpr SplitSumLayout split_sum_layout(const WgmmaTmaConfig& c, const Schedule& schedule) {
+  const int cluster_rows = c.transposed ? schedule.cluster.n : schedule.cluster.m;
+  const int cluster_columns = c.transposed ? schedule.cluster.m : schedule.cluster.n;
+  return {.tiles = static_cast<int>(schedule.split_tiles),
+          .rows = c.tile_rows() * cluster_rows,
+          .columns = c.tile_columns() * cluster_columns,
           .transposed = c.transposed,
           .by_columns = false,
-          .ctas_rows = c.cluster_rows(),
-          .ctas_columns = c.cluster_columns(),
+          .ctas_rows = cluster_rows,
+          .ctas_columns = cluster_columns,
           .groups_rows = c.groups_rows,
           .groups_columns = c.groups_columns,
           .slabs = c.tile_rows() / c.groups_rows / 64,

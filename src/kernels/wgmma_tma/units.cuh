@@ -18,19 +18,19 @@ struct WgmmaTmaUnits {
   unsigned unit, step;
 
   XGEMM_DEVICE static WgmmaTmaUnits make(const WgmmaTmaScalars& p) {
-    return {p.schedule, static_cast<unsigned>(gpu::block_x()) / Cta::kClusterSize,
-            static_cast<unsigned>(gpu::grid_x()) / Cta::kClusterSize};
+    const auto cluster = static_cast<unsigned>(gpu::block_x()) >> (p.row_bits + p.column_bits);
+    return {p.schedule, cluster / Cta::kSplits, p.schedule.clusters};
   }
   XGEMM_DEVICE bool more() const { return unit < schedule.units; }
   XGEMM_DEVICE void next() { unit += step; }
   XGEMM_DEVICE bool partial() const { return schedule.is_partial(unit); }
 
-  XGEMM_DEVICE typename Cta::Tile at(const typename Cta::Place& place) const {
+  XGEMM_DEVICE typename Cta::Tile at(const WgmmaTmaScalars& p, const typename Cta::Place& place) const {
     const auto t = schedule.position(schedule.tile_of(unit));
     const auto row = static_cast<int>(Cta::kTransposed ? t.n : t.m);
     const auto column = static_cast<int>(Cta::kTransposed ? t.m : t.n);
-    return {(row * Cta::kClusterRows + place.row) * Cta::kTileRows,
-            (column * Cta::kClusterColumns + place.column) * Cta::kTileColumns, static_cast<int>(t.batch)};
+    return {((row << p.row_bits) + place.row) * Cta::kTileRows,
+            ((column << p.column_bits) + place.column) * Cta::kTileColumns, static_cast<int>(t.batch)};
   }
 
   // Slices of K: [begin, end) is this CTA's share of a unit.

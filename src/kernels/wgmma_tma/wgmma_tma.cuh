@@ -19,7 +19,7 @@
 //      | consumer 1      |
 //      +-----------------+
 //
-// Cluster: cluster_rows x cluster_columns CTAs on neighbouring tiles. The CTAs of a cluster row share X tiles: each
+// Cluster: CTAs on neighbouring tiles, of a shape that the schedule says. The CTAs of a cluster row share X tiles: each
 // loads its part and multicasts it to the row; Y likewise along cluster columns. A slot is free when the consumers of
 // all these CTAs have released it, also of those that get nothing from this producer: in between, a slot may hold old
 // C, which ties no CTA to another, and one that lags must not be overtaken by a phase. cluster_k CTAs split K: they
@@ -83,25 +83,27 @@ struct WgmmaTma {
   static constexpr int kMinArch = 900;
   static constexpr int kStages = Cta::kStages;
   static constexpr int kGroups = Cta::kGroups;
-  static constexpr int kClusterSize = Cta::kClusterSize;
   static constexpr int kProducerRegisters = kConfig.producer_registers();
   static constexpr int kConsumerRegisters = kConfig.consumer_registers();
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
     const int warp = gpu::shuffle(gpu::warp_index(), 0);  // uniform, and the compiler knows it
     const int group = warp / gpu::kWarpsPerGroup;
-    if (gpu::thread_index() == 0) {
+    const Place place = Place::make(p);
+    // One warp works out where the loads begin while another makes the barriers: each takes some hundred cycles.
+    typename Producer::Start start{};
+    if (warp == 0) start = Producer::start(p, place);
+    if (warp == 1 && gpu::lane_index() == 0) {
       if (p.k > 0) Producer::prefetch_maps(p);
       Output::prefetch_maps(p);
-      Cta::init_barriers(smem);
+      Cta::init_barriers(p, smem);
     }
-    Cta::sync_cluster();
+    Cta::sync_cluster(p);
     gpu::grid_launch_dependents();
     // Only the producer and consume() touch global memory, and wait for the kernel before.
-    const Place place = Place::make();
     if (group == 0) {
       if constexpr (kProducerRegisters != 0) gpu::release_registers<kProducerRegisters>();
-      if (warp == 0 && gpu::lane_index() == 0) Producer::run(p, smem, place);
+      if (warp == 0 && gpu::lane_index() == 0) Producer::run(p, smem, place, start);
     } else {
       if constexpr (kConsumerRegisters != 0) gpu::acquire_registers<kConsumerRegisters>();
       consume(p, smem, place, group - 1, warp % gpu::kWarpsPerGroup);
@@ -135,7 +137,7 @@ struct WgmmaTma {
         tiles_to_skip = 1;
       }
       // Takes a while: before the turn comes, and not between the products and the epilogue.
-      const typename Cta::Tile tile = units.at(place);
+      const typename Cta::Tile tile = units.at(p, place);
       const bool inside = Cta::reaches_c(p, tile, tile_group);
       if constexpr (kConfig.ping_pong) {
         // A barrier knows only two phases: a consumer may wait for its slots when the other has seen all of its own.
@@ -146,7 +148,7 @@ struct WgmmaTma {
       mainloop.run(smem, place, ring, slices, acc, inside, c_slots == 0, group);
       if constexpr (Cta::kSplits == 1) {
         if (units.partial()) {
-          store_partial(p, units, tile_group, acc);
+          store_partial(p, units, place, tile_group, acc);
           continue;
         }
       }
@@ -204,11 +206,11 @@ struct WgmmaTma {
   }
 
   // The sums of a part of a tile, in fragment order: the second kernel's threads meet them again.
-  XGEMM_DEVICE static void store_partial(const Params& p, const Units& units, int tile_group,
+  XGEMM_DEVICE static void store_partial(const Params& p, const Units& units, const Place& place, int tile_group,
                                          const typename Cta::Sums& acc) {
     constexpr int kSlabVectors = Cta::kSlabRegisters / 4;
-    const auto cta = static_cast<std::int64_t>(units.schedule.partial_index(units.unit)) * kClusterSize +
-                     static_cast<unsigned>(gpu::block_x()) % kClusterSize;
+    const auto cta = static_cast<std::int64_t>(units.schedule.partial_index(units.unit)) * place.sharers + place.row +
+                     (place.column << p.row_bits);
     auto* out = reinterpret_cast<gpu::Vector<float, 4>*>(p.partials) +
                 (cta * Cta::kTileGroups + tile_group) * (Cta::kSlabs * kSlabVectors * gpu::kGroupThreads) +
                 gpu::thread_index() % gpu::kGroupThreads;

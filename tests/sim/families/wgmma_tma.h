@@ -18,11 +18,11 @@ namespace xgemm::sim {
 template <class Kernel>
 Result launch_wgmma_tma(const typename Kernel::Params& params, GlobalMemory& memory, const Options& options) {
   LaunchShape shape;
-  shape.grid = static_cast<std::int64_t>(params.schedule.clusters) * Kernel::kClusterSize;
+  shape.cluster = params.sharers * Kernel::Cta::kSplits;
+  shape.grid = static_cast<std::int64_t>(params.schedule.clusters) * shape.cluster;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
   shape.granule = 16;  // stmatrix, write_remote, rows of boxes
-  shape.cluster = Kernel::kClusterSize;
   shape.dependent = true;
   shape.agents = 2 * Kernel::kStages + 4 + 2 * (1 + Kernel::kGroups);  // barriers, warpgroups, threads that store
   return launch_body(shape, memory, options, [&params](unsigned char* shared) {
@@ -37,8 +37,9 @@ inline int resident_clusters(const Options& options) {
 
 inline kernels::Schedule schedule_of(const kernels::WgmmaTmaConfig& config, const kernels::GemmParams& params,
                                      const Options& options) {
-  return kernels::wgmma_tma_schedule(config, params.m, params.n, params.batch_count, options.whole_tiles, options.parts,
-                                     resident_clusters(options), 132);
+  return kernels::wgmma_tma_schedule(config, params.m, params.n, params.batch_count,
+                                     {options.whole_tiles, options.parts, options.cluster}, resident_clusters(options),
+                                     132);
 }
 
 inline kernels::BasicWgmmaTmaParams<kernels::TensorBox> arguments_of(const kernels::WgmmaTmaConfig& config,
@@ -54,9 +55,7 @@ Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) 
   using Kernel = kernels::WgmmaTma<kConfig, Epilogue>;
   return run_scheduled<kernels::SplitSum<gpu::ElementOf<kConfig.type_c>, Epilogue>>(
       params, schedule_of(kConfig, params, options), size_of(kConfig.type), size_of(kConfig.type_c), options,
-      [](const kernels::Schedule& s) {
-        return kernels::split_sum_layout(kConfig, static_cast<unsigned>(s.split_tiles));
-      },
+      [](const kernels::Schedule& s) { return kernels::split_sum_layout(kConfig, s); },
       [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
         return launch_wgmma_tma<Kernel>(arguments_of(kConfig, params, s, partials), memory, options);
       });

@@ -19,6 +19,7 @@ namespace {
 
 using device::Nameplate;
 using device::Rates;
+using kernels::ClusterShape;
 using kernels::CostDevice;
 using kernels::CostProblem;
 using kernels::CostTerms;
@@ -47,6 +48,17 @@ CostDevice device_of(const Nameplate& gpu) {
   return d;
 }
 
+// Calls f(tile, cluster) for all tiles in clusters of all shapes.
+template <class F>
+void for_each_tile(const F& f) {
+  for (const WgmmaTmaConfig& c : tiles())
+    for (const ClusterShape& cluster : kernels::cluster_shapes(c)) {
+      SCOPED_TRACE(kernels::tile_name(c) + format(" in %dx%d", cluster.m, cluster.n));
+      f(c, cluster);
+      if (testing::Test::HasFailure()) return;
+    }
+}
+
 template <class F>
 void walk(std::uint64_t seed, int count, F&& f) {
   Random random(seed);
@@ -67,31 +79,30 @@ void walk(std::uint64_t seed, int count, F&& f) {
 
 TEST(Cost, FallsWithEveryRate) {
   walk(71, 300, [](const CostProblem& p, const CostDevice& device, Random& random) {
-    for (const WgmmaTmaConfig& c : tiles()) {
-      const kernels::CostSplit whole = {kernels::cluster_tiles(c, p), 1};
-      const double us = TileCost(c, p, device)(whole).us;
+    for_each_tile([&](const WgmmaTmaConfig& c, const ClusterShape& cluster) {
+      const kernels::CostSplit whole = {kernels::cluster_tiles(c, cluster, p), 1};
+      const double us = TileCost(c, cluster, p, device)(whole).us;
       ASSERT_TRUE(std::isfinite(us) && us > 0);
       CostDevice faster = device;
       (&faster.rates.sm_ghz)[random.integer(0, 3)] *= 1.5;
-      EXPECT_LE(TileCost(c, p, faster)(whole).us, us);
-    }
+      EXPECT_LE(TileCost(c, cluster, p, faster)(whole).us, us);
+    });
   });
 }
 
 // Of two tiles that do the same, the one that asks for more bytes never looks faster.
 TEST(Cost, MoreBytesAreNotFaster) {
   walk(72, 300, [](const CostProblem& p, const CostDevice& device, Random&) {
-    for (const WgmmaTmaConfig& c : tiles()) {
-      if (c.cluster_size() != 2 || c.cluster_k != 1) continue;
+    for_each_tile([&](const WgmmaTmaConfig& c, const ClusterShape& cluster) {
       const auto us = [&](bool aligned, bool reads_c) {
         CostProblem q = p;
         q.lines_a = q.lines_b = aligned;
         q.reads_c = reads_c;
-        return TileCost(c, q, device)({kernels::cluster_tiles(c, q), 1}).us;
+        return TileCost(c, cluster, q, device)({kernels::cluster_tiles(c, cluster, q), 1}).us;
       };
-      EXPECT_LE(us(true, false), us(false, false)) << kernels::tile_name(c);
-      EXPECT_LE(us(true, false), us(true, true)) << kernels::tile_name(c);
-    }
+      EXPECT_LE(us(true, false), us(false, false));
+      EXPECT_LE(us(true, false), us(true, true));
+    });
   });
 }
 
@@ -99,19 +110,24 @@ TEST(Cost, MoreBytesAreNotFaster) {
 // are.
 TEST(Cost, IsAtLeastWhatEachUnitTakes) {
   walk(73, 300, [](const CostProblem& p, const CostDevice& device, Random&) {
-    for (const WgmmaTmaConfig& c : tiles()) {
-      const kernels::CostEstimate e = kernels::best_split(c, p, device, 32 << 20);
-      for (const double part : {e.terms.l2, e.terms.power, e.terms.memory + e.terms.memory_c, e.terms.in_flight})
-        EXPECT_LE(part, e.us) << kernels::tile_name(c);
-      EXPECT_LE(e.terms.fill, 1.0);
+    for_each_tile([&](const WgmmaTmaConfig& c, const ClusterShape& cluster) {
+      const TileCost cost(c, cluster, p, device);
+      const TileCost::Best e = cost.best_split(32 << 20);
+      const CostTerms terms = cost(e.split);
+      for (const double part : {terms.l2, terms.power, terms.memory + terms.memory_c, terms.in_flight})
+        EXPECT_LE(part, e.us);
+      EXPECT_LE(terms.fill, 1.0);
       EXPECT_LE(2.0 * double(p.m) * double(p.n) * double(p.k) * double(p.batch_count) / e.us * 1e-6,
                 device.rates.tensor_tflops);
-    }
+    });
   });
 }
 
 TEST(CostCorrection, EveryTileIsFitted) {
-  for (const WgmmaTmaConfig& c : tiles()) EXPECT_GE(kernels::fitted_tile(c), 0) << kernels::tile_name(c);
+  for (const WgmmaTmaConfig& c : tiles()) {
+    EXPECT_GE(kernels::fitted_tile(c), 0) << kernels::tile_name(c);
+    EXPECT_EQ(kernels::fitted_clusters(kernels::fitted_tile(c)) & 1, 1u) << "what is small is computed by single CTAs";
+  }
   WgmmaTmaConfig another;
   another.stages = 9;
   EXPECT_EQ(kernels::fitted_tile(another), -1);
@@ -120,13 +136,14 @@ TEST(CostCorrection, EveryTileIsFitted) {
 TEST(CostCorrection, StaysWithinItsBounds) {
   walk(74, 300, [](const CostProblem& p, const CostDevice& device, Random&) {
     const kernels::CostCorrection correction(p, device);
-    for (const WgmmaTmaConfig& c : tiles()) {
-      const kernels::CostEstimate e = kernels::best_split(c, p, device, 32 << 20);
+    for_each_tile([&](const WgmmaTmaConfig& c, const ClusterShape& cluster) {
+      const TileCost cost(c, cluster, p, device);
+      const TileCost::Best e = cost.best_split(32 << 20);
       for (const int tile : {kernels::fitted_tile(c), -1}) {
-        const double factor = correction(c, tile, e.split, e.terms);
+        const double factor = correction(c, tile, cluster, e.split, cost(e.split));
         EXPECT_TRUE(factor >= kernels::CostCorrection::kLeast && factor <= kernels::CostCorrection::kMost) << factor;
       }
-    }
+    });
   });
 }
 
@@ -165,7 +182,8 @@ TEST(CostCorrection, LargeProductsRunOnTilesThatFeedThemselves) {
         ASSERT_EQ(kernels::info(chosen.kernel).family, kernels::Family::wgmma_tma) << gpu.name << to_string(chosen);
         const auto& c = kernels::config_of<kernels::Family::wgmma_tma>(kernels::info(chosen.kernel));
         const CostProblem q{.m = n, .n = n, .k = n, .a_transposed = transa == 'T'};
-        const CostTerms terms = TileCost(c, q, device_of(gpu))({kernels::cluster_tiles(c, q), 1});
+        const ClusterShape cluster = chosen.schedule.cluster;
+        const CostTerms terms = TileCost(c, cluster, q, device_of(gpu))({kernels::cluster_tiles(c, cluster, q), 1});
         EXPECT_LE(terms.l2, 0.8 * chosen.estimated_us) << gpu.name << " " << to_string(chosen);
       }
   }

@@ -74,7 +74,7 @@ bool loads_are_legal(const Strides& x, Axis axis, int vector, int size) {
   return true;
 }
 
-// The copy engine has 32-bit coordinates with a sign, and strides of 40 bits; the kernel counts tiles, in clusters, in
+// The copy engine has 32-bit coordinates with a sign, and strides of 40 bits; the kernel counts tiles in
 // 32 bits. 4096 elements are left for what tiles and slices exceed the matrix by.
 bool tma_reaches(const Strides& x, Axis axis) {
   const std::int64_t lines = axis == Axis::row ? x.cols : x.rows;
@@ -87,9 +87,8 @@ bool tma_serves(const KernelInfo& kernel, const Problem& p) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
   const kernels::WgmmaTmaConfig& c = kernels::config_of<Family::wgmma_tma>(kernel);
   if (std::max({p.m, p.n, p.k, p.batch_count}) > kMost) return false;
-  const auto clusters = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
-  if (clusters(p.m, c.cta_m * c.cluster_m) * clusters(p.n, c.cta_n * c.cluster_n) * p.batch_count >= __int128{1} << 31)
-    return false;
+  const auto tiles = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
+  if (tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * p.batch_count >= __int128{1} << 31) return false;
   const Operands x = operands_of(p);
   return (!c.c_through_shared() || tma_reaches(x.c, Axis::row)) &&
          (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
@@ -239,8 +238,8 @@ TEST(Planner, CountsItsTiles) {
     const Plan chosen = plan_for(p, device);
     const KernelInfo& kernel = kernels::info(chosen.kernel);
     const kernels::Schedule& s = chosen.schedule;
-    const std::int64_t tile_m = kernel.config.cta_m * kernel.cluster_m;
-    const std::int64_t tile_n = kernel.config.cta_n * kernel.cluster_n;
+    const std::int64_t tile_m = kernel.config.cta_m * s.cluster.m;
+    const std::int64_t tile_n = kernel.config.cta_n * s.cluster.n;
     const Problem block = chosen.packing.any() ? plan::packed_problem(chosen.packing, p) : p;
     EXPECT_TRUE(static_cast<__int128>(s.tiles_m) * tile_m >= block.m &&
                 static_cast<__int128>(s.tiles_m - 1) * tile_m < block.m);

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "kernels/family.h"
@@ -20,11 +22,12 @@ namespace xgemm::test {
 namespace {
 
 using device::DeviceInfo;
+using kernels::ClusterShape;
 using kernels::CostDevice;
-using kernels::CostEstimate;
 using kernels::CostProblem;
 using kernels::Family;
 using kernels::KernelInfo;
+using kernels::TileCost;
 using kernels::WgmmaTmaConfig;
 using plan::Plan;
 
@@ -50,7 +53,7 @@ std::string describe(const CostProblem& p) {
                 p.reads_c, p.lines_a, p.lines_b);
 }
 
-std::string describe(const CostEstimate& e) {
+std::string describe(const TileCost::Best& e) {
   return format("%g us, %g whole tiles, %d parts", e.us, e.split.whole_tiles, e.split.parts);
 }
 
@@ -84,8 +87,11 @@ void walk(std::uint64_t seed, int count, F&& f) {
     const CostDevice device = random_device(random);
     SCOPED_TRACE(describe(p) + format(", %d SMs", device.sms));
     for (const KernelInfo* kernel : wgmma_tma_instances()) {
-      SCOPED_TRACE(kernel->name);
-      f(kernels::config_of<Family::wgmma_tma>(*kernel), p, device, random);
+      const auto& c = kernels::config_of<Family::wgmma_tma>(*kernel);
+      const std::span<const ClusterShape> shapes = kernels::cluster_shapes(c);
+      const ClusterShape& cluster = shapes[static_cast<std::size_t>(random.integer(0, std::ssize(shapes) - 1))];
+      SCOPED_TRACE(std::string(kernel->name) + format(" in %dx%d", cluster.m, cluster.n));
+      f(c, cluster, p, device, random);
       if (testing::Test::HasFailure()) return;
     }
   }
@@ -95,62 +101,67 @@ constexpr double kLimits[] = {0, 1 << 16, 1 << 20, 32 << 20, kInfinity};  // of 
 
 TEST(SplitEstimate, SplitsAreWhatTheKernelCanDo) {
   int split = 0;
-  walk(51, 400, [&](const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device, Random& random) {
-    const double limit = pick(random, kLimits);
-    const CostEstimate best = kernels::best_split(c, p, device, limit);
-    SCOPED_TRACE(describe(best));
-    const double tiles = kernels::cluster_tiles(c, p);
-    if (best.split.parts == 1) {
-      EXPECT_EQ(best.split.whole_tiles, tiles);
-      EXPECT_EQ(kernels::split_bytes(c, p, best.split), 0);
-      return;
-    }
-    ++split;
-    EXPECT_GE(best.split.parts, 2);
-    EXPECT_EQ(c.cluster_k, 1) << "the CTAs of a cluster share K already";
-    EXPECT_LE(best.split.parts, (p.k + 63) / 64) << "each part has a slice of K";
-    EXPECT_TRUE(best.split.whole_tiles >= 0 && best.split.whole_tiles < tiles);
-    EXPECT_EQ(std::fmod(best.split.whole_tiles, device.clusters_of(c.cluster_size())), 0)
-        << "whole tiles fill their rounds";
-    const double bytes = kernels::split_bytes(c, p, best.split);
-    EXPECT_EQ(bytes, (tiles - best.split.whole_tiles) * best.split.parts * c.cluster_size() * c.cta_m * c.cta_n *
-                         size_of(sums_of(c.type)));
-    EXPECT_GT(bytes, 0);
-    EXPECT_LE(bytes, limit);
-    EXPECT_LT(best.split.whole_tiles + (tiles - best.split.whole_tiles) * best.split.parts, 0x1p32)
-        << "units are counted in 32 bits";
-  });
+  walk(51, 400,
+       [&](const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostDevice& device,
+           Random& random) {
+         const double limit = pick(random, kLimits);
+         const TileCost::Best best = TileCost(c, cluster, p, device).best_split(limit);
+         SCOPED_TRACE(describe(best));
+         const double tiles = kernels::cluster_tiles(c, cluster, p);
+         if (best.split.parts == 1) {
+           EXPECT_EQ(best.split.whole_tiles, tiles);
+           EXPECT_EQ(kernels::split_bytes(c, cluster, p, best.split), 0);
+           return;
+         }
+         ++split;
+         EXPECT_GE(best.split.parts, 2);
+         EXPECT_EQ(c.cluster_k, 1) << "the CTAs of a cluster share K already";
+         EXPECT_LE(best.split.parts, (p.k + 63) / 64) << "each part has a slice of K";
+         EXPECT_TRUE(best.split.whole_tiles >= 0 && best.split.whole_tiles < tiles);
+         EXPECT_EQ(std::fmod(best.split.whole_tiles, device.clusters_of(cluster.size())), 0)
+             << "whole tiles fill their rounds";
+         const double bytes = kernels::split_bytes(c, cluster, p, best.split);
+         EXPECT_EQ(bytes, (tiles - best.split.whole_tiles) * best.split.parts * cluster.size() * c.cta_m * c.cta_n *
+                              size_of(sums_of(c.type)));
+         EXPECT_GT(bytes, 0);
+         EXPECT_LE(bytes, limit);
+         EXPECT_LT(best.split.whole_tiles + (tiles - best.split.whole_tiles) * best.split.parts, 0x1p32)
+             << "units are counted in 32 bits";
+       });
   if (!wgmma_tma_instances().empty()) {
     EXPECT_GT(split, 300);
   }
 }
 
 TEST(SplitEstimate, IsFiniteAndTheLeastOfWhatWasWeighed) {
-  walk(52, 400, [](const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device, Random&) {
-    const double whole = kernels::TileCost(c, p, device)({kernels::cluster_tiles(c, p), 1}).us;
-    EXPECT_TRUE(std::isfinite(whole) && whole > 0) << whole;
-    double last = whole;
-    EXPECT_EQ(kernels::best_split(c, p, device, 0).us, whole) << "without memory nothing is split";
-    for (const double limit : kLimits) {
-      const CostEstimate best = kernels::best_split(c, p, device, limit);
-      EXPECT_TRUE(std::isfinite(best.us) && best.us > 0) << describe(best);
-      EXPECT_LE(best.us, last) << "more memory never hurts";
-      EXPECT_EQ(best.us, kernels::TileCost(c, p, device)(best.split).us)
-          << "the estimate is of the split that is returned";
-      last = best.us;
-    }
-  });
+  walk(52, 400,
+       [](const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostDevice& device,
+          Random&) {
+         const double whole = TileCost(c, cluster, p, device)({kernels::cluster_tiles(c, cluster, p), 1}).us;
+         EXPECT_TRUE(std::isfinite(whole) && whole > 0) << whole;
+         double last = whole;
+         EXPECT_EQ(TileCost(c, cluster, p, device).best_split(0).us, whole) << "without memory nothing is split";
+         for (const double limit : kLimits) {
+           const TileCost::Best best = TileCost(c, cluster, p, device).best_split(limit);
+           EXPECT_TRUE(std::isfinite(best.us) && best.us > 0) << describe(best);
+           EXPECT_LE(best.us, last) << "more memory never hurts";
+           EXPECT_EQ(best.us, TileCost(c, cluster, p, device)(best.split).us)
+               << "the estimate is of the split that is returned";
+           last = best.us;
+         }
+       });
 }
 
 // Twice the K of the same tiles takes no less, also where it is only then worth a split. Rounding aside.
 TEST(SplitEstimate, MoreKIsNotFaster) {
-  walk(54, 400, [](const WgmmaTmaConfig& c, CostProblem p, const CostDevice& device, Random&) {
-    p.k = std::max<std::int64_t>(p.k, 1);
-    const CostEstimate now = kernels::best_split(c, p, device, 32 << 20);
-    p.k *= 2;
-    const CostEstimate twice = kernels::best_split(c, p, device, 32 << 20);
-    EXPECT_GE(twice.us, now.us * (1 - 1e-9)) << describe(now) << ", then " << describe(twice);
-  });
+  walk(54, 400,
+       [](const WgmmaTmaConfig& c, const ClusterShape& cluster, CostProblem p, const CostDevice& device, Random&) {
+         p.k = std::max<std::int64_t>(p.k, 1);
+         const TileCost::Best now = TileCost(c, cluster, p, device).best_split(32 << 20);
+         p.k *= 2;
+         const TileCost::Best twice = TileCost(c, cluster, p, device).best_split(32 << 20);
+         EXPECT_GE(twice.us, now.us * (1 - 1e-9)) << describe(now) << ", then " << describe(twice);
+       });
 }
 
 // ---- Plans ----------------------------------------------------------------------------------------------------------
@@ -218,23 +229,22 @@ TEST(SplitPlan, SaysWhatTheLaunchNeeds) {
       ++split;
       ASSERT_TRUE(kernels::describe(kernel.family).splits(kernel));
       const kernels::TileConfig& c = kernel.config;
-      const std::int64_t cluster_m = kernel.cluster_m, cluster_n = kernel.cluster_n;
+      const ClusterShape cluster = schedule.cluster;
       const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
       const Problem block = plan.packing.any() ? plan::packed_problem(plan.packing, p) : p;
       const std::int64_t tiles =
-          ceil_div(block.m, c.cta_m * cluster_m) * ceil_div(block.n, c.cta_n * cluster_n) * block.batch_count;
+          ceil_div(block.m, c.cta_m * cluster.m) * ceil_div(block.n, c.cta_n * cluster.n) * block.batch_count;
       EXPECT_EQ(schedule.whole_tiles + schedule.split_tiles, tiles);
       EXPECT_LE(schedule.parts, ceil_div(p.k, c.cta_k));
-      EXPECT_EQ(
-          static_cast<std::int64_t>(schedule.workspace_bytes),
-          schedule.split_tiles * schedule.parts * cluster_m * cluster_n * c.cta_m * c.cta_n * size_of(sums_of(c.type)));
+      EXPECT_EQ(static_cast<std::int64_t>(schedule.workspace_bytes),
+                schedule.split_tiles * schedule.parts * cluster.size() * c.cta_m * c.cta_n * size_of(sums_of(c.type)));
       // The same by hand.
       const int parts = static_cast<int>(schedule.parts);
-      EXPECT_EQ(to_string(plan::with_split(plan, block, device, schedule.whole_tiles, parts)), to_string(plan));
-      EXPECT_EQ(
-          plan::with_split(plan, block, device, 0, 2).schedule.workspace_bytes,
-          static_cast<std::size_t>(tiles * 2 * cluster_m * cluster_n * c.cta_m * c.cta_n * size_of(sums_of(c.type))));
-      EXPECT_EQ(plan::with_split(plan, block, device, 0, 1).schedule.workspace_bytes, 0u);
+      EXPECT_EQ(to_string(plan::with_sharing(plan, block, device, {schedule.whole_tiles, parts, cluster})),
+                to_string(plan));
+      EXPECT_EQ(plan::with_sharing(plan, block, device, {0, 2, cluster}).schedule.workspace_bytes,
+                static_cast<std::size_t>(tiles * 2 * cluster.size() * c.cta_m * c.cta_n * size_of(sums_of(c.type))));
+      EXPECT_EQ(plan::with_sharing(plan, block, device, {0, 1, cluster}).schedule.workspace_bytes, 0u);
     }
   });
   if (!wgmma_tma_instances().empty()) {

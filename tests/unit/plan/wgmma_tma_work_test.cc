@@ -42,28 +42,34 @@ constexpr int kGroupThreads = 128;
 struct Instance {
   const char* name;
   WgmmaTmaConfig config;
+  kernels::ClusterShape cluster = {};
 
   int tile_rows() const { return config.transposed ? config.cta_n : config.cta_m; }
   int tile_columns() const { return config.transposed ? config.cta_m : config.cta_n; }
-  int cluster_rows() const { return config.transposed ? config.cluster_n : config.cluster_m; }
-  int cluster_columns() const { return config.transposed ? config.cluster_m : config.cluster_n; }
+  int cluster_rows() const { return config.transposed ? cluster.n : cluster.m; }
+  int cluster_columns() const { return config.transposed ? cluster.m : cluster.n; }
+
+  Schedule schedule(unsigned split_tiles) const {
+    Schedule s;
+    s.cluster = cluster;
+    s.split_tiles = split_tiles;
+    return s;
+  }
 };
 
-// And shapes that no instance has: consumers on both axes.
+// Each in clusters of one shape. And tiles that no instance has: consumers on both axes.
 const std::vector<Instance>& instances() {
   static const std::vector<Instance> all = [] {
     std::vector<Instance> result = {
         {"2 x 2 consumers", {.cta_m = 256, .cta_n = 192, .groups_rows = 2, .groups_columns = 2}},
         {"transposed, 2 x 2 consumers, 2 x 4 CTAs",
-         {.cta_m = 128,
-          .cta_n = 128,
-          .transposed = true,
-          .groups_rows = 2,
-          .groups_columns = 2,
-          .cluster_m = 2,
-          .cluster_n = 4}}};
-    for (const kernels::KernelInfo& kernel : kernels::kInfos<kernels::Family::wgmma_tma>)
-      result.push_back({kernel.name, kernels::config_of<kernels::Family::wgmma_tma>(kernel)});
+         {.cta_m = 128, .cta_n = 128, .transposed = true, .groups_rows = 2, .groups_columns = 2},
+         {2, 4}}};
+    for (const kernels::KernelInfo& kernel : kernels::kInfos<kernels::Family::wgmma_tma>) {
+      const WgmmaTmaConfig& c = kernels::config_of<kernels::Family::wgmma_tma>(kernel);
+      const auto shapes = kernels::cluster_shapes(c);
+      result.push_back({kernel.name, c, shapes[result.size() % shapes.size()]});  // neighbours have others
+    }
     return result;
   }();
   return all;
@@ -273,6 +279,21 @@ void expect_tail(const TensorBox& box, const TensorBox& tail, bool along_k) {
   EXPECT_TRUE(tail == expected);
 }
 
+// The parts of an operand's tile that CTAs load cover it, each element once, in whole swizzle atoms of 8 lines.
+void expect_shares(const kernels::OperandShare& share, bool along_k, int extent, int piece, int slice_k, int peers) {
+  const int pieces = along_k ? extent : extent / piece, depth = along_k ? 1 : slice_k;  // in units of a step
+  std::vector<int> loaded(static_cast<std::size_t>(pieces * depth), 0);
+  EXPECT_EQ(share.lines % 8, 0);
+  EXPECT_LE(share.lines, 256);
+  for (int peer = 0; peer < peers; ++peer) {
+    const int first = peer * share.step_mn, k = peer * share.step_k;
+    if (k >= depth) continue;
+    for (int i = first; i < std::min(pieces, first + (along_k ? share.lines : share.pieces)); ++i)
+      for (int l = k; l < k + (along_k ? 1 : share.lines); ++l) ++loaded[static_cast<std::size_t>(i * depth + l)];
+  }
+  for (const int times : loaded) ASSERT_EQ(times, 1);
+}
+
 // The tiles cover C, the clusters are resident, and together they cover about a square of C.
 TEST(WgmmaTmaSchedule, CoversC) {
   constexpr std::int64_t kExtents[] = {1, 8, 63, 64, 65, 128, 200, 256, 257, 777, 1024, 3000};
@@ -292,28 +313,27 @@ TEST(WgmmaTmaSchedule, CoversC) {
       const int parts = split ? static_cast<int>(random.integer(2, 20)) : 1;
       const int resident = static_cast<int>(random.integer(1, 264));
 
-      const Schedule s = kernels::wgmma_tma_schedule(c, g.m, g.n, g.batch_count, whole, parts, resident, 132);
+      const Schedule s =
+          kernels::wgmma_tma_schedule(c, g.m, g.n, g.batch_count, {whole, parts, instance.cluster}, resident, 132);
       SCOPED_TRACE(describe(s));
       EXPECT_EQ(c.transposed ? s.tiles_n : s.tiles_m, rows);
       EXPECT_EQ(c.transposed ? s.tiles_m : s.tiles_n, columns);
+      EXPECT_EQ(s.cluster, instance.cluster);
       EXPECT_EQ(s.first_tile, 0);
       EXPECT_EQ(s.whole_tiles, split ? whole : tiles);
       EXPECT_EQ(s.split_tiles, split ? tiles - whole : 0);
       EXPECT_EQ(s.parts, static_cast<unsigned>(parts));
       EXPECT_EQ(s.clusters, static_cast<unsigned>(std::min<std::int64_t>(s.units, resident)));
       EXPECT_EQ(s.workspace_bytes,
-                static_cast<std::size_t>(
-                    split ? 4 * s.split_tiles * parts * c.cta_m * c.cta_n * c.cluster_m * c.cluster_n : 0));
+                static_cast<std::size_t>(split ? 4 * s.split_tiles * parts * c.cta_m * c.cta_n * instance.cluster.size()
+                                               : 0));
 
       // Neighbours share what is not multicast, else the wider operand.
-      const int multicast = instance.cluster_columns() - instance.cluster_rows();  // of X more than of Y, or less
-      const bool share_x = multicast != 0 ? multicast < 0 : instance.tile_rows() > instance.tile_columns();
-      EXPECT_EQ(s.raster_n, share_x != c.transposed);
-      const double cluster_rows = instance.tile_rows() * instance.cluster_rows();
-      const double cluster_columns = instance.tile_columns() * instance.cluster_columns();
+      const int multicast = s.cluster.n - s.cluster.m;  // of A more than of B, or less
+      EXPECT_EQ(s.raster_n, multicast != 0 ? multicast < 0 : c.cta_m > c.cta_n);
+      const double height = c.cta_m * s.cluster.m, width = c.cta_n * s.cluster.n;
       const double area = static_cast<double>(std::min<std::int64_t>(tiles, s.clusters));
-      const double side =
-          std::sqrt(share_x ? area * cluster_rows / cluster_columns : area * cluster_columns / cluster_rows);
+      const double side = std::sqrt(s.raster_n ? area * height / width : area * width / height);
       const std::int64_t most = s.raster_n ? s.tiles_n : s.tiles_m;
       EXPECT_EQ(s.raster_group, std::clamp<std::int64_t>(std::lround(side), 1, most));
       expect_sound(s, g.batch_count);
@@ -322,6 +342,10 @@ TEST(WgmmaTmaSchedule, CoversC) {
       EXPECT_EQ(p.schedule, s.as<unsigned>());
       expect_tail(p.x, p.x_tail, c.transposed ? c.b_along_k() : c.a_along_k());
       expect_tail(p.y, p.y_tail, c.y_along_k());
+      EXPECT_TRUE(1 << p.row_bits == instance.cluster_rows() && 1 << p.column_bits == instance.cluster_columns());
+      EXPECT_EQ(p.sharers, s.cluster.size());
+      expect_shares(p.x_share, c.x_along_k(), c.tile_rows(), c.widest_piece(), c.cta_k(), instance.cluster_columns());
+      expect_shares(p.y_share, c.y_along_k(), c.y_columns(), c.y_piece(), c.cta_k(), instance.cluster_rows());
     }
   });
 }
@@ -427,7 +451,7 @@ TEST(SplitSumLayout, VectorsCoverTheTile) {
     const int rows = instance.tile_rows() * instance.cluster_rows();
     const int columns = instance.tile_columns() * instance.cluster_columns();
     for (const unsigned tiles : {1u, 3u}) {
-      const SplitSumLayout layout = kernels::split_sum_layout(instance.config, tiles);
+      const SplitSumLayout layout = kernels::split_sum_layout(instance.config, instance.schedule(tiles));
       EXPECT_EQ(layout.rows, rows);
       EXPECT_EQ(layout.columns, columns);
       EXPECT_EQ(layout.transposed, instance.config.transposed);
@@ -469,14 +493,13 @@ TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
   for_each_instance([](const Instance& instance) {
     const WgmmaTmaConfig& c = instance.config;
     if (c.cluster_k > 1) return;  // these share K within the cluster
-    const SplitSumLayout layout = kernels::split_sum_layout(c, kTiles);
+    const SplitSumLayout layout = kernels::split_sum_layout(c, instance.schedule(kTiles));
     const int groups = c.ping_pong ? 1 : c.groups_rows * c.groups_columns;
     const int groups_columns = c.ping_pong ? 1 : c.groups_columns;
     const int group_rows = instance.tile_rows() / (groups / groups_columns);
     const int group_columns = instance.tile_columns() / groups_columns;
     const int registers = group_columns / 2;  // of a thread, per slab
     const int cluster = instance.cluster_rows() * instance.cluster_columns();
-    ASSERT_EQ(cluster, c.cluster_size());
     kernels::BasicSchedule<unsigned> work{};
     work.tiles_n = 10;
     work.whole_tiles = 10 - kTiles, work.split_tiles = kTiles, work.parts = kParts;
@@ -508,8 +531,10 @@ TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
               }
     EXPECT_EQ(index, layout.vectors() * kParts) << "the workspace is what the parts fill";
     kernels::CostProblem problem{};
-    problem.m = c.cta_m * c.cluster_m, problem.n = c.cta_n * c.cluster_n, problem.k = 4096, problem.batch_count = 10;
-    EXPECT_EQ(16.0 * static_cast<double>(index), kernels::split_bytes(c, problem, {10 - kTiles, kParts}));
+    problem.m = c.cta_m * instance.cluster.m, problem.n = c.cta_n * instance.cluster.n, problem.k = 4096;
+    problem.batch_count = 10;
+    EXPECT_EQ(16.0 * static_cast<double>(index),
+              kernels::split_bytes(c, instance.cluster, problem, {10 - kTiles, kParts}));
   });
 }
 
@@ -519,7 +544,7 @@ TEST(SplitSum, LanesShareThePartsOut) {
     for (int i = 0; i < 40 && !testing::Test::HasFailure(); ++i) {
       const auto tiles = static_cast<unsigned>(random.integer(1, i % 2 != 0 ? 4 : 600));
       SplitSumParams p{};
-      p.layout = kernels::split_sum_layout(instance.config, tiles);
+      p.layout = kernels::split_sum_layout(instance.config, instance.schedule(tiles));
       p.schedule.parts = static_cast<unsigned>(random.integer(2, i % 3 != 0 ? 40 : 1024));
       p.schedule.sum_lanes = kernels::sum_lanes(p.layout.vectors(), p.schedule.parts, 132);
       SCOPED_TRACE(format("%u tiles, %d parts, %d lanes", tiles, p.parts(), p.lanes()));
