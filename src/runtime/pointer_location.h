@@ -23,7 +23,7 @@ struct PointerLocation {
 
 struct Placement {
   PointerLocation a, b, c, alpha, beta;
-  PointerLocation bias, row_scales, column_scales, old_c;  // of the epilogue
+  PointerLocation bias{}, row_scales{}, column_scales{}, old_c{};  // of the epilogue
 
   bool all_on_host() const { return !any(Location::device) && !any(Location::managed); }
   bool any(Location l) const {

@@ -421,7 +421,7 @@ TEST(SimpleCallsSmall, OneForEachType) {
   EXPECT_TRUE(h.check());
   Call<Bfloat16> w({.transa = 'T', .m = 40, .n = 50, .k = 60, .alpha = 0.5f, .beta = 1, .pad_a = 1, .pad_c = 3});
   const xgemm_args d = w.args();
-  const auto bits = [](const Operand<Bfloat16>& x) { return reinterpret_cast<xgemm_bfloat16*>(x.data()); };
+  const auto bits = [](const Operand<Bfloat16>& operand) { return reinterpret_cast<xgemm_bfloat16*>(operand.data()); };
   ASSERT_EQ(xbgemm('T', 'N', d.m, d.n, d.k, 0.5f, bits(w.a), d.lda, bits(w.b), d.ldb, 1, bits(w.c), d.ldc), 0);
   XGEMM_CHECK_CUDA(cudaStreamSynchronize(nullptr));
   EXPECT_TRUE(w.check());

@@ -115,7 +115,9 @@ TYPED_TEST(CpuEngine, Triangles) {
               for (int j = 0; j < n; ++j)
                 for (int i = 0; i < n; ++i) {
                   const C& outside = i < j ? c.c(i, j) : upper(i, j);
-                  if (i != j) ASSERT_EQ(std::memcmp(&outside, &before(i, j), sizeof(C)), 0) << i << ' ' << j;
+                  if (i != j) {
+                    ASSERT_EQ(std::memcmp(&outside, &before(i, j), sizeof(C)), 0) << i << ' ' << j;
+                  }
                   if (i < j) c.c(i, j) = upper(i, j);
                 }
               EXPECT_EQ(c.c.guards_intact(), "");

@@ -31,7 +31,7 @@ struct Options {
   std::int64_t whole_tiles = 0;
   int parts = 1;
   bool truncate_sums = false;       // of wgmma, as Hopper's tensor cores do (slow); else they are rounded to fp32
-  kernels::ClusterShape cluster;    // of kernels that form them
+  kernels::ClusterShape cluster{};  // of kernels that form them
   std::size_t workspace_bytes = 0;  // for the sums of parts; 0: as much as they need
 };
 
