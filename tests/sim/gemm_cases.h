@@ -38,7 +38,7 @@ struct GemmCase {
   int spread = 1;
   xgemm::Fill triangle = xgemm::Fill::full;  // of C, which is square then
   std::int64_t whole_tiles = 0;
-  int parts = 1;                  // of the tiles after those, along K: kernels that can split
+  int parts = 1;                       // of the tiles after those, along K: kernels that can split
   kernels::ClusterShape cluster = {};  // kernels that form them
   Fill fill = Fill::uniform;
   std::uint64_t seed = 1;
