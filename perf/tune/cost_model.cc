@@ -129,7 +129,13 @@ void xgemm_ffma_cost(const double* constants, double sms, const double* rates, s
   const FfmaTmaCostDevice device = {{rates[0], rates[1], rates[2], rates[3]}, static_cast<int>(sms)};
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     const double* r = rows + 10 * i;
-    const FfmaTmaCostProblem p = {r[1], r[2], r[3], r[4], r[5] != 0, r[6] != 0, r[7] != 0};
+    const FfmaTmaCostProblem p = {.m = r[1],
+                                  .n = r[2],
+                                  .k = r[3],
+                                  .batch_count = r[4],
+                                  .words_a = r[5] != 0,
+                                  .words_b = r[6] != 0,
+                                  .reads_c = r[7] != 0};
     us[i] =
         ffma_tma_cost(
             kConfigs<Family::ffma_tma>[static_cast<std::size_t>(r[0])], p, device, { r[8], static_cast<int>(r[9]) }, x)
