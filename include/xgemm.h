@@ -259,7 +259,7 @@ typedef struct xgemm_args {
 #define XGEMM_ARGS_INIT                                                                                                \
   {                                                                                                                    \
     sizeof(xgemm_args), XGEMM_F32, XGEMM_COL_MAJOR, 'N', 'N', 0, 0, 0, NULL, NULL, 1, NULL, 1, NULL, NULL, 1, 1, 0, 0, \
-        0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 1, 0, XGEMM_FILL_FULL, 0  \
+        0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 0, 0, XGEMM_FILL_FULL, 0  \
   }
 
 XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);

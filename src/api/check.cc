@@ -144,6 +144,9 @@ Status check_epilogue(const xgemm_args& args, const Stored& c) {
   if (args.batch_count > 1 && args.stride_old_c < 0)
     return illegal(XGEMM_ARG_STRIDE_OLD_C,
                    format("stride_old_c = %lld, but stride_old_c >= 0 is required", wide(args.stride_old_c)));
+  if (args.old_c == args.c &&
+      ((c.lines > 1 && args.ld_old_c != args.ldc) || (args.batch_count > 1 && args.stride_old_c != args.stride_c)))
+    return illegal(XGEMM_ARG_OLD_C, "old_c = c, but ld_old_c = ldc and stride_old_c = stride_c are required then");
   return kOk;
 }
 

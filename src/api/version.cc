@@ -88,6 +88,22 @@ const char* xgemm_status_string(int status) {
       return "illegal buffer";
     case -XGEMM_ARG_TYPE_C:
       return "illegal type_c";
+    case -XGEMM_ARG_ACTIVATION:
+      return "illegal activation";
+    case -XGEMM_ARG_BIAS_ALONG:
+      return "illegal bias_along";
+    case -XGEMM_ARG_BIAS:
+      return "illegal bias";
+    case -XGEMM_ARG_ROW_SCALES:
+      return "illegal row_scales";
+    case -XGEMM_ARG_COLUMN_SCALES:
+      return "illegal column_scales";
+    case -XGEMM_ARG_OLD_C:
+      return "illegal old_c";
+    case -XGEMM_ARG_LD_OLD_C:
+      return "illegal ld_old_c";
+    case -XGEMM_ARG_STRIDE_OLD_C:
+      return "illegal stride_old_c";
     case -XGEMM_ARG_FILL:
       return "illegal fill";
     default:

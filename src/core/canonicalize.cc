@@ -85,7 +85,9 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   e.row_scales = args.row_scales;
   e.column_scales = args.column_scales;
   const std::int64_t stride_old_c = batched ? args.stride_old_c : 0;
-  const bool is_c = args.old_c == args.c && args.ld_old_c == args.ldc && stride_old_c == p.c.batch_stride;
+  const std::int64_t lines = args.layout == XGEMM_ROW_MAJOR ? args.m : args.n;
+  const bool is_c =
+      args.old_c == args.c && (lines <= 1 || args.ld_old_c == args.ldc) && stride_old_c == p.c.batch_stride;
   if (args.old_c != nullptr && !is_c && p.reads_c())
     e.old_c = args.old_c, e.ld_old_c = args.ld_old_c, e.stride_old_c = stride_old_c;
   // Nor by those of operands that are not read and may be null.

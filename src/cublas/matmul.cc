@@ -155,6 +155,7 @@ const char* describe(int version, const MatmulArguments& x, Request* request) {
   if (x.c == x.d) return "a D that overlaps with C";
   if (c.type != d.type || c.order != d.order || c.rows != d.rows || c.cols != d.cols || c.batch_count != d.batch_count)
     return "a C that D is not like";
+  if (x.c == nullptr) return "a null pointer";
   call.old_c = c.operand(x.c);
   translate(request);
   return request->obstacle;

@@ -210,7 +210,7 @@ void translate(Request* request) {
   if ((call.epilogue & kEpilogueBias) != 0) args.bias = call.bias;
   args.bias_along = XGEMM_BIAS_OF_ROWS;
   args.old_c = call.old_c.data;
-  args.ld_old_c = call.old_c.ld;
+  args.ld_old_c = call.old_c.data != nullptr ? call.old_c.ld : 0;
   args.stride_old_c = call.old_c.stride;
 }
 

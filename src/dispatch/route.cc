@@ -119,7 +119,9 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
   }
   if (problem.epilogue.any()) {
     const Location elsewhere = on_device ? Location::host : Location::device;
-    if ((on_device && any_host) || placement.any_of_epilogue(elsewhere))
+    // What the GPU may still write is waited for only where a matrix is managed, too.
+    const bool never_waited_for = placement.all_on_host() && placement.any_of_epilogue(Location::managed);
+    if ((on_device && any_host) || placement.any_of_epilogue(elsewhere) || never_waited_for)
       return unservable(XGEMM_UNSUPPORTED,
                         "an epilogue needs the matrices and its own vectors all in host memory, or all in device or "
                         "managed memory");

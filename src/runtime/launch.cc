@@ -199,7 +199,7 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
               const LaunchSettings& settings) {
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
-  if (plan.packing.any()) return launch_packed(plan, problem, device, settings);
+  if (plan.packing.any()) return launch_packed(plan, problem, completed(device), settings);
   if (plan.schedule.workspace_bytes == 0) return enqueue(plan, params_of(problem), plan.schedule, nullptr, 0, settings);
   // With less memory than all sums need the same sums are made in several launches, and from fewer parts of split
   // operands at a time: the bits of a product do not depend on what is free.

@@ -131,7 +131,8 @@ Placement locate(const Problem& problem) {
 }
 
 const device::DeviceInfo* device_for(const Placement& placement) {
-  for (const PointerLocation* p : {&placement.c, &placement.a, &placement.b})
+  for (const PointerLocation* p : {&placement.c, &placement.a, &placement.b, &placement.old_c, &placement.bias,
+                                   &placement.row_scales, &placement.column_scales})
     if (p->location == Location::device) return device::device_info(p->device);
   return device::device_info(device::current_device());
 }

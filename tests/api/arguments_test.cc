@@ -250,6 +250,13 @@ TEST(Arguments, ALargerStructMustEndInZeros) {
   }
 }
 
+// What a library does not know yet has to be zero: so that programs that use none of it run with an earlier one.
+TEST(Arguments, DefaultsOfLaterFieldsAreZero) {
+  const xgemm_args init = XGEMM_ARGS_INIT;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&init);
+  for (std::size_t i = offsetof(xgemm_args, type_c); i < sizeof init; ++i) EXPECT_EQ(bytes[i], 0) << i;
+}
+
 // A size that was never set must not send the library through the address space.
 TEST(Arguments, ASizeThatCannotBeIsRefused) {
   const FencedMemory memory(sizeof(xgemm_args), FencedMemory::Against::end);

@@ -197,6 +197,8 @@ TEST(Canonicalize, OldCIsThereWhereItMatters) {
   args.beta = &kBeta;
   args.old_c = args.c, args.ld_old_c = args.ldc;
   EXPECT_FALSE(canonicalize(args, false).epilogue.any());
+  args.ld_old_c = args.ldc + 1, args.n = 1;  // of a single column it says nothing
+  EXPECT_FALSE(canonicalize(args, false).epilogue.any());
 }
 
 TEST(Canonicalize, OperandsThatAreNotReadHaveNoBatchStrides) {

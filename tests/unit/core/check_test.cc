@@ -58,6 +58,7 @@ std::vector<BadArgument> bad_arguments() {
       {XGEMM_ARG_LD_OLD_C,
        [](xgemm_args& x) { x.old_c = nowhere(), x.ld_old_c = 0; },
        {"ld_old_c = 0", "ld_old_c >= max(1, m)"}},
+      {XGEMM_ARG_OLD_C, [](xgemm_args& x) { x.old_c = x.c, x.ld_old_c = x.ldc + 1; }, {"old_c = c", "ld_old_c = ldc"}},
   };
 }
 

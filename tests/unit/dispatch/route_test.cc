@@ -78,12 +78,11 @@ TEST(Route, EpiloguesStayOnOneSide) {
             placement.bias = {bias, bias == Location::device ? other_gpu : -1};
             placement.old_c = {old_c, old_c == Location::device ? 0 : -1};
             const auto count = [&](Location l) { return (a == l) + (c == l) + (bias == l) + (old_c == l); };
-            const bool matrices_on_host = a == Location::host && c == Location::host;
             const Route route = dispatch::choose_route(p, placement, &kServed, kTimes);
             SCOPED_TRACE(runtime::to_string(placement) + format(" %d %d %d", int(bias), int(old_c), other_gpu));
             if (count(Location::host) == 0 && !(other_gpu == 1 && bias == Location::device)) {
               EXPECT_EQ(route.kind, RouteKind::device);
-            } else if (matrices_on_host && count(Location::device) == 0) {
+            } else if (count(Location::host) == 4) {
               EXPECT_EQ(route.kind, RouteKind::staged);
             } else {
               EXPECT_EQ(route.kind, RouteKind::unservable);
