@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/common/launch_instance.cuh"
-#include "kernels/common/opt_in.cuh"
+#include "kernels/common/opt_in.h"
 #include "kernels/common/params.h"
 #include "kernels/common/split_sum.h"
 #include "kernels/ffma_tma/arguments.h"
@@ -27,7 +27,8 @@ template <FfmaTmaConfig kConfig>
 cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
   using Kernel = FfmaTma<kConfig>;
   constexpr int kBytes = sizeof(typename Kernel::SharedStorage);
-  cudaError_t error = opt_in_to_shared<ffma_tma_entry<Kernel>, kBytes>();
+  static SharedOptIn opt_in;
+  cudaError_t error = opt_in_to_shared(reinterpret_cast<const void*>(ffma_tma_entry<Kernel>), kBytes, opt_in);
   if (error != cudaSuccess) return error;
 
   const BasicFfmaTmaParams<TensorBox> boxes = ffma_tma_arguments(kConfig, g, schedule, workspace);

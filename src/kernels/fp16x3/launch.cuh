@@ -34,7 +34,7 @@ struct Launch<Family::fp16x3> {
     };
     const auto multiply = [&](const GemmParams& product) {
       const Schedule own = wgmma_tma_block_schedule(kConfig, schedule, product.m, product.n, product.batch_count);
-      error = launch_wgmma_tma<kConfig>(product, own, nullptr, stream);
+      error = launch_wgmma_tma(wgmma_tma_instance<kConfig>(), product, own, nullptr, stream);
       return error == cudaSuccess;
     };
     run_split_product(g, schedule.workspace_bytes, workspace, device::fallback_counter(), split, multiply);

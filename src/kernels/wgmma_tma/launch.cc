@@ -1,0 +1,70 @@
+// The launch of wgmma_tma: tensor maps and attributes. Nothing is decided here.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels/wgmma_tma/launch.h"
+
+#include "kernels/common/split_sum.h"
+#include "kernels/wgmma_tma/sum_layout.h"
+
+namespace xgemm::kernels {
+
+cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams& g, const Schedule& schedule,
+                             void* workspace, cudaStream_t stream) {
+  const WgmmaTmaConfig& config = instance.config;
+  const auto* const entry = reinterpret_cast<const void*>(instance.entry);
+  cudaError_t error = opt_in_to_shared(entry, instance.shared_bytes, instance.opt_in);
+  if (error != cudaSuccess) return error;
+
+  const BasicWgmmaTmaParams<TensorBox> boxes = wgmma_tma_arguments(instance.boxes, g, schedule, workspace);
+  WgmmaTmaParams p;
+  static_cast<WgmmaTmaScalars&>(p) = boxes;
+  const auto encode = [&](TensorMap& map, const TensorBox& box) {
+    if (error == cudaSuccess) error = encode_tensor_map(map, box);
+  };
+  // Encoding takes time: of two equal boxes the second one is copied.
+  const auto encode_both = [&](TensorMap& map, const TensorBox& box, TensorMap& other, const TensorBox& other_box) {
+    encode(map, box);
+    if (other_box == box) {
+      other = map;
+    } else {
+      encode(other, other_box);
+    }
+  };
+  if (config.c_through_shared()) {
+    if (p.c_whole_m != 0) encode(p.c, boxes.c);
+    if (boxes.c_old == boxes.c) {
+      p.c_old = p.c;
+    } else if (boxes.c_old.data != nullptr) {
+      encode(p.c_old, boxes.c_old);
+    }
+  }
+  if (p.k > 0) {
+    encode_both(p.x, boxes.x, p.x_tail, boxes.x_tail);
+    encode_both(p.y, boxes.y, p.y_tail, boxes.y_tail);
+  }
+  if (error != cudaSuccess) return error;
+
+  cudaLaunchAttribute attributes[2];
+  unsigned count = 0;
+  const auto cluster_size = static_cast<unsigned>(schedule.cluster.size() * config.cluster_k);
+  if (cluster_size > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count++].val.clusterDim = {cluster_size, 1, 1};
+  }
+  attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t launch{};
+  launch.gridDim = dim3(schedule.clusters * cluster_size);
+  launch.blockDim = dim3(static_cast<unsigned>(config.threads()));
+  launch.dynamicSmemBytes = static_cast<std::size_t>(instance.shared_bytes);
+  launch.stream = stream;
+  launch.attrs = attributes;
+  launch.numAttrs = count;
+  void* arguments[] = {&p};
+  error = cudaLaunchKernelExC(&launch, entry, arguments);
+  if (error != cudaSuccess || schedule.split_tiles == 0) return error;
+  const SplitSumLayout layout = split_sum_layout(config, schedule);
+  return launch_split_sum(config.type_c, split_sum_params(g, schedule, workspace, layout), stream);
+}
+
+}  // namespace xgemm::kernels

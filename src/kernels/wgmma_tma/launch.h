@@ -1,0 +1,25 @@
+// The launch of wgmma_tma, for all instances in one function.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/common/opt_in.h"
+#include "kernels/wgmma_tma/arguments.h"
+
+namespace xgemm::kernels {
+
+// What the launch needs of an instance.
+struct WgmmaTmaInstance {
+  WgmmaTmaConfig config;
+  WgmmaTmaBoxes boxes;
+  int shared_bytes;
+  SharedOptIn& opt_in;
+  void (*entry)(WgmmaTmaParams);
+};
+
+cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams& g, const Schedule& schedule,
+                             void* workspace, cudaStream_t stream);
+
+}  // namespace xgemm::kernels
