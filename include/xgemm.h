@@ -102,7 +102,10 @@ enum xgemm_argument {
   XGEMM_ARG_OLD_C = 33,
   XGEMM_ARG_LD_OLD_C = 34,
   XGEMM_ARG_STRIDE_OLD_C = 35,
-  XGEMM_ARG_FILL = 36
+  XGEMM_ARG_FILL = 36,
+  XGEMM_ARG_PREPARED_A = 37,
+  XGEMM_ARG_PREPARED_B = 38,
+  XGEMM_ARG_OPERAND = 39
 };
 
 /* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums of doubles are kept in double, all
@@ -159,6 +162,9 @@ enum xgemm_scalar_location {
 };
 
 typedef struct xgemm_context xgemm_context;
+
+/* An operand that was prepared for several products: xgemm_prepare(). */
+typedef struct xgemm_prepared xgemm_prepared;
 
 /* ---- The calls most programs need -------------------------------------------------------------------------------- */
 
@@ -254,15 +260,38 @@ typedef struct xgemm_args {
   int64_t stride_old_c; /* elements from a matrix to the next of the batch; 0 uses the same for all */
   int32_t fill;         /* enum xgemm_fill */
   int32_t reserved;     /* 0 */
+  /* What xgemm_prepare() made of A, of B; NULL: nothing. A and B are given all the same. */
+  const xgemm_prepared* prepared_a;
+  const xgemm_prepared* prepared_b;
 } xgemm_args;
 
 #define XGEMM_ARGS_INIT                                                                                                \
   {                                                                                                                    \
     sizeof(xgemm_args), XGEMM_F32, XGEMM_COL_MAJOR, 'N', 'N', 0, 0, 0, NULL, NULL, 1, NULL, 1, NULL, NULL, 1, 1, 0, 0, \
-        0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 0, 0, XGEMM_FILL_FULL, 0  \
+        0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 0, 0, XGEMM_FILL_FULL, 0, \
+        NULL, NULL                                                                                                     \
   }
 
 XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);
+
+/* ---- Operands of several products -------------------------------------------------------------------------------- */
+
+/* Prepares A (operand: XGEMM_ARG_A) or B (XGEMM_ARG_B) of args, a matrix of float in device memory that several
+ * products in XGEMM_MATH_FP32_EMULATED will have, such as the weights of a model: what each of them would make of it
+ * first is made once, and takes as much memory again. Of args the fields that describe the operand are read: its
+ * pointer, leading dimension and flag, the layout, k, and m or n.
+ *
+ * A product that is given the handle in prepared_a or prepared_b has the same operand in a or b, and the same
+ * result, bit for bit. The matrix must not change between xgemm_prepare and the last of its products. The work is
+ * enqueued on the context's stream; products on other streams, and graphs, have to be ordered behind it. In a capture
+ * it becomes a part of the graph, and each launch of it prepares the operand anew.
+ *
+ * Where products of the matrix would not be emulated (other GPUs, short sums), the handle is of no effect. */
+XGEMM_API int xgemm_prepare(xgemm_context* ctx, const xgemm_args* args, int operand, xgemm_prepared** prepared);
+
+/* Frees what was prepared, after the work that was enqueued before. Graphs that hold products of it must not be
+ * launched any more. NULL is allowed and does nothing. */
+XGEMM_API int xgemm_release(xgemm_prepared* prepared);
 
 /* ---- Looking inside ---------------------------------------------------------------------------------------------- */
 

@@ -33,5 +33,6 @@
 #include "xgemm/error.hpp"
 #include "xgemm/gemm.hpp"
 #include "xgemm/matrix_view.hpp"
+#include "xgemm/prepared.hpp"
 
 #endif  // XGEMM_HPP

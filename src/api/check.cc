@@ -186,6 +186,33 @@ Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool
   return kOk;
 }
 
+// Handles are for the operands that they were made from, of which the first product of a batch has the only one.
+Status check_prepared(const xgemm_args& args) {
+  const auto check = [&](const xgemm_prepared* prepared, xgemm_argument argument, const char* name,
+                         const OperandLines& operand, std::int64_t stride) -> Status {
+    if (prepared == nullptr) return kOk;
+    const OperandLines& made = prepared->operand;
+    const auto refuse = [&](const std::string& why) {
+      return illegal(argument, format("prepared_%s is of another operand: %s", name, why.c_str()));
+    };
+    if (args.type != XGEMM_F32) return refuse(format("type = %d, but XGEMM_F32 = 0 alone is prepared", args.type));
+    if (args.batch_count > 1 && stride != 0)
+      return refuse(format("stride_%s = %lld, but a single matrix was prepared", name, wide(stride)));
+    if (operand.lines != made.lines || operand.k != made.k)
+      return refuse(format("%lld %s of k = %lld, but %lld of k = %lld were prepared", wide(operand.lines),
+                           argument == XGEMM_ARG_PREPARED_A ? "rows" : "columns", wide(operand.k), wide(made.lines),
+                           wide(made.k)));
+    if (operand.along_k != made.along_k) return refuse("it was prepared with the other flag or layout");
+    if (operand.ld != made.ld)
+      return refuse(format("ld%s = %lld, but %lld was prepared", name, wide(operand.ld), wide(made.ld)));
+    if (operand.data != made.data) return refuse(format("%s = %p, but %p was prepared", name, operand.data, made.data));
+    return kOk;
+  };
+  XGEMM_RETURN_IF_FAILED(
+      check(args.prepared_a, XGEMM_ARG_PREPARED_A, "a", operand_lines(args, XGEMM_ARG_A), args.stride_a));
+  return check(args.prepared_b, XGEMM_ARG_PREPARED_B, "b", operand_lines(args, XGEMM_ARG_B), args.stride_b);
+}
+
 }  // namespace
 
 int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
@@ -200,6 +227,12 @@ int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, 
   if (ldb < max1(matrices.b.extent)) return XGEMM_ARG_LDB;
   if (ldc < max1(matrices.c.extent)) return XGEMM_ARG_LDC;
   return 0;
+}
+
+OperandLines operand_lines(const xgemm_args& args, xgemm_argument operand) {
+  const bool row_major = args.layout == XGEMM_ROW_MAJOR;
+  if (operand == XGEMM_ARG_A) return {args.a, args.m, args.k, args.lda, is_transposed(args.transa) != row_major};
+  return {args.b, args.n, args.k, args.ldb, is_transposed(args.transb) == row_major};
 }
 
 Status check(const xgemm_args& args, bool scalars_on_device) {
@@ -248,7 +281,8 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   if (square && (args.activation != XGEMM_NO_ACTIVATION || args.bias != nullptr || args.row_scales != nullptr ||
                  args.column_scales != nullptr || args.old_c != nullptr))
     return illegal(XGEMM_ARG_FILL, format("fill = %d, but an epilogue requires XGEMM_FILL_FULL = 0", args.fill));
-  return check_memory(args, matrices, scalars_on_device, *type, *type_c);
+  XGEMM_RETURN_IF_FAILED(check_memory(args, matrices, scalars_on_device, *type, *type_c));
+  return check_prepared(args);
 }
 
 }  // namespace xgemm::api

@@ -2,6 +2,7 @@
 // refuses calls, for where their pointers lead.
 #pragma once
 
+#include "core/prepared.h"
 #include "core/status.h"
 #include "xgemm.h"
 
@@ -16,5 +17,8 @@ Status check(const xgemm_args& args, bool scalars_on_device);
 // sizes and leading dimensions, 0 when all are legal.
 int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
                                 int64_t ldc, xgemm_layout layout);
+
+// Of A (XGEMM_ARG_A) or B (XGEMM_ARG_B).
+OperandLines operand_lines(const xgemm_args& args, xgemm_argument operand);
 
 }  // namespace xgemm::api

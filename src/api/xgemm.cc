@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <type_traits>
 
 #include "api/blas.h"
@@ -11,10 +12,13 @@
 #include "api/context.h"
 #include "api/entry.h"
 #include "core/canonicalize.h"
+#include "core/prepared.h"
 #include "device/fallback_counter.h"
 #include "dispatch/gemm.h"
 #include "dispatch/short_way.h"
 #include "kernels/instances.h"
+#include "runtime/pointer_location.h"
+#include "runtime/prepared.h"
 
 namespace xgemm::api {
 namespace {
@@ -83,6 +87,27 @@ Status read_args(const xgemm_args* args, xgemm_args* known) {
   *known = xgemm_args{};  // zero is the default of fields that a smaller struct lacks
   std::memcpy(known, args, std::min(size, sizeof(xgemm_args)));
   return kOk;
+}
+
+// A product that has the operand which args describe, and a vector as the other one. Nothing computes it.
+xgemm_args product_with(const xgemm_args& args, bool of_a) {
+  xgemm_args product = XGEMM_ARGS_INIT;
+  const bool row_major = args.layout == XGEMM_ROW_MAJOR;
+  const auto least = [](bool contiguous, int64_t extent) { return contiguous ? std::max<int64_t>(1, extent) : 1; };
+  product.layout = args.layout;
+  product.k = args.k;
+  product.a = product.b = of_a ? args.a : args.b;
+  product.c = const_cast<void*>(product.a);
+  if (of_a) {
+    product.m = args.m, product.n = 1;
+    product.transa = args.transa, product.lda = args.lda;
+    product.ldb = least(!row_major, args.k), product.ldc = least(!row_major, args.m);
+  } else {
+    product.m = 1, product.n = args.n;
+    product.transb = args.transb, product.ldb = args.ldb;
+    product.lda = least(row_major, args.k), product.ldc = least(row_major, args.n);
+  }
+  return product;
 }
 
 }  // namespace
@@ -159,6 +184,46 @@ int xgemm_explain(xgemm_context* ctx, const xgemm_args* args, char* buf, size_t 
     std::memcpy(buf, text.data(), length);
     buf[length] = '\0';
     return status;
+  });
+}
+
+int xgemm_prepare(xgemm_context* ctx, const xgemm_args* args, int operand, xgemm_prepared** prepared) {
+  return guarded([&]() -> Status {
+    if (prepared == nullptr)
+      return illegal(XGEMM_ARG_BUFFER, "prepared = NULL, but a place for the handle is required");
+    *prepared = nullptr;
+    if (operand != XGEMM_ARG_A && operand != XGEMM_ARG_B)
+      return illegal(XGEMM_ARG_OPERAND, format("operand = %d, but XGEMM_ARG_A = %d or XGEMM_ARG_B = %d is required",
+                                               operand, XGEMM_ARG_A, XGEMM_ARG_B));
+    xgemm_args known;
+    XGEMM_RETURN_IF_FAILED(read_args(args, &known));
+    if (known.type != XGEMM_F32)
+      return illegal(XGEMM_ARG_TYPE, format("type = %d, but XGEMM_F32 = 0 is required", known.type));
+    const bool of_a = operand == XGEMM_ARG_A;
+    const auto argument = static_cast<xgemm_argument>(operand);
+    const OperandLines lines = operand_lines(known, argument);
+    const bool is_read = lines.lines > 0 && lines.k > 0;
+    if (is_read && lines.data == nullptr)
+      return illegal(argument, format("%s = NULL, but device memory is required", of_a ? "a" : "b"));
+    known = product_with(known, of_a);
+    XGEMM_RETURN_IF_FAILED(check(known, false));
+    const runtime::Placement placement = runtime::locate(canonicalize(known, false, Compute::strict));
+    if (is_read && placement.a.location != runtime::Location::device)
+      return illegal(argument, format("%s = %p, but device memory is required", of_a ? "a" : "b", lines.data));
+    const device::DeviceInfo* const device = runtime::device_for(placement);
+    if (device == nullptr) return fail(XGEMM_NO_DEVICE, "there is no usable GPU");
+    auto handle = std::make_unique<xgemm_prepared>();
+    XGEMM_RETURN_IF_FAILED(runtime::prepare(lines, *device, {resolve(ctx).stream, nullptr, 0}, handle.get()));
+    *prepared = handle.release();
+    return kOk;
+  });
+}
+
+int xgemm_release(xgemm_prepared* prepared) {
+  return guarded([&]() -> Status {
+    if (prepared == nullptr) return kOk;
+    const std::unique_ptr<xgemm_prepared> handle(prepared);
+    return runtime::release(*handle);
   });
 }
 

@@ -90,6 +90,8 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
       args.old_c == args.c && (lines <= 1 || args.ld_old_c == args.ldc) && stride_old_c == p.c.batch_stride;
   if (args.old_c != nullptr && !is_c && p.reads_c())
     e.old_c = args.old_c, e.ld_old_c = args.ld_old_c, e.stride_old_c = stride_old_c;
+  if (p.compute == Compute::fp32_emulated && p.reads_inputs())
+    p.a.prepared = args.prepared_a, p.b.prepared = args.prepared_b;
   // Nor by those of operands that are not read and may be null.
   if (!p.reads_inputs()) p.a.batch_stride = p.b.batch_stride = 0;
   if (args.layout == XGEMM_ROW_MAJOR) {

@@ -84,6 +84,7 @@ class Printer {
     if (kind != Kind{}) text_ += format(" %s=%s", name, name_of(kind));
   }
   void address(const char*, const void*) {}
+  void presence(const char* name, const void* x) { unplanned(name, x); }
   void unplanned(const char* name, const void* x) {
     if (x != nullptr) text_ += format(" %s=given", name);
   }

@@ -7,6 +7,7 @@
 
 #include "core/dtype.h"
 #include "core/fill.h"
+#include "core/prepared.h"
 
 namespace xgemm {
 
@@ -55,7 +56,8 @@ struct InputMatrix {
   const void* data = nullptr;
   Op op = Op::none;
   std::int64_t ld = 1;
-  std::int64_t batch_stride = 0;  // 0: the same matrix for all products of the batch
+  std::int64_t batch_stride = 0;             // 0: the same matrix for all products of the batch
+  const xgemm_prepared* prepared = nullptr;  // what xgemm_prepare() made of it, or of what it is a part of; or null
 
   bool operator==(const InputMatrix&) const = default;
 };

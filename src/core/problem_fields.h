@@ -11,14 +11,15 @@ namespace xgemm {
 //   visitor.exact(name, x)      a plan depends on the value
 //   visitor.address(name, x)    a plan depends on the address's alignment alone
 //   visitor.factor(name, x)     a plan depends on whether the factor is known to be zero
+//   visitor.presence(name, x)   a plan depends on whether the pointer is null
 //   visitor.unplanned(name, x)  no plan depends on it: what is planned of a product that has it is the product without
 //                               (core/finishing.h)
 // AnyProblem: Problem or const Problem.
 template <class AnyProblem, class Visitor>
 constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   auto& [m, n, k, batch_count, batch_kind, fill, compute, epilogue, alpha, beta, a, b, c] = problem;
-  auto& [a_type, a_data, a_op, a_ld, a_stride] = a;
-  auto& [b_type, b_data, b_op, b_ld, b_stride] = b;
+  auto& [a_type, a_data, a_op, a_ld, a_stride, a_prepared] = a;
+  auto& [b_type, b_data, b_op, b_ld, b_stride, b_prepared] = b;
   auto& [c_type, c_data, c_ld, c_stride] = c;
   auto& [activation, bias_along, bias, row_scales, column_scales, old_c, ld_old_c, stride_old_c] = epilogue;
 
@@ -40,6 +41,8 @@ constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   visitor.unplanned("stride_old_c", stride_old_c);
   visitor.factor("alpha", alpha);
   visitor.factor("beta", beta);
+  visitor.presence("prepared_a", a_prepared);
+  visitor.presence("prepared_b", b_prepared);
   visitor.address("a", a_data);
   visitor.address("b", b_data);
   visitor.address("c", c_data);

@@ -25,6 +25,7 @@ class Packer {
   constexpr void factor(const char*, const Scalar& x) { add(x.is(0.0f), 1); }
   template <class T>
   constexpr void unplanned(const char*, const T&) {}
+  constexpr void presence(const char*, const void* x) { add(x != nullptr, 1); }
   constexpr void device(int ordinal) { add(static_cast<unsigned>(ordinal), 32); }
 
   constexpr std::size_t words() const { return (static_cast<std::size_t>(bits_) + 63) / 64; }

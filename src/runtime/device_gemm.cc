@@ -11,6 +11,7 @@
 #include "plan/planner.h"
 #include "runtime/finish.h"
 #include "runtime/launch.h"
+#include "runtime/prepared.h"
 
 namespace xgemm::runtime {
 namespace {
@@ -31,6 +32,7 @@ Status plan_first(const Problem& problem, const device::DeviceInfo& device, Prob
   if (problem.compute == Compute::strict) return cached_plan(problem, device, chosen);
   plan::Blocks blocks(problem);
   blocks.next(first);
+  *first = with_own_parts(*first);
   XGEMM_RETURN_IF_FAILED(cached_plan(*first, device, chosen));
   if (chosen->has_fallback || blocks.whole()) return kOk;
   *first = problem;
@@ -50,6 +52,15 @@ Problem planned(const Problem& problem) {
   return product.value_or(panel);
 }
 
+// Handles are for products on the GPU that has them.
+Status prepared_here(const Problem& problem, const device::DeviceInfo& device) {
+  for (const xgemm_prepared* prepared : {problem.a.prepared, problem.b.prepared})
+    if (prepared != nullptr && prepared->device != device.ordinal)
+      return fail(XGEMM_UNSUPPORTED, format("an operand was prepared on GPU %d, but GPU %d computes the product",
+                                            prepared->device, device.ordinal));
+  return kOk;
+}
+
 }  // namespace
 
 Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan::Plan* chosen) {
@@ -58,6 +69,7 @@ Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan:
 }
 
 Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
+  XGEMM_RETURN_IF_FAILED(prepared_here(problem, device));
   if (problem.epilogue.any()) return finished_gemm(problem, device, settings);
   Problem first;
   plan::Plan chosen;
@@ -65,6 +77,7 @@ Status device_gemm(const Problem& problem, const device::DeviceInfo& device, con
   if (!chosen.has_fallback) return launch(chosen, first, device, settings);
   plan::Blocks blocks(problem);
   for (Problem block; blocks.next(&block);) {
+    block = with_own_parts(block);
     XGEMM_RETURN_IF_FAILED(cached_plan(block, device, &chosen));
     XGEMM_RETURN_IF_FAILED(launch(chosen, block, device, settings));
   }

@@ -13,6 +13,7 @@
 #include "kernels/launchers.h"
 #include "kernels/pack/pack.h"
 #include "plan/planner.h"
+#include "runtime/prepared.h"
 #include "runtime/workspace.h"
 
 namespace xgemm::runtime {
@@ -204,6 +205,9 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   // With less memory than all sums need the same sums are made in several launches, and from fewer parts of split
   // operands at a time: the bits of a product do not depend on what is free.
   kernels::GemmParams params = params_of(problem);
+  if (plan.has_fallback)
+    params =
+        kernels::in_parts(params, parts_of(problem.a, lines_of_a(problem)), parts_of(problem.b, lines_of_b(problem)));
   const std::size_t least = plan.has_fallback ? kernels::SplitBlocks::least_bytes(kernels::split_shape(params))
                                               : kernels::least_workspace(plan.schedule);
   const Workspace workspace(device.ordinal, settings, plan.schedule.workspace_bytes, least);
@@ -214,6 +218,7 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   kernels::Schedule schedule = plan.schedule;
   schedule.workspace_bytes = std::min(schedule.workspace_bytes, workspace.bytes());
   XGEMM_RETURN_IF_FAILED(enqueue(plan, params, schedule, workspace.data(), schedule.workspace_bytes, settings));
+  params = params_of(problem);
   params.condition = {static_cast<const unsigned*>(workspace.data()), true};
   const plan::Plan fallback = plan::fallback_of(plan, problem, completed(device));
   return enqueue(fallback, params, fallback.schedule, nullptr, 0, settings);

@@ -1,6 +1,7 @@
 // Launching in a build without CUDA, which the route never leads to.
 #include "runtime/finish.h"
 #include "runtime/launch.h"
+#include "runtime/prepared.h"
 
 namespace xgemm::runtime {
 
@@ -14,6 +15,14 @@ Status launch(const plan::Plan&, const Problem&, const device::DeviceInfo&, cons
 
 Status finished_gemm(const Problem&, const device::DeviceInfo&, const LaunchSettings&) {
   return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
+}
+
+Status prepare(const OperandLines&, const device::DeviceInfo&, const LaunchSettings&, xgemm_prepared*) {
+  return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
+}
+
+Status release(const xgemm_prepared&) {
+  return kOk;
 }
 
 }  // namespace xgemm::runtime

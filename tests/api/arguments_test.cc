@@ -172,6 +172,34 @@ TEST(Arguments, SimpleCallsF64) {
   simple_calls<double>();
 }
 
+// ---- Prepared operands --------------------------------------------------------------------------------------------
+
+// What cannot be prepared is refused, and there is no handle then.
+TEST(Arguments, OfPrepareAreChecked) {
+  Operands operands;
+  xgemm_args args = operands.args();
+  const auto refused = [&](const xgemm_args* of, int operand, int argument, const char* message) {
+    xgemm_prepared* handle = reinterpret_cast<xgemm_prepared*>(&operands);
+    EXPECT_EQ(xgemm_prepare(nullptr, of, operand, &handle), -argument);
+    EXPECT_EQ(handle, nullptr);
+    EXPECT_NE(std::string(xgemm_last_error()).find(message), std::string::npos) << xgemm_last_error();
+  };
+  EXPECT_EQ(xgemm_prepare(nullptr, &args, XGEMM_ARG_A, nullptr), -XGEMM_ARG_BUFFER);
+  refused(nullptr, XGEMM_ARG_A, XGEMM_ARG_ARGS, "args = NULL");
+  refused(&args, XGEMM_ARG_C, XGEMM_ARG_OPERAND, "operand = 12, but XGEMM_ARG_A = 7 or XGEMM_ARG_B = 9");
+  refused(&args, XGEMM_ARG_A, XGEMM_ARG_A, "device memory is required");
+  refused(&args, XGEMM_ARG_B, XGEMM_ARG_B, "device memory is required");
+  args.b = nullptr;
+  refused(&args, XGEMM_ARG_B, XGEMM_ARG_B, "b = NULL, but device memory is required");
+  args.lda = 3;
+  refused(&args, XGEMM_ARG_A, XGEMM_ARG_LDA, "lda = 3");
+  args.k = -1;
+  refused(&args, XGEMM_ARG_A, XGEMM_ARG_K, "k = -1");
+  args.type = XGEMM_F16;
+  refused(&args, XGEMM_ARG_A, XGEMM_ARG_TYPE, "type = 1, but XGEMM_F32 = 0 is required");
+  EXPECT_EQ(xgemm_release(nullptr), 0);
+}
+
 // ---- The struct's size --------------------------------------------------------------------------------------------
 
 TEST(Arguments, NoArguments) {

@@ -98,6 +98,7 @@ TEST_F(Emulated, WhatIsNotSafeIsComputedStrictly) {
   }
 }
 
+// The second time with an operand that was prepared before.
 TEST_F(Emulated, IsCapturedAndGivesTheSameBits) {
   const CallSpec spec{.transa = 'T', .m = 2100, .n = 1999, .k = 2048, .beta = 0.5f};
   Call<float> plain(spec), replayed(spec);
@@ -107,21 +108,30 @@ TEST_F(Emulated, IsCapturedAndGivesTheSameBits) {
   xgemm_context* ctx = nullptr;
   ASSERT_EQ(xgemm_create(&ctx), 0);
   ASSERT_EQ(xgemm_set_stream(ctx, stream), 0);
-  XGEMM_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  run(replayed, ctx);
-  cudaGraph_t graph = nullptr;
-  XGEMM_CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-  cudaGraphExec_t executable = nullptr;
-  XGEMM_CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
-  for (int run = 0; run < 3; ++run) {
-    replayed.c.refill();
-    XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
-    XGEMM_CHECK_CUDA(cudaGraphLaunch(executable, stream));
-    XGEMM_CHECK_CUDA(cudaStreamSynchronize(stream));
-    EXPECT_TRUE(same_bits(plain.c, replayed.c));
+  xgemm_args args = args_of(replayed);
+  xgemm_prepared* handle = nullptr;
+  for (const bool prepared : {false, true}) {
+    if (prepared) {
+      ASSERT_EQ(xgemm_prepare(ctx, &args, XGEMM_ARG_B, &handle), 0) << xgemm_last_error();
+      args.prepared_b = handle;
+    }
+    XGEMM_CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    ASSERT_EQ(xgemm_gemm(ctx, &args), 0) << xgemm_last_error();
+    cudaGraph_t graph = nullptr;
+    XGEMM_CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    cudaGraphExec_t executable = nullptr;
+    XGEMM_CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (int run = 0; run < 3; ++run) {
+      replayed.c.refill();
+      XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+      XGEMM_CHECK_CUDA(cudaGraphLaunch(executable, stream));
+      XGEMM_CHECK_CUDA(cudaStreamSynchronize(stream));
+      EXPECT_TRUE(same_bits(plain.c, replayed.c)) << prepared;
+    }
+    XGEMM_CHECK_CUDA(cudaGraphExecDestroy(executable));
+    XGEMM_CHECK_CUDA(cudaGraphDestroy(graph));
   }
-  XGEMM_CHECK_CUDA(cudaGraphExecDestroy(executable));
-  XGEMM_CHECK_CUDA(cudaGraphDestroy(graph));
+  EXPECT_EQ(xgemm_release(handle), 0);
   xgemm_destroy(ctx);
   XGEMM_CHECK_CUDA(cudaStreamDestroy(stream));
 }
@@ -192,6 +202,68 @@ TEST_F(Emulated, ScarceMemoryChangesNoBits) {
     EXPECT_TRUE(same_bits(plenty.c, scarce.c));
     EXPECT_TRUE(plenty.check(61));
   }
+}
+
+// One operand, the other one or both: the bits of the product without, whether it is emulated or left to fp32, in
+// several blocks and in batches that share an operand.
+TEST_F(Emulated, PreparedOperandsChangeNoBits) {
+  const CallSpec specs[] = {
+      {.transa = 'T', .m = 2100, .n = 1900, .k = 2048, .beta = 0.5f},
+      {.transb = 'T', .m = 1500, .n = 2047, .k = 1999, .row_major = true, .pad_a = 3, .pad_b = 1, .shift_a = 1},
+      {.m = 8400, .n = 300, .k = 8300, .pad_a = 4},
+      {.m = 1000, .n = 1100, .k = 1024, .batch = 4, .shares_a = true, .shares_b = true}};
+  for (const CallSpec& spec : specs)
+    for (const bool safe : {true, false}) {
+      Call<float> plain(spec), prepared(spec);
+      if (!safe) {
+        for (Call<float>* call : {&plain, &prepared}) {
+          Contents contents = call->a.contents();
+          contents.special_i = contents.special_j = 77;
+          contents.special = 1e30f;
+          call->a.refill(contents);
+        }
+      }
+      run_and_wait(plain);
+      const xgemm_args described = args_of(prepared);
+      xgemm_prepared *a = nullptr, *b = nullptr;
+      ASSERT_EQ(xgemm_prepare(nullptr, &described, XGEMM_ARG_A, &a), 0) << xgemm_last_error();
+      ASSERT_EQ(xgemm_prepare(nullptr, &described, XGEMM_ARG_B, &b), 0) << xgemm_last_error();
+      for (const bool with_a : {false, true})
+        for (const bool with_b : {false, true}) {
+          xgemm_args args = described;
+          if (with_a) args.prepared_a = a;
+          if (with_b) args.prepared_b = b;
+          const std::int64_t before = xgemm_fp32_fallbacks();
+          prepared.c.refill();
+          ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error();
+          XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+          EXPECT_TRUE(same_bits(plain.c, prepared.c)) << spec << with_a << with_b << safe;
+          EXPECT_EQ(xgemm_fp32_fallbacks() > before, !safe) << spec;
+        }
+      EXPECT_EQ(xgemm_release(a), 0);
+      EXPECT_EQ(xgemm_release(b), 0);
+    }
+}
+
+// A handle of another operand is refused.
+TEST_F(Emulated, HandlesAreForTheirOperands) {
+  Call<float> call({.m = 600, .n = 700, .k = 800});
+  const xgemm_args args = args_of(call);
+  xgemm_prepared* a = nullptr;
+  ASSERT_EQ(xgemm_prepare(nullptr, &args, XGEMM_ARG_A, &a), 0) << xgemm_last_error();
+  const auto refused = [&](auto change) {
+    xgemm_args other = args;
+    other.prepared_a = a;
+    change(other);
+    return xgemm_gemm(nullptr, &other) == -XGEMM_ARG_PREPARED_A;
+  };
+  EXPECT_FALSE(refused([](xgemm_args&) {}));
+  EXPECT_TRUE(refused([](xgemm_args& x) { x.m -= 1; }));
+  EXPECT_TRUE(refused([](xgemm_args& x) { x.k -= 1; }));
+  EXPECT_TRUE(refused([](xgemm_args& x) { x.lda += 1; }));
+  EXPECT_TRUE(refused([](xgemm_args& x) { x.transa = 'T', x.lda = 800; }));
+  EXPECT_TRUE(refused([&](xgemm_args& x) { x.a = call.b.data(); }));
+  EXPECT_EQ(xgemm_release(a), 0);
 }
 
 TEST_F(Emulated, SmallProductsAreStrict) {

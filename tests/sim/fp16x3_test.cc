@@ -270,5 +270,47 @@ TEST(Fp16x3, BatchesAndScarceMemoryChangeNoBits) {
   }
 }
 
+// One operand that was split before, the other or both: the bits of the product without, in all the memory that it
+// wants and in as little as will do, whether it is safe or not.
+TEST(Fp16x3, PreparedOperandsChangeNoBits) {
+  Random random(17);
+  for (int i = 0; i < 8; ++i) {
+    const bool safe = i % 4 != 3;
+    Product x(random.integer(200, 300), random.integer(257, 280), random.integer(64, 96), i % 2 == 0, i % 4 < 2);
+    x.fill([&] { return static_cast<float>(random.uniform()); });
+    if (!safe) (i < 4 ? x.a_at(3, 5) : x.b_at(5, 3)) = 1e-30f;
+    ASSERT_EQ(x.falls_back(), !safe);
+    const std::vector<float> plain = x.c;
+
+    const OperandLines a = {x.a.data(), x.m, x.k, x.transa ? x.k : x.m, x.transa};
+    const OperandLines b = {x.b.data(), x.n, x.k, x.transb ? x.n : x.k, !x.transb};
+    const auto bytes = [](const OperandLines& o) {
+      return static_cast<std::size_t>(kernels::SplitStorage(o.lines, o.k, 1).bytes());
+    };
+    Memory memory_a(bytes(a)), memory_b(bytes(b));
+    Result passes;
+    run_passes(passes, x.params(), kernels::passes_of(a, memory_a.data()), {memory_a.region(Access::read_write)}, {});
+    run_passes(passes, x.params(), kernels::passes_of(b, memory_b.data()), {memory_b.region(Access::read_write)}, {});
+    ASSERT_TRUE(passes.ok()) << passes.summary();
+    for (const int which : {1, 2, 3}) {
+      Memory* const in_a = (which & 1) != 0 ? &memory_a : nullptr;
+      Memory* const in_b = (which & 2) != 0 ? &memory_b : nullptr;
+      const kernels::SplitShape shape = kernels::split_shape(kernels::in_parts(
+          x.params(), in_a == nullptr ? nullptr : in_a->data(), in_b == nullptr ? nullptr : in_b->data()));
+      Options options;
+      for (const std::size_t room :
+           {kernels::SplitBlocks::all_bytes(shape), kernels::SplitBlocks::least_bytes(shape)}) {
+        options.workspace_bytes = room;
+        std::fill(x.c.begin(), x.c.end(), -1.0f);
+        bool fell_back = false;
+        const Result result = run_fp16x3<kConfig>(x.params(), options, &fell_back, in_a, in_b);
+        ASSERT_TRUE(result.ok()) << result.summary();
+        EXPECT_EQ(fell_back, !safe);
+        ASSERT_EQ(std::memcmp(x.c.data(), plain.data(), plain.size() * sizeof(float)), 0) << i << ", " << which;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace xgemm::sim

@@ -26,8 +26,8 @@ SplitShape split_shape(const Problem& p) {
           .batch = p.batch_count,
           .strided_a = batched && p.a.batch_stride != 0,
           .strided_b = batched && p.b.batch_stride != 0,
-          .split_a = true,
-          .split_b = true};
+          .split_a = p.a.prepared == nullptr,
+          .split_b = p.b.prepared == nullptr};
 }
 
 bool fits(const Problem& p) {

@@ -4,34 +4,20 @@
 #pragma once
 
 #include "device/fallback_counter.h"
-#include "kernels/common/early_launch.h"
 #include "kernels/fp16x3/fp16x3.cuh"
 #include "kernels/fp16x3/instances.h"
+#include "kernels/fp16x3/launch_split.h"
 #include "kernels/wgmma_tma/launch.cuh"
 #include "kernels/wgmma_tma/schedule.h"
 
 namespace xgemm::kernels {
-
-template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
-    split_entry(const __grid_constant__ SplitParams params) {
-  __shared__ typename Kernel::SharedStorage shared;
-  if constexpr (gpu::kArch >= Kernel::kMinArch) Kernel::run(params, shared);
-}
 
 template <>
 struct Launch<Family::fp16x3> {
   template <WgmmaTmaConfig kConfig>
   static cudaError_t instance(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
-    const auto split = [&](const SplitParams& p) {
-      error = launch_early(split_entry<SplitMeasure>, static_cast<unsigned>(p.measure_ctas()), SplitParams::kThreads,
-                           stream, p);
-      if (error == cudaSuccess)
-        error = launch_early(split_entry<SplitParts>, static_cast<unsigned>(p.split_ctas()), SplitParams::kThreads,
-                             stream, p);
-      return error == cudaSuccess;
-    };
+    const auto split = [&](const SplitParams& p) { return (error = launch_split(p, stream)) == cudaSuccess; };
     const auto multiply = [&](const GemmParams& product) {
       const Schedule own = wgmma_tma_block_schedule(kConfig, schedule, product.m, product.n, product.batch_count);
       error = launch_wgmma_tma(wgmma_tma_instance<kConfig>(), product, own, nullptr, stream);

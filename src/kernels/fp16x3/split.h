@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/prepared.h"
 #include "kernels/common/params.h"
 #include "kernels/wgmma_tma/params.h"
 
@@ -274,6 +275,29 @@ inline SplitShape split_shape(const GemmParams& g) {
           .strided_b = g.batch_count > 1 && g.b.batch_stride != 0,
           .split_a = g.factors_a == nullptr,
           .split_b = g.factors_b == nullptr};
+}
+
+// The passes over an operand that is kept in memory of SplitStorage(lines, k, 1).bytes() for several products.
+inline SplitParams passes_of(const OperandLines& x, void* memory) {
+  SplitParams passes = SplitParams::over(x.k);
+  passes.operands[0] = SplitStorage(x.lines, x.k, 1).operand(x.data, x.line_stride(), x.k_stride(), 0, memory);
+  passes.unsafe = SplitStorage::word(memory);
+  return passes;
+}
+
+// A product of operands that are kept so; null: of one that is not.
+inline GemmParams in_parts(GemmParams g, void* memory_a, void* memory_b) {
+  if (memory_a != nullptr) {
+    const SplitStorage storage(g.m, g.k, 1);
+    g.a = {storage.parts(memory_a), storage.ld(), 1, 0};
+    g.factors_a = storage.factors(memory_a);
+  }
+  if (memory_b != nullptr) {
+    const SplitStorage storage(g.n, g.k, 1);
+    g.b = {storage.parts(memory_b), 1, storage.ld(), 0};
+    g.factors_b = storage.factors(memory_b);
+  }
+  return g;
 }
 
 // A product of fp16x3 in a workspace of `room` bytes, whose first word is that of its Condition: calls split(params)

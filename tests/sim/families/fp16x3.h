@@ -58,32 +58,50 @@ class Memory {
   std::vector<unsigned char> storage_;
 };
 
-// *fell_back: whether the product was computed in fp32.
+// The passes, over the matrices of a product.
+inline void run_passes(Result& result, const kernels::GemmParams& params, const kernels::SplitParams& passes,
+                       const std::vector<Region>& others, const Options& options) {
+  const auto all = [&] {
+    GlobalMemory memory = memory_of(params, 4, 4);
+    for (const Region& region : others) memory.add(region);
+    return memory;
+  };
+  GlobalMemory measured = all(), split = all();
+  append(result, launch_split<kernels::SplitMeasure>(passes, passes.measure_ctas(), measured, options));
+  append(result, launch_split<kernels::SplitParts>(passes, passes.split_ctas(), split, options));
+}
+
+// *fell_back: whether the product was computed in fp32. prepared_a, prepared_b: memory of operands that were split
+// before, or null.
 template <kernels::WgmmaTmaConfig kConfig>
-Result run_fp16x3(const kernels::GemmParams& params, const Options& options, bool* fell_back) {
-  const kernels::SplitShape shape = kernels::split_shape(params);
+Result run_fp16x3(const kernels::GemmParams& params, const Options& options, bool* fell_back,
+                  Memory* prepared_a = nullptr, Memory* prepared_b = nullptr) {
+  const kernels::GemmParams own = kernels::in_parts(params, prepared_a == nullptr ? nullptr : prepared_a->data(),
+                                                    prepared_b == nullptr ? nullptr : prepared_b->data());
+  const kernels::SplitShape shape = kernels::split_shape(own);
   const std::size_t room =
       options.workspace_bytes > 0 ? options.workspace_bytes : kernels::SplitBlocks::all_bytes(shape);
   Memory workspace(room);
+  const auto regions = [&](Access access) {
+    std::vector<Region> all = {workspace.region(access)};
+    for (Memory* prepared : {prepared_a, prepared_b})
+      if (prepared != nullptr) all.push_back(prepared->region(Access::read));
+    return all;
+  };
   Result result;
   const auto split = [&](const kernels::SplitParams& passes) {
-    GlobalMemory measured = memory_of(params, 4, 4);
-    measured.add(workspace.region(Access::read_write));
-    append(result, launch_split<kernels::SplitMeasure>(passes, passes.measure_ctas(), measured, options));
-    GlobalMemory memory = memory_of(params, 4, 4);
-    memory.add(workspace.region(Access::read_write));
-    append(result, launch_split<kernels::SplitParts>(passes, passes.split_ctas(), memory, options));
+    run_passes(result, params, passes, regions(Access::read_write), options);
     return true;
   };
   const auto multiply = [&](const kernels::GemmParams& product) {
     GlobalMemory memory = memory_of(params, 4, 4);
-    memory.add(workspace.region(Access::read));
+    for (const Region& region : regions(Access::read)) memory.add(region);
     append(result,
            launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
                arguments_of(kConfig, product, schedule_of(kConfig, product, options), nullptr), memory, options));
     return true;
   };
-  kernels::run_split_product(params, room, workspace.data(), nullptr, split, multiply);
+  kernels::run_split_product(own, room, workspace.data(), nullptr, split, multiply);
   kernels::GemmParams otherwise = params;
   otherwise.condition = {reinterpret_cast<const unsigned*>(workspace.data()), true};
   const Region words = workspace.region(Access::read);

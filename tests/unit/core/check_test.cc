@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/canonicalize.h"
+#include "runtime/prepared.h"
 #include "unit/core/args.h"
 
 namespace xgemm::test {
@@ -206,6 +208,56 @@ TEST(Check, RowMajorLeadingDimensionsSpanRows) {
                             expected)
                       << transa << transb << " " << m << " " << n << " " << k << " " << lda << " " << ldb << " " << ldc;
                 }
+}
+
+// ---- Prepared operands --------------------------------------------------------------------------------------------
+
+// A handle goes with the operand that it was made from, in products with any other operand, and with no other one.
+TEST(Check, HandlesAreForTheirOperands) {
+  Random random(5);
+  for (int i = 0; i < 400; ++i) {
+    xgemm_args args = legal_args(random.integer(2, 9), random.integer(2, 9), random.integer(2, 9));
+    args.layout = pick(random, {XGEMM_COL_MAJOR, XGEMM_ROW_MAJOR});
+    args.transa = pick(random, {'N', 'T'}), args.transb = pick(random, {'n', 'c'});
+    const bool of_a = i % 2 == 0;
+    const xgemm_argument number = of_a ? XGEMM_ARG_PREPARED_A : XGEMM_ARG_PREPARED_B;
+    xgemm_prepared handle;
+    handle.operand = api::operand_lines(args, of_a ? XGEMM_ARG_A : XGEMM_ARG_B);
+    (of_a ? args.prepared_a : args.prepared_b) = &handle;
+    ASSERT_EQ(code_of(args), 0);
+    const Problem problem = canonicalize(args, false, Compute::fp32_emulated);
+    const bool first = of_a == (args.layout == XGEMM_COL_MAJOR);
+    const OperandLines lines = first ? runtime::lines_of_a(problem) : runtime::lines_of_b(problem);
+    ASSERT_TRUE(lines.data == handle.operand.data && lines.lines == handle.operand.lines &&
+                lines.k == handle.operand.k && lines.ld == handle.operand.ld &&
+                lines.along_k == handle.operand.along_k);
+    ASSERT_EQ((first ? problem.a : problem.b).prepared, &handle);
+    ASSERT_EQ((first ? problem.b : problem.a).prepared, nullptr);
+
+    const std::function<void(xgemm_args&)> others[] = {
+        [&](xgemm_args& x) { (of_a ? x.m : x.n) -= 1; },
+        [&](xgemm_args& x) { x.k -= 1; },
+        [&](xgemm_args& x) { (of_a ? x.lda : x.ldb) += 1; },
+        [&](xgemm_args& x) { (of_a ? x.a : x.b) = nowhere(0x7000); },
+        [&](xgemm_args& x) { (of_a ? x.transa : x.transb) = (of_a ? x.transa == 'N' : x.transb == 'n') ? 'T' : 'N'; },
+        [&](xgemm_args& x) { x.layout = XGEMM_COL_MAJOR + XGEMM_ROW_MAJOR - x.layout; },
+        [&](xgemm_args& x) { x.type = XGEMM_F16; },
+        [&](xgemm_args& x) { x.batch_count = 2, x.stride_a = x.stride_b = x.stride_c = 300; }};
+    for (const auto& change : others) {
+      xgemm_args other = args;
+      change(other);
+      ASSERT_EQ(code_of(other), -number);
+    }
+    const std::function<void(xgemm_args&)> same[] = {
+        [&](xgemm_args& x) { (of_a ? x.n : x.m) += 3; }, [&](xgemm_args& x) { (of_a ? x.ldb : x.lda) += 1; },
+        [&](xgemm_args& x) { (of_a ? x.b : x.a) = nowhere(0x7000); },
+        [&](xgemm_args& x) { x.batch_count = 2, (of_a ? x.stride_b : x.stride_a) = x.stride_c = 300; }};
+    for (const auto& change : same) {
+      xgemm_args other = args;
+      change(other);
+      ASSERT_EQ(code_of(other), 0);
+    }
+  }
 }
 
 // ---- Overflow ---------------------------------------------------------------------------------------------------

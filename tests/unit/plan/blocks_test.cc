@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <vector>
 
+#include "runtime/prepared.h"
 #include "support/matrix.h"
 
 namespace xgemm::plan {
@@ -87,6 +89,56 @@ TEST(Blocks, AreTheProductInTheOrderOfK) {
     batches += all.batch_count > 1 && count > 1 ? 1 : 0;
   }
   EXPECT_GT(batches, 30);
+}
+
+// Each block of a product finds its own of what was prepared of all of the operand, in a place of its own; other parts
+// of the operand and other operands find nothing.
+TEST(Blocks, OfPreparedOperandsAreFound) {
+  test::Random random(2);
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t most = i % 2 == 0 ? 40000 : 9000;
+    const auto extent = [&] { return i % 7 == 0 && random.integer(0, 2) == 0 ? 1 : random.integer(1, most); };
+    const Problem all = product(extent(), extent(), extent(), i % 2 != 0 ? Op::transpose : Op::none,
+                                i % 4 < 2 ? Op::transpose : Op::none);
+    std::vector<char> memory(1 << 10);
+    for (const auto lines_of : {runtime::lines_of_a, runtime::lines_of_b}) {
+      xgemm_prepared prepared;
+      prepared.operand = lines_of(all);
+      prepared.block_lines = Blocks::of_lines(prepared.operand.lines);
+      prepared.block_k = Blocks::of_k(prepared.operand.k);
+      prepared.block_bytes = 1;
+      prepared.memory = memory.data();
+      ASSERT_LE(prepared.blocks(), static_cast<std::int64_t>(memory.size()));
+      std::map<void*, const void*> found;
+      Blocks blocks(all);
+      for (Problem block; blocks.next(&block);) {
+        OperandLines lines = lines_of(block);
+        void* const at = prepared.find(lines);
+        ASSERT_TRUE(at >= memory.data() && at < memory.data() + prepared.blocks());
+        ASSERT_EQ(found.try_emplace(at, lines.data).first->second, lines.data);
+        lines.k += 1;
+        ASSERT_EQ(prepared.find(lines), nullptr);
+        lines.k -= 1, lines.lines -= 1;
+        ASSERT_EQ(prepared.find(lines), nullptr);
+        lines.lines += 1, lines.ld += 1;
+        ASSERT_EQ(prepared.find(lines), nullptr);
+        lines.ld -= 1, lines.data = nullptr;
+        ASSERT_EQ(prepared.find(lines), nullptr);
+      }
+      EXPECT_EQ(std::ssize(found), prepared.blocks());
+    }
+  }
+}
+
+TEST(Prepared, OnAnotherGpuIsRefused) {
+  Problem p = product(600, 700, 800, Op::none, Op::none);
+  xgemm_prepared prepared;
+  prepared.device = 1;
+  p.b.prepared = &prepared;
+  device::DeviceInfo device;
+  device.ordinal = 0;
+  EXPECT_EQ(runtime::device_gemm(p, device, {}).code, XGEMM_UNSUPPORTED);
+  EXPECT_STREQ(last_error(), "an operand was prepared on GPU 1, but GPU 0 computes the product");
 }
 
 }  // namespace

@@ -74,6 +74,12 @@ class Mutation {
     if (hit(name, other.is(0.0f) != x.is(0.0f))) x = other;
   }
 
+  void presence(const char* name, const xgemm_prepared*& x) {
+    static const xgemm_prepared one, other;
+    if (!hit(name, x == nullptr || random_.integer(0, 1) == 0)) return;
+    x = x == nullptr ? &one : matters_ ? nullptr : x == &one ? &other : &one;
+  }
+
   bool found() const { return name_ != nullptr; }
   const char* name() const { return name_; }
   bool matters() const { return matters_; }
