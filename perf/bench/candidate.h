@@ -25,6 +25,8 @@ class Candidate {
 
   /// Gets ready for the calls of a case. An empty text, or why this candidate cannot serve it.
   virtual std::string prepare(const Case& one, const OperandSet& example) = 0;
+  /// Before the first call on a set of operands: what is made once of an operand that many calls share.
+  virtual std::string prepare_operands(const Case&, const OperandSet&) { return ""; }
   /// Makes the call; on a GPU it may only enqueue. An empty text, or what went wrong.
   virtual std::string run(const Case& one, const OperandSet& operands) = 0;
 
@@ -33,18 +35,21 @@ class Candidate {
   virtual std::string plan(const Case&, const OperandSet&) { return ""; }
 };
 
-/// The library that this program is linked with.
-std::unique_ptr<Candidate> make_xgemm(Device& device, int math_mode);
+/// The library that this program is linked with. prepared: operands that are prepared before calls, "", "A", "B", "AB".
+std::unique_ptr<Candidate> make_xgemm(Device& device, int math_mode, const std::string& prepared);
 /// Another library with the same C interface. Throws InputError.
 std::unique_ptr<Candidate> make_against(const std::string& path, Device& device, int math_mode);
 /// libxgemm with one kernel or family of kernels forced. The library reads its environment once, so this loads a copy
 /// of it.
 std::unique_ptr<Candidate> make_forced(const std::string& kernel, Device& device, int math_mode);
 
+/// How cuBLAS may compute fp32: the values of cublasMath_t.
+enum class CublasMath { kDefault = 0, kTf32 = 3 };
+
 /// Null when it cannot be used; `why` says which. `path`: a file to try before the usual names; may be empty.
 /// workspace_bytes 0 leaves cuBLAS its default.
 std::unique_ptr<Candidate> make_cublas(Device& device, const std::string& path, std::size_t workspace_bytes,
-                                       std::string& why);
+                                       CublasMath math, std::string& why);
 std::unique_ptr<Candidate> make_cpu_blas(Device& device, std::string& why);
 
 /// Names that make_forced() takes: families in the order of the ladder, or all instances.

@@ -1,6 +1,6 @@
 // cuBLAS as a candidate, opened at run time. Its prototypes are written down here from its public documentation, so
-// that building needs none of its headers. fp32 runs cublasSgemm in the default math mode, fp64 cublasDgemm, fp16 and
-// bf16 cublasGemmEx with fp32 sums. SPDX-License-Identifier: BSD-3-Clause
+// that building needs none of its headers. fp32 runs cublasSgemm, in the default math mode unless asked for TF32, fp64
+// cublasDgemm, fp16 and bf16 cublasGemmEx with fp32 sums. SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,6 @@ constexpr int kNone = 0, kTranspose = 1;                // cublasOperation_t
 constexpr int kReal32 = 0, kReal16 = 2, kBrain16 = 14;  // cudaDataType: CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF
 constexpr int kComputeFloat = 68;                       // cublasComputeType_t: CUBLAS_COMPUTE_32F
 constexpr int kDefaultAlgorithm = -1;                   // cublasGemmAlgo_t: CUBLAS_GEMM_DEFAULT
-constexpr int kDefaultMath = 0;                         // cublasMath_t: no TF32
 
 template <class T>
 using Gemm = int (*)(Handle, int, int, int, int, int, const T*, const T*, int, const T*, int, const T*, T*, int);
@@ -208,7 +207,7 @@ std::vector<std::string> library_names(const std::string& path) {
 }  // namespace
 
 std::unique_ptr<Candidate> make_cublas(Device& device, const std::string& path, std::size_t workspace_bytes,
-                                       std::string& why) {
+                                       CublasMath math, std::string& why) {
   if (!device.facts().is_gpu) {
     why = "no GPU";
     return nullptr;
@@ -227,7 +226,7 @@ std::unique_ptr<Candidate> make_cublas(Device& device, const std::string& path, 
   }
   void* workspace = nullptr;
   status = cublas.set_stream(handle, device.stream());
-  if (status == 0) status = cublas.set_math_mode(handle, kDefaultMath);
+  if (status == 0) status = cublas.set_math_mode(handle, static_cast<int>(math));
   if (status == 0 && workspace_bytes != 0) {
     // After set_stream, which takes a workspace back.
     workspace = device.allocate('d', workspace_bytes);
@@ -242,10 +241,14 @@ std::unique_ptr<Candidate> make_cublas(Device& device, const std::string& path, 
     device.release('d', workspace);
     return nullptr;
   }
-  const std::string name = workspace_bytes == 0 ? "cublas" : fmt::format("cublas-ws{}", workspace_bytes >> 20);
+  const bool tf32 = math == CublasMath::kTf32;
+  const std::string name = tf32                   ? "cublas-tf32"
+                           : workspace_bytes == 0 ? "cublas"
+                                                  : fmt::format("cublas-ws{}", workspace_bytes >> 20);
   const std::string description = fmt::format(
-      "cuBLAS {} ({}), {}", version_text(cublas), file_name(library.path()),
-      workspace_bytes == 0 ? "its default workspace" : fmt::format("{} MiB workspace", workspace_bytes >> 20));
+      "cuBLAS {} ({}), {}{}", version_text(cublas), file_name(library.path()),
+      workspace_bytes == 0 ? "its default workspace" : fmt::format("{} MiB workspace", workspace_bytes >> 20),
+      tf32 ? ", TF32" : "");
   return std::make_unique<CublasCandidate>(name, description, cublas, handle, device, workspace);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <utility>
 
@@ -105,6 +106,7 @@ class XgemmCandidate final : public Candidate {
     std::string file;
     std::string forced;  // kernel or family; empty: the planner chooses
     bool ours = true;
+    std::string prepared = "";  // operands, of the linked library alone
   };
 
   XgemmCandidate(Setup setup, const Interface& functions, Device& device, int math_mode)
@@ -117,7 +119,10 @@ class XgemmCandidate final : public Candidate {
   }
   XgemmCandidate(const XgemmCandidate&) = delete;
   XgemmCandidate& operator=(const XgemmCandidate&) = delete;
-  ~XgemmCandidate() override { functions_.destroy(context_); }
+  ~XgemmCandidate() override {
+    release();
+    functions_.destroy(context_);
+  }
 
   const std::string& name() const override { return setup_.name; }
   std::string description() const override {
@@ -126,6 +131,7 @@ class XgemmCandidate final : public Candidate {
   bool is_xgemm() const override { return setup_.ours; }
 
   std::string prepare(const Case& one, const OperandSet& example) override {
+    release();
     const WideScalars wide(one);
     const xgemm_args args = arguments(one, example, wide);
     char text[4096] = "";
@@ -139,9 +145,29 @@ class XgemmCandidate final : public Candidate {
     return "";
   }
 
-  std::string run(const Case& one, const OperandSet& operands) override {
+  std::string prepare_operands(const Case& one, const OperandSet& operands) override {
     const WideScalars wide(one);
     const xgemm_args args = arguments(one, operands, wide);
+    for (const char operand : setup_.prepared) {
+      const bool is_a = operand == 'A';
+      xgemm_prepared*& handle = prepared_[is_a ? operands.a : operands.b];
+      const int status = xgemm_prepare(context_, &args, is_a ? XGEMM_ARG_A : XGEMM_ARG_B, &handle);
+      if (status != XGEMM_SUCCESS) return error_text(status);
+    }
+    return "";
+  }
+
+  std::string run(const Case& one, const OperandSet& operands) override {
+    const WideScalars wide(one);
+    xgemm_args args = arguments(one, operands, wide);
+    if (!prepared_.empty()) {
+      const auto handle_of = [&](const void* data) {
+        const auto found = prepared_.find(data);
+        return found == prepared_.end() ? nullptr : found->second;
+      };
+      args.prepared_a = handle_of(args.a);
+      args.prepared_b = handle_of(args.b);
+    }
     const int status = functions_.gemm(context_, &args);
     return status == XGEMM_SUCCESS ? std::string() : error_text(status);
   }
@@ -150,6 +176,10 @@ class XgemmCandidate final : public Candidate {
   std::string plan(const Case&, const OperandSet&) override { return plan_; }
 
  private:
+  void release() {
+    for (const auto& [data, handle] : prepared_) xgemm_release(handle);
+    prepared_.clear();
+  }
   std::string error_text(int status) const {
     const std::string detail = functions_.last_error();
     return detail.empty() ? functions_.status_string(status) : detail;
@@ -163,6 +193,7 @@ class XgemmCandidate final : public Candidate {
   xgemm_context* context_ = nullptr;
   std::string kernel_;
   std::string plan_;
+  std::map<const void*, xgemm_prepared*> prepared_;  // by operand
 };
 
 std::unique_ptr<Candidate> make_from(const DynamicLibrary& library, XgemmCandidate::Setup setup, Device& device,
@@ -229,9 +260,9 @@ std::string linked_file() {
 
 }  // namespace
 
-std::unique_ptr<Candidate> make_xgemm(Device& device, int math_mode) {
-  return std::make_unique<XgemmCandidate>(XgemmCandidate::Setup{"xgemm", linked_file(), "", true}, linked_interface(),
-                                          device, math_mode);
+std::unique_ptr<Candidate> make_xgemm(Device& device, int math_mode, const std::string& prepared) {
+  return std::make_unique<XgemmCandidate>(XgemmCandidate::Setup{"xgemm", linked_file(), "", true, prepared},
+                                          linked_interface(), device, math_mode);
 }
 
 std::unique_ptr<Candidate> make_against(const std::string& path, Device& device, int math_mode) {

@@ -101,7 +101,9 @@ class CaseRun {
   void prepare_candidates() {
     const OperandSet& example = bench_.operands.set(0);
     for (Entrant& entrant : entrants_) {
-      const std::string why = entrant.candidate->prepare(one_, example);
+      std::string why = entrant.candidate->prepare(one_, example);
+      for (std::int64_t set = 0; set < bench_.operands.count() && why.empty(); ++set)
+        why = entrant.candidate->prepare_operands(one_, bench_.operands.set(set));
       entrant.result.kernel = entrant.candidate->kernel(one_, example);
       entrant.result.plan = entrant.candidate->plan(one_, example);
       if (why.empty()) continue;

@@ -117,9 +117,9 @@ void add_shape_options(CLI::App& app, Options& options, Texts& texts) {
 
 void add_candidate_options(CLI::App& app, Options& options, Texts& texts) {
   const char* const group = "Against what";
-  app.add_option("--candidates", options.candidates, "Some of xgemm, cublas, cublas-ws32, blas")
+  app.add_option("--candidates", options.candidates, "Some of xgemm, cublas, cublas-ws32, cublas-tf32, blas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"xgemm", "cublas", "cublas-ws32", "blas"}))
+      ->check(CLI::IsMember({"xgemm", "cublas", "cublas-ws32", "cublas-tf32", "blas"}))
       ->group(group);
   app.add_option("--kernel", options.kernels, "Kernels or families to force; all (families) or instances")
       ->delimiter(',')
@@ -133,6 +133,10 @@ void add_candidate_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option("--device", options.device, "Number of the GPU")->check(CLI::NonNegativeNumber)->group(group);
   app.add_flag("--cpu", options.cpu_only, "As if there were no GPU")->group(group);
   app.add_option("--math", texts.math, "How fp32 products may be computed: strict, fp32_emulated")->group(group);
+  app.add_option("--prepared", options.prepared,
+                 "Operands of fp32_emulated products that xgemm prepares once, before they are timed: A, B or AB")
+      ->check(CLI::IsMember({"A", "B", "AB"}))
+      ->group(group);
 }
 
 void add_measure_options(CLI::App& app, Options& options, Texts& texts) {

@@ -33,6 +33,7 @@ struct Options {
   int device = 0;
   bool cpu_only = false;
   int math_mode = 0;
+  std::string prepared;  // operands
 
   // How.
   DataKind data = DataKind::kNormal;

@@ -132,15 +132,21 @@ std::vector<Case> gather_cases(const Options& options, bool is_gpu) {
 class CandidateList {
  public:
   CandidateList(const Options& options, Device& device) : options_(options), device_(device) {
-    if (wanted("xgemm") && !options.ladder) list_.push_back(make_xgemm(device, options.math_mode));
+    if (wanted("xgemm") && !options.ladder) list_.push_back(make_xgemm(device, options.math_mode, options.prepared));
     add_kernels();
     for (const std::string& path : options.against) list_.push_back(make_against(path, device, options.math_mode));
     // Of the two, the one with the workspace that NVIDIA recommends for Hopper: it is the reference.
     if (wanted("cublas-ws32") || options.quick || options.ladder)
-      add("cublas-ws32",
-          [&](std::string& why) { return make_cublas(device, options.cublas_path, kCublasWorkspace, why); });
+      add("cublas-ws32", [&](std::string& why) {
+        return make_cublas(device, options.cublas_path, kCublasWorkspace, CublasMath::kDefault, why);
+      });
     if (wanted("cublas") && (!(options.quick || options.ladder) || named("cublas")))
-      add("cublas", [&](std::string& why) { return make_cublas(device, options.cublas_path, 0, why); });
+      add("cublas",
+          [&](std::string& why) { return make_cublas(device, options.cublas_path, 0, CublasMath::kDefault, why); });
+    if (named("cublas-tf32"))
+      add("cublas-tf32", [&](std::string& why) {
+        return make_cublas(device, options.cublas_path, kCublasWorkspace, CublasMath::kTf32, why);
+      });
     if (wanted("blas")) add("blas", [&](std::string& why) { return make_cpu_blas(device, why); });
     if (list_.empty()) throw InputError("there is no candidate to measure");
     check_reference();

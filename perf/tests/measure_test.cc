@@ -33,7 +33,12 @@ class ScriptedCandidate final : public Candidate {
     checked_ = false;
     return refuses;
   }
+  std::string prepare_operands(const Case&, const OperandSet& set) override {
+    prepared.insert(set.a);
+    return refuses_operands;
+  }
   std::string run(const Case& one, const OperandSet& set) override {
+    EXPECT_TRUE(prepared.count(set.a));
     if (!checked_ && !wrong) compute(one, set);  // the first call is the one that is checked
     checked_ = true;
     device_.pass(us_(calls_++));
@@ -41,7 +46,8 @@ class ScriptedCandidate final : public Candidate {
   }
   std::string kernel(const Case&, const OperandSet&) override { return "scripted_kernel"; }
 
-  std::string refuses;
+  std::string refuses, refuses_operands;
+  std::set<const void*> prepared;
   bool wrong = false;
   int fails_after = 1 << 30;
 
@@ -255,6 +261,16 @@ TEST_F(MeasureTest, HopelessCasesAreSkipped) {
   const Row row = run();
   EXPECT_EQ(row.status, "skipped");
   EXPECT_THAT(row.reason, HasSubstr("time budget"));
+}
+
+TEST_F(MeasureTest, OperandsThatCannotBePreparedAreSkipped) {
+  add("xgemm", 200).refuses_operands = "no memory for them";
+  add("reference", 300);
+  const Row row = run();
+  EXPECT_EQ(row.candidates[0].status, "skipped");
+  EXPECT_EQ(row.candidates[0].reason, "no memory for them");
+  EXPECT_EQ(owned[0]->prepared.size(), 1u);
+  EXPECT_EQ(std::ssize(owned[1]->prepared), operands.count());
 }
 
 TEST_F(MeasureTest, InterruptsKeepOnlyWholeRows) {

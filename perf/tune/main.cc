@@ -68,7 +68,7 @@ class Tuner {
     std::string why;
     device_ = make_cuda_device(0, why);
     if (!device_) throw std::runtime_error(why);
-    cublas_ = make_cublas(*device_, "", std::size_t{32} << 20, why);
+    cublas_ = make_cublas(*device_, "", std::size_t{32} << 20, CublasMath::kDefault, why);
     arena_ = static_cast<unsigned char*>(device_->allocate('d', kArenaBytes));
     if (arena_ == nullptr) throw std::runtime_error("not enough device memory");
   }
