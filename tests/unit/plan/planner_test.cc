@@ -94,8 +94,8 @@ bool tma_serves(const KernelInfo& kernel, const Problem& p) {
          (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
 }
 
-// ffma_tma loads what the copy engine cannot reach by other ways.
-bool ffma_serves(const KernelInfo& kernel, const Problem& p) {
+// ffma_tma and dmma_tma load what the copy engine cannot reach by other ways.
+bool any_load_serves(const KernelInfo& kernel, const Problem& p) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
   const auto tiles = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
   return std::max({p.m, p.n, p.k}) <= kMost &&
@@ -129,11 +129,11 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const Operands x = operands_of(p);
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
   if (!fits(kernel, device)) return false;
-  const bool for_sm90a =
-      kernel.family == Family::wgmma_tma || kernel.family == Family::ffma_tma || kernel.family == Family::fp16x3;
+  const bool any_load = kernel.family == Family::ffma_tma || kernel.family == Family::dmma_tma;
+  const bool for_sm90a = any_load || kernel.family == Family::wgmma_tma || kernel.family == Family::fp16x3;
   if (for_sm90a && device.compute_capability != 90) return false;
   if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p)) return false;
-  if (kernel.family == Family::ffma_tma && !ffma_serves(kernel, p)) return false;
+  if (any_load && !any_load_serves(kernel, p)) return false;
   if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;

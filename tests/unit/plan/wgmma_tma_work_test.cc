@@ -15,6 +15,8 @@
 #include "kernels/common/schedule_pieces.h"
 #include "kernels/common/split_sum_params.h"
 #include "kernels/common/tile_schedule.h"
+#include "kernels/dmma_tma/arguments.h"
+#include "kernels/dmma_tma/instances.h"
 #include "kernels/ffma_tma/arguments.h"
 #include "kernels/ffma_tma/cost.h"
 #include "kernels/ffma_tma/instances.h"
@@ -393,6 +395,28 @@ TEST(FfmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
   EXPECT_EQ(loads(100, 1, 1 << 16, 40000).a_load, PanelLoad::words_k);
   EXPECT_TRUE(loads(1, 100, 1 << 16, 40000).c_vectors);
   EXPECT_FALSE(loads(1, 100, 1 << 16, 40001).c_vectors);
+}
+
+// TMA brings aligned operands, in panels of 16 along m or n, in one box along k; others come by words.
+TEST(DmmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
+  const kernels::TileConfig c = kernels::nn(kernels::kConfigs<kernels::Family::dmma_tma>.front());
+  const auto arguments = [&](std::uintptr_t a, std::int64_t lda, std::int64_t batch_stride, double alpha) {
+    kernels::GemmParams g{};
+    g.a = {reinterpret_cast<const void*>(a), 1, lda, batch_stride};
+    g.b = {reinterpret_cast<const void*>(std::uintptr_t{1 << 20}), 1, 128, 0};
+    g.c = {reinterpret_cast<void*>(std::uintptr_t{1 << 21}), 1, 100, 40000};
+    g.m = 100, g.n = 90, g.k = 110, g.batch_count = 2, g.alpha = kernels::Factor::of(alpha);
+    return kernels::dmma_tma_arguments(c, g, kernels::tile_schedule(c, 100, 90, 2, 0, 1, 132), nullptr);
+  };
+  const auto aligned = arguments(1 << 16, 100, 40000, 1);
+  EXPECT_TRUE(aligned.a_bulk && aligned.b_bulk);
+  EXPECT_EQ(aligned.a_map, (kernels::TensorBox{aligned.a.data, 100, 110, 2, 100, 40000, 16, c.cta_k, 128, 8}));
+  EXPECT_EQ(aligned.b_map, (kernels::TensorBox{aligned.b.data, 110, 90, 1, 128, 0, 16, c.cta_n, 128, 8}));
+  EXPECT_FALSE(arguments((1 << 16) + 8, 100, 40000, 1).a_bulk);
+  EXPECT_FALSE(arguments(1 << 16, 101, 40000, 1).a_bulk);
+  EXPECT_FALSE(arguments(1 << 16, 100, 40001, 1).a_bulk);
+  EXPECT_TRUE(arguments(1 << 16, 101, 40000, 1).b_bulk);
+  EXPECT_FALSE(arguments(1 << 16, 100, 40000, 0).b_bulk) << "nothing is read";
 }
 
 TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {

@@ -19,7 +19,7 @@ struct TensorBox {
   int box_x;              // elements; swizzle_bytes in bytes where there is a swizzle
   int box_y;              // at most 256
   int swizzle_bytes;      // 128, 64, 32 or 0
-  int element_bytes;      // 2 or 4
+  int element_bytes;      // 2, 4 or 8
 
   constexpr bool operator==(const TensorBox&) const = default;
 };

@@ -45,7 +45,8 @@ bool check_map(const TensorBox& map, Loc loc) {
   if (map.box_x < 1 || map.box_x > 256 || map.box_y < 1 || map.box_y > 256) {
     return refuse("a box of " + std::to_string(map.box_x) + " x " + std::to_string(map.box_y) + ": 1 to 256 elements");
   }
-  if (map.element_bytes != 2 && map.element_bytes != 4) return refuse("elements of two or four bytes");
+  if (map.element_bytes != 2 && map.element_bytes != 4 && map.element_bytes != 8)
+    return refuse("elements of two, four or eight bytes");
   if (row_bytes(map) % 16 != 0) return refuse("rows of a box are multiples of 16 bytes");
   if (map.swizzle_bytes != 0 && map.swizzle_bytes != 32 && map.swizzle_bytes != 64 && map.swizzle_bytes != 128) {
     return refuse("a swizzle of " + std::to_string(map.swizzle_bytes) + " bytes");
