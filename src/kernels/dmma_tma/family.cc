@@ -26,6 +26,14 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
                                                         : "it needs m, n, k and the number of tiles to be below 2^31";
 }
 
+// While a persistent CTA stores a tile, no other one multiplies: with short K, kernels that share an SM are faster.
+void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
+  constexpr double kStoreUs = 0.6 / (128 * 128);  // an element of C: H100, 8192 x 8192 x 64
+  tile_family_estimate(request, kernels, count, estimates);
+  for (int i = 0; i < count; ++i)
+    estimates[i].us += estimates[i].waves * kStoreUs * kernels[i]->config.cta_m * kernels[i]->config.cta_n;
+}
+
 Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
                   const Sharing& sharing) {
   Schedule s = tile_family_schedule(kernel, problem, device, sharing);
@@ -37,6 +45,7 @@ constexpr FamilyInfo family() {
   FamilyInfo info = tile_family<Family::dmma_tma>();
   info.serves = serves;
   info.why_not = why_not;
+  info.estimate = estimate;
   info.schedule = schedule;
   return info;
 }

@@ -417,6 +417,21 @@ TEST(Planner, HalvesGoToTheTensorCores) {
       }
 }
 
+// Doubles: on sm_90 large products are for dmma_tma, whatever their flags and alignment. Small ones, and those with
+// short K, whose time is the storing of C, are for kernels that share an SM.
+TEST(Planner, LargeProductsOfDoublesAreNotKeptWaitingByBarriers) {
+  if (!kernels::is_kernel_or_family("dmma_tma")) GTEST_SKIP() << "this build is not for sm_90";
+  const auto family = [](const Problem& p) { return kernels::info(plan_for(p, fake_devices()[6]).kernel).family; };
+  for (const char transa : {'N', 'T'})
+    for (const char transb : {'N', 'T'})
+      for (const Alignment& at : {Alignment{}, Alignment{.lda = 1}, Alignment{.b = 1, .ldc = 1}}) {
+        for (const std::int64_t n : {768, 1023, 1024, 1536, 2048, 3072, 4096, 8192})
+          EXPECT_EQ(family(make_problem(DType::f64, transa, transb, n, n, n, at)), Family::dmma_tma) << n;
+        EXPECT_EQ(family(make_problem(DType::f64, transa, transb, 64, 64, 64, at)), Family::mma_swizzled);
+      }
+  EXPECT_EQ(family(make_problem(DType::f64, 'N', 'N', 8192, 8192, 64)), Family::mma_swizzled);
+}
+
 // From sm_80 on, 16-bit types have tensor cores for operands that start anywhere: those of wgmma_tma, for copies of
 // what TMA cannot take, else those of mma_swizzled. Before, there is double_buffered.
 TEST(Planner, SixteenBitsGoToTheTensorCoresWhereverTheyStart) {
