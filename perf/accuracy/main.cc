@@ -1,12 +1,13 @@
 // xgemm-accuracy: errors of fp32 products against float64, emulated, strict, and by cuBLAS, for data that make it easy
 // and data that make it hard. Its table is in docs/numerics.md.
 //
-//   xgemm-accuracy [--extent 1024] [--k 1024,8192,1048576] [--cublas FILE]
+//   xgemm-accuracy [--extent 768] [--k 1024,8192,1048576] [--cublas FILE] [--cpu]
 //
 // A line: the data; K; for each way its normwise error (of the results, in the Frobenius norm, relative to theirs) and
 // its largest componentwise one, relative to |A||B|. Products are --extent x --extent x K, and errors are those of the
 // crossings of 64 rows and 64 columns. Emulated results that the GPU left to strict kernels are marked. The exit status
-// is 1 where an error of emulated products is more than 1.1 times that of strict ones.
+// is 1 where an error of emulated products is more than 1.1 times that of strict ones. With --extent 768 all products
+// of the usual K are large enough to be emulated.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
@@ -73,9 +74,9 @@ struct Way {
 
 class Table {
  public:
-  Table(std::int64_t extent, const std::string& cublas) : extent_(extent) {
-    std::string why;
-    device_ = make_cuda_device(0, why);
+  Table(std::int64_t extent, const std::string& cublas, bool on_cpu) : extent_(extent) {
+    std::string why = "--cpu";
+    if (!on_cpu) device_ = make_cuda_device(0, why);
     if (!device_) {
       fmt::print("Without a GPU ({}): on the CPU.\n", why);
       device_ = make_host_device();
@@ -114,6 +115,7 @@ class Table {
 
     fmt::print("| {} | {} |", data.name, k);
     std::vector<Errors> errors;
+    bool left_to_strict = false;
     for (const Way& way : ways_) {
       const OperandSet operands{a.data(), b.data(), c.data()};
       const std::int64_t fallbacks = xgemm_fp32_fallbacks();
@@ -123,22 +125,29 @@ class Table {
       if (const std::string on_device = device_->synchronize(); problem.empty()) problem = on_device;
       if (!problem.empty()) throw InputError(way.name + ": " + problem);
       errors.push_back(errors_of(exact, c));
-      const bool left_to_strict = xgemm_fp32_fallbacks() != fallbacks;
-      fmt::print(" {:.2e}, {:.2e}{} |", errors.back().normwise, errors.back().componentwise,
-                 left_to_strict ? " (strict)" : "");
+      const bool left = xgemm_fp32_fallbacks() != fallbacks;
+      left_to_strict = left_to_strict || left;
+      fmt::print(" {:.2e}, {:.2e}{} |", errors.back().normwise, errors.back().componentwise, left ? " (strict)" : "");
     }
     fmt::print("\n");
     std::cout.flush();
     // NaN is the worst ratio.
     const auto weigh = [&](double emulated, double strict) {
       const double ratio = emulated == strict ? 1 : emulated / strict;
-      if (!(ratio <= worst_)) worst_ = ratio;
+      double& worst = left_to_strict ? worst_left_ : worst_;
+      if (!(ratio <= worst)) worst = ratio;
     };
     weigh(errors[0].normwise, errors[1].normwise);
     weigh(errors[0].componentwise, errors[1].componentwise);
   }
 
-  double worst() const { return worst_; }
+  /// The largest errors of emulated products, relative to strict ones. Whether they keep what is promised.
+  bool sum_up() const {
+    fmt::print(
+        "\nErrors are at most {:.2f} times strict ones; {:.2f} times where products were left to strict kernels.\n",
+        worst_, worst_left_);
+    return worst_ <= kMostOfStrict && worst_left_ <= kMostOfStrict;
+  }
 
  private:
   class Memory {
@@ -216,25 +225,26 @@ class Table {
   std::vector<Way> ways_;
   std::vector<std::int64_t> samples_;  // rows, and columns, that errors are looked at of
   std::vector<std::vector<float>> rows_, columns_;
-  double worst_ = 0;
+  double worst_ = 0, worst_left_ = 0;
 };
 
 int run(int argc, char** argv) {
-  std::int64_t extent = 1024;
+  std::int64_t extent = 768;
   std::vector<std::int64_t> depths = {1024, 8192, std::int64_t{1} << 20};
   std::string cublas;
+  bool on_cpu = false;
   CLI::App app("Errors of fp32 products against float64", "xgemm-accuracy");
-  app.add_option("--extent", extent, "Rows and columns of results (1024)")->check(CLI::Range(1, 1 << 14));
+  app.add_option("--extent", extent, "Rows and columns of results (768)")->check(CLI::Range(1, 1 << 14));
   app.add_option("--k", depths, "Values of K (1024,8192,1048576)")->delimiter(',')->check(CLI::Range(1, 1 << 24));
   app.add_option("--cublas", cublas, "The file of cuBLAS, where it is not on the library path");
+  app.add_flag("--cpu", on_cpu, "As if there were no GPU");
   CLI11_PARSE(app, argc, argv);
   try {
-    Table table(extent, cublas);
+    Table table(extent, cublas, on_cpu);
     table.head();
     for (const Data& data : all_data())
       for (const std::int64_t k : depths) table.row(data, k);
-    fmt::print("\nEmulated errors are at most {:.2f} times strict ones.\n", table.worst());
-    return table.worst() <= kMostOfStrict ? 0 : 1;
+    return table.sum_up() ? 0 : 1;
   } catch (const InputError& error) {
     std::cerr << "xgemm-accuracy: " << error.what() << '\n';
     return 2;

@@ -102,6 +102,16 @@ class BenchTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"s NT 24x24x24 at=hhh .*\(\d+ calls\)")
         self.assertIn("replayed calls take", done.stdout)
 
+    def test_accuracy(self):
+        # On a CPU one library computes twice. All of the data are finite, and sums of them too.
+        done = subprocess.run([program("xgemm-accuracy"), "--extent", "70", "--k", "64,600", "--cpu"], text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = re.findall(r"^\| (.*) \| (64|600) \| (\S+), (\S+) \| \3, \4 \|$", done.stdout, re.MULTILINE)
+        self.assertEqual(len(rows), 28, done.stdout)
+        for data, k, _, componentwise in rows:
+            self.assertLess(float(componentwise), 1e-5, (data, k))
+
     def test_bad_input(self):
         shapes = self.path / "bad.txt"
         shapes.write_text("1 2 3\n4 5 six\n")
