@@ -338,6 +338,16 @@ TEST(Context, OwnsAndMoves) {
   EXPECT_EQ(status_of([&] { first.set_workspace(nullptr, 256); }), -XGEMM_ARG_WORKSPACE);
 }
 
+TEST(Prepared, ThrowsWhatCannotBePrepared) {
+  const std::vector<float> x(9, 1.0f);
+  xgemm_args args = XGEMM_ARGS_INIT;
+  args.m = args.n = args.k = args.lda = args.ldb = 3;
+  args.a = args.b = x.data();
+  EXPECT_EQ(status_of([&] { xgemm::prepared(args, XGEMM_ARG_A); }), -XGEMM_ARG_A);  // not device memory
+  args.ldb = 2;
+  EXPECT_EQ(status_of([&] { xgemm::prepared(args, XGEMM_ARG_B); }), -XGEMM_ARG_LDB);
+}
+
 }  // namespace
 
 // Types of one's own: a matrix class with an overload beside it, and an fp16 type known by a specialisation.
