@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gemm_cases.h"
@@ -179,6 +180,26 @@ TEST_P(AnyFlags, NeitherConflictsNorStridedSectors) {
     }
 }
 
+// A warp that computes from registers alone brings its operands in vectors of half a sector or more, along whichever
+// axis they lie, each of them once for lanes that share it.
+class RegistersAlone : public Kernel {};
+TEST_P(RegistersAlone, BringsVectorsAlongEitherAxis) {
+  for (const char* flags : {"NN", "NT", "TN", "TT"}) {
+    const kernels::TileConfig& config = kernel().config;
+    const GemmCase c{
+        .transa = flags[0], .transb = flags[1], .m = 2 * config.cta_m, .n = 2 * config.cta_n, .k = 2 * config.cta_k};
+    Options options;
+    options.count = true;
+    Counters counters;
+    EXPECT_EQ(run_case(kernel(), c, options, &counters), "");
+    EXPECT_EQ(counters.total(Traffic::shared_load).requests, 0);
+    EXPECT_EQ(counters.total(Traffic::shared_store).requests, 0);
+    const int vector_bytes = std::min(16, config.cta_m / 8 * size_of(config.type));
+    EXPECT_LE(counters.total(Traffic::global_load).ratio(), 32 / vector_bytes) << flags;
+    EXPECT_LE(counters.total(Traffic::global_store).ratio(), 32 / vector_bytes) << flags;
+  }
+}
+
 // What padding does and what it costs (WMMA, tiles of 128 x 256 x 32, 16-bit elements). Without it the eight lines of a
 // matrix lie 64 bytes (lines along K) or a multiple of 128 bytes (along M or N) apart and share banks by fours or by
 // eights. Eight elements more, and they have a bank group each; but lines along K now end amid a row of banks, and the
@@ -231,6 +252,10 @@ constexpr auto kName = [](const auto& row) { return row.param; };
 INSTANTIATE_TEST_SUITE_P(, Kernel, testing::ValuesIn(names(is_tiled)), kName);
 INSTANTIATE_TEST_SUITE_P(, WithoutConflicts,
                          testing::ValuesIn(names([](const SimKernel& k) { return is_tiled(k) && !is_padded(k); })),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(, RegistersAlone, testing::ValuesIn(names([](const SimKernel& k) {
+                           return std::string_view(k.family) == "warp_tiled";
+                         })),
                          kName);
 INSTANTIATE_TEST_SUITE_P(, AnyFlags, testing::ValuesIn(names(takes_any_flags)), kName);
 INSTANTIATE_TEST_SUITE_P(, Padding, testing::ValuesIn(names(is_padded)), kName);

@@ -17,13 +17,14 @@ inline bool starts_early() {
 
 template <class Params>
 cudaError_t launch_early(void (*entry)(const Params), unsigned ctas, unsigned threads, cudaStream_t stream,
-                         const Params& params) {
+                         const Params& params, unsigned shared_bytes = 0) {
   cudaLaunchAttribute attribute;
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(ctas);
   config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = starts_early() ? 1 : 0;

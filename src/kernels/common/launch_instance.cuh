@@ -1,6 +1,7 @@
 // The launch of an instance, for kernels that take TileParams.
 #pragma once
 
+#include "kernels/common/early_launch.h"
 #include "kernels/common/instance_list.h"
 #include "kernels/common/kernel_entry.cuh"
 #include "kernels/common/smem.cuh"
@@ -19,8 +20,14 @@ cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, 
         cudaFuncSetAttribute(kernel_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
     if (error != cudaSuccess) return error;
   }
-  kernel_entry<Kernel><<<schedule.clusters, Kernel::kThreads, kBytes, stream>>>({params, schedule, workspace});
-  const cudaError_t error = cudaGetLastError();
+  const TileParams p = {params, schedule, workspace};
+  cudaError_t error = cudaSuccess;
+  if constexpr (requires { Kernel::kStartsEarly; }) {
+    error = launch_early(kernel_entry<Kernel>, schedule.clusters, Kernel::kThreads, stream, p, kBytes);
+  } else {
+    kernel_entry<Kernel><<<schedule.clusters, Kernel::kThreads, kBytes, stream>>>(p);
+    error = cudaGetLastError();
+  }
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
   const SplitSumLayout layout = tile_sum_layout(Kernel::kInstance, schedule);
   return launch_split_sum(Kernel::kInstance.type_c, split_sum_params(params, schedule, workspace, layout), stream);

@@ -147,11 +147,12 @@ TEST(Instances, VectorsAndCopiesAreWhatTheHardwareHas) {
   });
 }
 
-// A and B tiles of every stage, without padding: the least that an instance takes. Naive stages nothing, and skinny one
-// operand alone. Of doubles, GPUs with less are refused.
+// A and B tiles of every stage, without padding: the least that an instance takes. Naive and warp_tiled stage nothing,
+// and skinny one operand alone. Of doubles, GPUs with less are refused.
 TEST(Instances, SharedMemoryFitsEveryGpuThatTheyAreFor) {
   for_each_instance([](const KernelInfo& kernel) {
-    if (kernel.family == Family::naive || kernel.family == Family::skinny) return;
+    if (kernel.family == Family::naive || kernel.family == Family::skinny || kernel.family == Family::warp_tiled)
+      return;
     const TileConfig& c = kernel.config;
     for (const device::DeviceInfo& device : fake_devices())
       if (c.runs_on(device.compute_capability)) {
@@ -218,7 +219,8 @@ TEST(TuningRows, AreSane) {
 TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
   for (const device::DeviceInfo& device : fake_devices())
     for_each_instance([&](const KernelInfo& kernel) {
-      constexpr Family kOwnModels[] = {Family::skinny, Family::ffma_tma, Family::wgmma_tma, Family::fp16x3};
+      constexpr Family kOwnModels[] = {Family::skinny, Family::warp_tiled, Family::ffma_tma, Family::wgmma_tma,
+                                       Family::fp16x3};
       if (std::ranges::find(kOwnModels, kernel.family) != std::end(kOwnModels)) return;
       if (!kernel.config.runs_on(device.compute_capability)) return;
       const tuning::Table& table = tuning::table_for(device.compute_capability);

@@ -1,0 +1,98 @@
+// warp_tiled, as the planner sees it: what the memory, the L2 and the SMs' instructions need, and the time in which a
+// warp has its slices one after another.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/common/legality.h"
+#include "kernels/common/tile_family.h"
+#include "kernels/warp_tiled/instances.h"
+
+namespace xgemm::kernels {
+namespace {
+
+constexpr double kLaunchUs = 2.2;
+constexpr double kMemoryShare = 0.85;  // of the memory's rate
+constexpr double kSliceUs = 1.0;       // of a warp, for a slice that comes from the memory
+constexpr double kTileUs = 0.8;        // to begin a tile and to store it
+
+// Cycles of an SM, measured on an H100: for a tile, for an element of it that a lane stores, and for one that a lane
+// brings, in vectors or alone. Instructions limit these kernels.
+struct Cycles {
+  double tile, stored, in_vectors, alone;
+};
+constexpr Cycles cycles_of(DType type) {
+  if (type == DType::f64) return {60, 4, 20, 20};
+  if (size_of(type) == 2) return {60, 8, 2.4, 6.4};
+  return {60, 2, 3.5, 4.5};
+}
+
+bool comes_in_vectors(const layout::StridedOperand& x) {
+  const Axis axis = x.row_stride == 1 ? Axis::row : Axis::col;
+  constexpr int kBytes = 8;
+  return x.stride(axis) == 1 && x.extent(axis) * x.element_bytes % kBytes == 0 &&
+         divisibility_along(x, axis) % kBytes == 0;
+}
+
+double rounded_up(std::int64_t extent, int tile) {
+  return double(extent / tile + (extent % tile != 0 ? 1 : 0));
+}
+
+Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
+  const TileConfig& c = kernel.config;
+  const WarpTiledShape shape = WarpTiledShape::of(c);
+  const Problem& p = request.problem;
+  const device::Rates& rates = request.device.rates;
+  const double sms = request.device.sm_count, batch = double(p.batch_count);
+  const double depth = p.reads_inputs() ? double(p.k) : 0.0;
+  const double tiles = rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * batch;
+  const double slices = p.reads_inputs() ? rounded_up(p.k, c.cta_k) : 0.0;
+  const double element = size_of(p.a.type);
+
+  const double c_bytes = batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
+  const double own =
+      (p.a.batch_stride == 0 ? 1.0 : batch) * double(p.m) + (p.b.batch_stride == 0 ? 1.0 : batch) * double(p.n);
+  const double memory_us = (own * depth * element + c_bytes) * 1e-6 / (kMemoryShare * rates.memory_tbs);
+  const double lines = double(std::min<std::int64_t>(p.m, c.cta_m)) + double(std::min<std::int64_t>(p.n, c.cta_n));
+  const double l2_us = (tiles * lines * depth * element + c_bytes) * 1e-6 / rates.l2_tbs;
+
+  const Cycles cycles = cycles_of(p.a.type);
+  const auto element_cycles = [&](const layout::StridedOperand& x) {
+    return comes_in_vectors(x) ? cycles.in_vectors : cycles.alone;
+  };
+  const double of_slice =
+      shape.depth * (shape.rows * element_cycles(request.facts.a) + shape.lines_b * element_cycles(request.facts.b));
+  const double of_tile = cycles.tile + cycles.stored * shape.rows * shape.columns * (p.reads_c() ? 2 : 1);
+  const double sm_us = tiles * (of_tile + slices * of_slice) * 1e-3 / (sms * rates.sm_ghz);
+
+  const double rounds = std::ceil(tiles / (sms * WarpTiledShape::kCtasPerSm * WarpTiledShape::kWarps));
+  const double warps_us = rounds * (kTileUs + slices * kSliceUs);
+  return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us}), rounds};
+}
+
+void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
+  for (int i = 0; i < count; ++i) estimates[i] = estimate_one(*kernels[i], request);
+}
+
+Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
+                  const Sharing& sharing) {
+  Schedule s = tile_family_schedule(kernel, p, device, sharing);
+  constexpr int kWarps = WarpTiledShape::kWarps;
+  const std::int64_t resident = std::int64_t{device.sm_count} * WarpTiledShape::kCtasPerSm;
+  s.clusters = static_cast<unsigned>(std::min<std::int64_t>(resident, s.units / kWarps + (s.units % kWarps != 0)));
+  return s;
+}
+
+constexpr FamilyInfo family() {
+  FamilyInfo info = tile_family<Family::warp_tiled>();
+  info.estimate = estimate;
+  info.splits = [](const KernelInfo&) { return false; };
+  info.schedule = schedule;
+  info.triangles = false;
+  return info;
+}
+
+}  // namespace
+
+constinit const FamilyInfo warp_tiled_family = family();
+
+}  // namespace xgemm::kernels
