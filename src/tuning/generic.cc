@@ -45,7 +45,6 @@ constexpr KernelRow kRows[] = {
     {"smem_tiled_f64", 17, 9, 2, 3.0, "the order of an H200, not measured"},
     {"mma_swizzled_f64_128x128x16_s4", 410, 410, 1, 6.0, "the order of an H100, not measured"},
     {"mma_swizzled_f64_128x64x16_s4", 430, 322, 2, 6.0, "the order of an H100, not measured"},
-    {"mma_swizzled_f64_128x64x32_s3", 395, 395, 1, 4.0, "the order of an H100, not measured"},
     {"mma_swizzled_f64_32x32x32_s4", 335, 150, 3, 2.5, "the order of an H100, not measured"},
     {"mma_swizzled_f64_128x128x16_s4_v1", 360, 360, 1, 6.0, "the order of an H100, not measured"},
     {"mma_swizzled_f64_32x32x32_s4_v1", 270, 125, 3, 2.5, "the order of an H100, not measured"},

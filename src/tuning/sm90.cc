@@ -50,7 +50,6 @@ constexpr KernelRow kRows[] = {
     {"mma_swizzled_f64_128x128x16_s4", 410, 410, 1, 6.0,
      "H100: 52.4 TFLOP/s at 2048^3, 52.8 at 4096^3, 54.2 at 8192^3"},
     {"mma_swizzled_f64_128x64x16_s4", 430, 322, 2, 6.0, "H100: 53.7 TFLOP/s at 3072^3 NN, 50.8 at 2048^3"},
-    {"mma_swizzled_f64_128x64x32_s3", 395, 395, 1, 4.0, "H100: 47.4 TFLOP/s at 1024^3, 48.4 at 2048^3 and 8192^3"},
     {"mma_swizzled_f64_32x32x32_s4", 335, 150, 3, 2.5, "H100: 32.4 TFLOP/s at 768^3, 26.5 at 512^3, 6.6 at 256^3"},
     {"mma_swizzled_f64_128x128x16_s4_v1", 360, 360, 1, 6.0, "H100: 47.6 TFLOP/s at 8192^3"},
     {"dmma_tma_f64_128x128x16", 472, 472, 1, 5.0, "H200: 55.3 TFLOP/s at 2048^3 NN, 54.9 at 4096^3, 54.0 at 8192^3"},

@@ -38,10 +38,9 @@ struct Instances<Family::mma_swizzled> : TileInstances {
     unsigned products;
   };
   static constexpr Tile kTiles[] = {
-      {128, 256, 32, 64, 64, 4, kC16},           {128, 128, 32, 64, 64, 4, kC16 | kC32 | kC32Words},
-      {64, 64, 64, 32, 32, 4, kC16 | kC32},      {128, 128, 16, 64, 32, 4, kPairs | kDoubles},
-      {128, 64, 16, 64, 32, 4, kPairs},          {128, 64, 32, 32, 32, 3, kPairs},
-      {32, 32, 32, 16, 16, 4, kPairs | kDoubles}};
+      {128, 256, 32, 64, 64, 4, kC16},      {128, 128, 32, 64, 64, 4, kC16 | kC32 | kC32Words},
+      {64, 64, 64, 32, 32, 4, kC16 | kC32}, {128, 128, 16, 64, 32, 4, kPairs | kDoubles},
+      {128, 64, 16, 64, 32, 4, kPairs},     {32, 32, 32, 16, 16, 4, kPairs | kDoubles}};
 
   template <class Add>
   static constexpr void list(const Add& add) {
