@@ -105,7 +105,8 @@ enum xgemm_argument {
   XGEMM_ARG_FILL = 36,
   XGEMM_ARG_PREPARED_A = 37,
   XGEMM_ARG_PREPARED_B = 38,
-  XGEMM_ARG_OPERAND = 39
+  XGEMM_ARG_OPERAND = 39,
+  XGEMM_ARG_STRIDED = 40
 };
 
 /* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums of doubles are kept in double, all
@@ -132,6 +133,9 @@ enum xgemm_layout { XGEMM_COL_MAJOR = 0, XGEMM_ROW_MAJOR = 1 };
 /* Which elements of C, as it is stored in the call's layout, a product computes. Those outside of a triangle, which
  * includes the diagonal, are neither read nor written; m = n is required for one, and no epilogue. */
 enum xgemm_fill { XGEMM_FILL_FULL = 0, XGEMM_FILL_LOWER = 1, XGEMM_FILL_UPPER = 2 };
+
+/* Matrices that lie in memory in any way (xgemm_args::strided), as a sum. */
+enum xgemm_strided { XGEMM_STRIDED_A = 1, XGEMM_STRIDED_B = 2, XGEMM_STRIDED_C = 4 };
 
 /* How products may be computed. */
 enum xgemm_math_mode {
@@ -254,22 +258,32 @@ typedef struct xgemm_args {
   const void* bias;          /* of C's element type; NULL: none */
   const void* row_scales;    /* m factors, double where A and B are, else float; NULL: 1 */
   const void* column_scales; /* n factors, likewise */
-  const void* old_c; /* what beta multiplies, of C's type and layout, where it is not C itself: it may not overlap
-                        with C unless it is C; NULL: C */
+  const void* old_c; /* what beta multiplies, of C's type, in the call's layout, where it is not C itself: it may not
+                        overlap with C unless it is C; NULL: C */
   int64_t ld_old_c;
   int64_t stride_old_c; /* elements from a matrix to the next of the batch; 0 uses the same for all */
   int32_t fill;         /* enum xgemm_fill */
-  int32_t reserved;     /* 0 */
+  int32_t strided; /* the matrices that the following strides describe, not layout and a leading dimension: a sum of
+                      enum xgemm_strided. Strides of others are 0 */
   /* What xgemm_prepare() made of A, of B; NULL: nothing. A and B are given all the same. */
   const xgemm_prepared* prepared_a;
   const xgemm_prepared* prepared_b;
+  /* Elements between the starts of two neighbouring rows, of two neighbouring columns, of a matrix as it is before op.
+   * Any numbers, 0 and negative ones among them; elements of C must not share an address. An illegal one is reported as
+   * the leading dimension in whose place it is. */
+  int64_t row_stride_a;
+  int64_t column_stride_a;
+  int64_t row_stride_b;
+  int64_t column_stride_b;
+  int64_t row_stride_c;
+  int64_t column_stride_c;
 } xgemm_args;
 
 #define XGEMM_ARGS_INIT                                                                                                \
   {                                                                                                                    \
     sizeof(xgemm_args), XGEMM_F32, XGEMM_COL_MAJOR, 'N', 'N', 0, 0, 0, NULL, NULL, 1, NULL, 1, NULL, NULL, 1, 1, 0, 0, \
         0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 0, 0, XGEMM_FILL_FULL, 0, \
-        NULL, NULL                                                                                                     \
+        NULL, NULL, 0, 0, 0, 0, 0, 0                                                                                   \
   }
 
 XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);

@@ -9,16 +9,11 @@
 //     xgemm::gemm(1.0f, A, B, 0.0f, C);                              // C := A B
 //     xgemm::gemm(2.0f, B.transposed(), A.transposed(), 1.0f, C.transposed());  // C^T := 2 B^T A^T + C^T
 //
-// A view is a pointer, two extents and two strides; it owns nothing and is copied like a pointer. gemm() reads storage
-// orders, transposes and leading dimensions off the strides, so any mix of row- and column-major operands, transposes
-// and sub-matrices goes to one BLAS-like call with nothing copied.
-//
-// Views without a unit stride, which BLAS cannot take (every other column, reversed rows, a row repeated by stride 0, a
-// Hankel matrix whose lines overlap), work as well. In host memory they are packed first: inputs into a copy, C into a
-// copy and back, elements between those of C untouched. In device memory nothing is copied: the product is cut into
-// rows or columns, each of which BLAS can take; that serves any such view for which the summed index runs forward
-// through both A and B or backward through both, and asks for more memory traffic than a copy of your own would for
-// large products.
+// A view is a pointer, two extents and two strides; it owns nothing and is copied like a pointer. gemm() hands the
+// strides to the library, so any mix of row- and column-major operands, transposes and sub-matrices is one call with
+// nothing copied. Views without a unit stride, which BLAS cannot take (every other column, reversed rows, a row
+// repeated by stride 0, a Hankel matrix whose lines overlap), are one call as well: the library copies what its kernels
+// cannot read as it lies, on the GPU at the speed of its memory. Elements between those of C stay untouched.
 //
 // Everything else is as in xgemm.h: where data may live, when a call is asynchronous, what alpha = 0 and beta = 0 do
 // not read. A and B may overlap each other, but not C. Failures throw xgemm::error.

@@ -13,13 +13,21 @@
 #include "xgemm/element.hpp"
 #include "xgemm/error.hpp"
 #include "xgemm/matrix_view.hpp"
-#include "xgemm/packing.hpp"
-#include "xgemm/product.hpp"
-#include "xgemm/slices.hpp"
 
 namespace xgemm {
 
 namespace detail {
+
+// One call of the library: A and B have elements of type In, C has those of type Out.
+template <class In, class Out>
+struct product {
+  xgemm_context* ctx;
+  xgemm_fill fill;
+  sum_of<In> alpha;
+  MatrixView<const In> a, b;
+  sum_of<In> beta;
+  MatrixView<Out> c;
+};
 
 inline std::string shape(const char* name, std::int64_t rows, std::int64_t cols) {
   return std::string(name) + " is " + std::to_string(rows) + " x " + std::to_string(cols);
@@ -27,62 +35,39 @@ inline std::string shape(const char* name, std::int64_t rows, std::int64_t cols)
 
 template <class In, class Out>
 void check_shapes(const product<In, Out>& p) {
-  const auto& [ctx, alpha, a, b, beta, c] = p;
   const auto require = [&p](bool condition, int status, const char* rule) {
     if (condition) return;
     throw error(status, shape("A", p.a.rows(), p.a.cols()) + ", " + shape("B", p.b.rows(), p.b.cols()) + ", " +
                             shape("C", p.c.rows(), p.c.cols()) + ", but " + rule + " is required");
   };
-  require(c.rows() >= 0 && a.rows() == c.rows(), -XGEMM_ARG_M, "rows(A) = rows(C) >= 0");
-  require(c.cols() >= 0 && b.cols() == c.cols(), -XGEMM_ARG_N, "cols(B) = cols(C) >= 0");
-  require(a.cols() >= 0 && a.cols() == b.rows(), -XGEMM_ARG_K, "cols(A) = rows(B) >= 0");
-  if (overlaps_itself(c)) {
-    throw error(-XGEMM_ARG_LDC, "C has strides " + std::to_string(c.row_stride()) + " and " +
-                                    std::to_string(c.col_stride()) + ", by which two of its " +
-                                    std::to_string(c.rows()) + " x " + std::to_string(c.cols()) +
-                                    " elements share an address");
-  }
+  require(p.c.rows() >= 0 && p.a.rows() == p.c.rows(), -XGEMM_ARG_M, "rows(A) = rows(C) >= 0");
+  require(p.c.cols() >= 0 && p.b.cols() == p.c.cols(), -XGEMM_ARG_N, "cols(B) = cols(C) >= 0");
+  require(p.a.cols() >= 0 && p.a.cols() == p.b.rows(), -XGEMM_ARG_K, "cols(A) = rows(B) >= 0");
 }
 
 template <class In, class Out>
-void run(product<In, Out> p) {
+void run(const product<In, Out>& p) {
   check_shapes(p);
-  const bool reads_inputs = p.alpha != 0 && p.a.cols() > 0;
-  if (p.c.empty() || (!reads_inputs && p.beta == 1)) return;
-  if (!reads_inputs) {
-    p.a = col_major<const In>(nullptr, p.a.rows(), p.a.cols(), at_least_1(p.a.rows()));
-    p.b = col_major<const In>(nullptr, p.b.rows(), p.b.cols(), at_least_1(p.b.rows()));
-  }
-  if (p.blas_can_take()) {
-    p.run();
-    return;
-  }
-
-  if (reads_inputs && p.a.data() == nullptr) throw error(-XGEMM_ARG_A, "A has no data, but it is read");
-  if (reads_inputs && p.b.data() == nullptr) throw error(-XGEMM_ARG_B, "B has no data, but it is read");
-  if (p.c.data() == nullptr) throw error(-XGEMM_ARG_C, "C has no data, but it is written");
-  const auto must_pack = [ctx = p.ctx](const auto& x) { return !storage_of(x) && !on_device(ctx, x.data()); };
-  packed<In> a, b;
-  packed<Out> c;
-  const MatrixView<Out> result = p.c;
-  if (must_pack(p.a)) {
-    a = packed<In>(p.a);
-    copy(p.a, a.view());
-    p.a = a.view();
-  }
-  if (must_pack(p.b)) {
-    b = packed<In>(p.b);
-    copy(p.b, b.view());
-    p.b = b.view();
-  }
-  const bool packed_c = must_pack(p.c);
-  if (packed_c) {
-    c = packed<Out>(p.c);
-    if (p.beta != 0) copy(p.c, c.view());
-    p.c = c.view();
-  }
-  run_in_slices(p);
-  if (packed_c) copy(p.c, result);
+  xgemm_args args = XGEMM_ARGS_INIT;
+  args.type = element<In>::value;
+  if (element<Out>::value != element<In>::value) args.type_c = element<Out>::value + 1;  // enum xgemm_type_c
+  args.m = p.c.rows();
+  args.n = p.c.cols();
+  args.k = p.a.cols();
+  args.alpha = &p.alpha;
+  args.a = p.a.data();
+  args.b = p.b.data();
+  args.beta = &p.beta;
+  args.c = p.c.data();
+  args.fill = p.fill;
+  args.strided = XGEMM_STRIDED_A | XGEMM_STRIDED_B | XGEMM_STRIDED_C;
+  args.row_stride_a = p.a.row_stride();
+  args.column_stride_a = p.a.col_stride();
+  args.row_stride_b = p.b.row_stride();
+  args.column_stride_b = p.b.col_stride();
+  args.row_stride_c = p.c.row_stride();
+  args.column_stride_c = p.c.col_stride();
+  throw_if_failed(xgemm_gemm(p.ctx, &args));
 }
 
 template <class M>
@@ -118,10 +103,13 @@ constexpr bool go_together() {
 // __nv_bfloat16 or std::bfloat16_t; one type for A and B, and the same for C, or float beside 16 bits. Sums of doubles
 // are double, others fp32, and so are alpha and beta. ctx: NULL is the calling thread's default context. Its scalars
 // must be on the host, as they are by default.
+//
+// fill: which elements of C are computed; those outside of a triangle, whose C is square, are neither read nor written.
+// Rank-k updates are gemm(alpha, A, A.transposed(), beta, C, XGEMM_FILL_LOWER).
 template <class A, class B, class C, class In = detail::value_of<A>, class Out = detail::value_of<C>,
           class = std::void_t<detail::view_of<B>>>
 void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, const C& c,
-          xgemm_context* ctx = nullptr) {
+          xgemm_fill fill, xgemm_context* ctx = nullptr) {
   constexpr bool served = detail::is_element<In>::value && detail::is_element<Out>::value;
   constexpr bool alike = std::is_same_v<In, detail::value_of<B>>;
   constexpr bool together = !served || detail::go_together<In, Out>();
@@ -133,14 +121,29 @@ void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_
   static_assert(together, "C must have the element type of A and B, or be float beside 16-bit ones");
   static_assert(writable, "C is written, but its elements are const");
   if constexpr (served && alike && together && writable)
-    detail::run(detail::product<In, Out>{ctx, alpha, as_matrix_view(a), as_matrix_view(b), beta, as_matrix_view(c)});
+    detail::run(
+        detail::product<In, Out>{ctx, fill, alpha, as_matrix_view(a), as_matrix_view(b), beta, as_matrix_view(c)});
+}
+
+template <class A, class B, class C, class In = detail::value_of<A>,
+          class = std::void_t<detail::view_of<B>, detail::view_of<C>>>
+void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, const C& c,
+          xgemm_context* ctx = nullptr) {
+  gemm(alpha, a, b, beta, c, XGEMM_FILL_FULL, ctx);
 }
 
 template <class A, class B, class C, class In = detail::value_of<A>,
           class = std::void_t<detail::view_of<B>, detail::view_of<C>>>
 void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, const C& c,
           const context& ctx) {
-  gemm(alpha, a, b, beta, c, ctx.get());
+  gemm(alpha, a, b, beta, c, XGEMM_FILL_FULL, ctx.get());
+}
+
+template <class A, class B, class C, class In = detail::value_of<A>,
+          class = std::void_t<detail::view_of<B>, detail::view_of<C>>>
+void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, const C& c,
+          xgemm_fill fill, const context& ctx) {
+  gemm(alpha, a, b, beta, c, fill, ctx.get());
 }
 
 }  // namespace xgemm

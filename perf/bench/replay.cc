@@ -108,6 +108,9 @@ Case case_of(const Fields& fields) {
   one.set = "replay";
   one.type = type_in(fields);
   if (fields.contains("fill")) throw InputError("field 'fill': triangles of C are not replayed");
+  for (const char* step : {"step_a", "step_b", "step_c"})
+    if (fields.contains(step))
+      throw InputError(fmt::format("field '{}': matrices of any strides are not replayed", step));
   if (const auto found = fields.find("layout"); found != fields.end()) {
     if (found->second != "col" && found->second != "row")
       throw InputError(fmt::format("field 'layout': '{}' is neither col nor row", found->second));

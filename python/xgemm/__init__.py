@@ -12,10 +12,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ._library import ACTIVATIONS, MATH_MODES, Error, version
+from ._library import ACTIVATIONS, FILLS, MATH_MODES, Error, version
 from ._products import gemm, matmul
 
-__all__ = ["ACTIVATIONS", "MATH_MODES", "Error", "gemm", "matmul"]
+__all__ = ["ACTIVATIONS", "FILLS", "MATH_MODES", "Error", "gemm", "matmul"]
 __version__ = version()
 
 

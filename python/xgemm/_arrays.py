@@ -189,7 +189,7 @@ class InPlace(NumPy):
 
     @staticmethod
     def assign(target: Any, source: Any) -> None:
-        raise ValueError(f"an argument of type {type(target).__name__} has strides that BLAS does not take, or shares memory "
+        raise ValueError(f"an argument of type {type(target).__name__} has elements that no strides lead to, or shares memory "
                          "with the result: it has to be copied first, which libxgemm cannot do")
 
     @classmethod

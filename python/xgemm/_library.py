@@ -24,14 +24,17 @@ _last_error.restype = ctypes.c_char_p
 _version_string = _library.xgemm_version_string
 _version_string.restype = ctypes.c_char_p
 
-# struct xgemm_args up to the bias, in four parts, of which a call makes the second and the last one.
+# struct xgemm_args up to the strides, in five parts, of which a call makes the second and the fourth one.
 _HEAD = struct.Struct("@Nii2s6xqqq")  # size, type, layout, transa and transb, m, n, k
-pack_operands = struct.Struct("@PPqPqPPq").pack  # alpha, a, lda, b, ldb, beta, c, ldc
+_OPERANDS = struct.Struct("@PP8xP8xPP8x")  # alpha, a, b, beta, c; leading dimensions are not looked at
 _TAIL = struct.Struct("@qqqqiiii")  # batch_count, stride_a, stride_b, stride_c, type_c, math_mode, activation, bias_along
-pack_bias = struct.Struct("@P").pack
-_SIZE = _HEAD.size + struct.calcsize("@PPqPqPPq") + _TAIL.size + struct.calcsize("@P")
+_BIAS = struct.Struct("@P")
+_END = struct.Struct("@40xii16x6q")  # fill, strided; row and column strides of A, B, C
+_SIZE = _HEAD.size + _OPERANDS.size + _TAIL.size + _BIAS.size + _END.size
+pack_operands, pack_bias = _OPERANDS.pack, _BIAS.pack
 
-ROW_MAJOR, COL_MAJOR = 1, 0  # enum xgemm_layout
+FILLS = {"lower": 1, "upper": 2}  # enum xgemm_fill
+_ALL_STRIDED = 1 + 2 + 4  # enum xgemm_strided
 MATH_MODES = {"strict": 0, "fp32_emulated": 1}  # enum xgemm_math_mode
 ACTIVATIONS = {"relu": 1, "gelu": 2, "gelu_tanh": 3, "silu": 4}  # enum xgemm_activation
 _BIAS_OF_COLUMNS = 1  # enum xgemm_bias
@@ -58,14 +61,18 @@ ELEMENT_TYPES = {
 }
 
 
-def pack_head(type_: ElementType, layout: int, flags: bytes, m: int, n: int, k: int) -> bytes:
-    return _HEAD.pack(_SIZE, type_.code, layout, flags, m, n, k)
+def pack_head(type_: ElementType, m: int, n: int, k: int) -> bytes:
+    return _HEAD.pack(_SIZE, type_.code, 0, b"NN", m, n, k)
 
 
 def pack_tail(batch_count: int, stride_a: int, stride_b: int, stride_c: int, type_c: ElementType, math: str | None,
               activation: str | None) -> bytes:
     return _TAIL.pack(batch_count, stride_a, stride_b, stride_c, type_c.code + 1, 0 if math is None else MATH_MODES[math] + 1,
                       0 if activation is None else ACTIVATIONS[activation], _BIAS_OF_COLUMNS)
+
+
+def pack_end(fill: str | None, *strides: int) -> bytes:
+    return _END.pack(0 if fill is None else FILLS[fill], _ALL_STRIDED, *strides)
 
 
 class Error(RuntimeError):

@@ -1,8 +1,7 @@
 """From the layouts of a product's arguments to calls of xgemm_gemm. Nothing here sees an array.
 
-A matrix with a unit stride is one that BLAS takes as it lies, row- or column-major; any other is copied first. A batch is as
-few calls as its strides allow: an axis of the batch that goes on where another one ends is one axis with it, and one that
-goes on where the rows of A and C end makes these more.
+Matrices are told by their strides, whatever these are. A batch is as few calls as its strides allow: an axis of the batch that
+goes on where another one ends is one axis with it, and one that goes on where the rows or the columns end makes these more.
 """
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import itertools
 from typing import Any, NamedTuple
 
 from ._arrays import Layout, contiguous_strides
-from ._library import ACTIVATIONS, COL_MAJOR, ELEMENT_TYPES, FLOAT32, MATH_MODES, ROW_MAJOR, ElementType, pack_head, pack_tail
+from ._library import ACTIVATIONS, ELEMENT_TYPES, FILLS, FLOAT32, MATH_MODES, ElementType, pack_end, pack_head, pack_tail
 
 
 class Call(NamedTuple):
@@ -18,9 +17,7 @@ class Call(NamedTuple):
 
     head: bytes
     tail: bytes
-    lda: int
-    ldb: int
-    ldc: int
+    end: bytes
     offset_a: int  # in bytes, from the first element of A
     offset_b: int
     offset_c: int
@@ -32,13 +29,13 @@ class Plan(NamedTuple):
     type: ElementType  # of the result
     shape: tuple
     calls: list
-    copied: tuple  # which of a, b and the result have to be copied, since BLAS does not take them as they lie
+    copied: tuple  # which of a, b and the result have to be copied, since no strides lead to their elements
     extents: tuple  # where each of them begins and ends, in bytes from its first element
     is_differentiable: bool
 
 
 def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_b: bool, dtype: Any,
-              math: str | None, bias: Layout | None = None, activation: str | None = None) -> Plan:
+              math: str | None, bias: Layout | None = None, activation: str | None = None, fill: str | None = None) -> Plan:
     """Checks the arguments. The result is None where it is still to be made, of the element type `dtype`."""
     if a.type is not b.type:
         raise TypeError(f"a has elements of type {a.type.name} and b of type {b.type.name}, but one type is required")
@@ -47,18 +44,21 @@ def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_
         raise ValueError(f"math is {math!r}, but None or one of {', '.join(MATH_MODES)} is required")
     if activation is not None and activation not in ACTIVATIONS:
         raise ValueError(f"activation is {activation!r}, but None or one of {', '.join(ACTIVATIONS)} is required")
+    if fill is not None:
+        _check_fill(fill, shape)
     if result is None:
         result = Layout("out", _new_type(a.type, dtype), shape, contiguous_strides(shape))
     else:
         _check_result(result, a.type, shape, dtype)
     arguments = (a, b, result)
-    copied = tuple(not _is_plain(x) for x in arguments)
+    copied = tuple(x.strides is None for x in arguments)
     is_differentiable = a.is_differentiable or b.is_differentiable
     if bias is not None:
         _check_bias(bias, result, len(b.shape))
         is_differentiable = is_differentiable or bias.is_differentiable
     if any(copied) or is_differentiable:
         return Plan(result.type, shape, [], copied, (), is_differentiable)
+    extents = tuple(map(_extent, arguments))
     c = result
     if len(b.shape) == 1:
         b, c = _with_axis(b, 1), _with_axis(c, len(c.shape))
@@ -68,7 +68,7 @@ def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_
         a, c = _with_axis(a, 0), _with_axis(c, len(c.shape) - 1)
     elif trans_a:
         a = _transposed(a)
-    return Plan(result.type, shape, _calls(a, b, c, math, bias is not None, activation), copied, tuple(map(_extent, arguments)), False)
+    return Plan(result.type, shape, _calls(a, b, c, math, bias is not None, activation, fill), copied, extents, False)
 
 
 # ---- Shapes and types ------------------------------------------------------------------------------------------------
@@ -139,6 +139,13 @@ def _check_result(result: Layout, inputs: ElementType, shape: tuple, dtype: Any)
         reached += stride * (extent - 1)
 
 
+def _check_fill(fill: str, shape: tuple) -> None:
+    if fill not in FILLS:
+        raise ValueError(f"fill is {fill!r}, but None or one of {', '.join(FILLS)} is required")
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"fill is {fill!r}, but a triangle is one of a square matrix, and the result has the shape {shape}")
+
+
 def _check_bias(bias: Layout, result: Layout, axes_b: int) -> None:
     if axes_b < 2:
         raise ValueError("b is a vector, but a bias needs columns of b to be added to")
@@ -156,26 +163,11 @@ def is_contiguous(bias: Layout) -> bool:
 # ---- Strides ---------------------------------------------------------------------------------------------------------
 
 
-def _leading_dimension(rows: int, columns: int, row_stride: int, column_stride: int) -> int:
-    """That of a matrix as a row-major one; 0 where it is none."""
-    if columns > 1 and column_stride != 1:
-        return 0
-    if rows <= 1 or columns == 0:
-        return columns or 1
-    return row_stride if row_stride >= columns else 0
-
-
-def _is_plain(x: Layout) -> bool:
-    """Whether BLAS takes the vector, or the matrices, as they lie."""
-    shape, strides = x.shape, x.strides
-    if strides is None or 0 in shape:
-        return strides is not None
-    if len(shape) < 2:
-        return not shape or shape[0] <= 1 or strides[0] > 0
-    rows, columns = shape[-2:]
-    row_stride, column_stride = strides[-2:]
-    return bool(_leading_dimension(rows, columns, row_stride, column_stride) or
-                _leading_dimension(columns, rows, column_stride, row_stride))
+def _is_plain(rows: int, columns: int, row_stride: int, column_stride: int) -> bool:
+    """Whether the rows, or the columns, of a matrix are contiguous and lie one behind the other."""
+    if rows <= 1 or columns <= 1:
+        return rows == columns or (row_stride if columns <= 1 else column_stride) > 0
+    return (column_stride == 1 and row_stride >= columns) or (row_stride == 1 and column_stride >= rows)
 
 
 def _extent(x: Layout) -> tuple[int, int]:
@@ -210,7 +202,7 @@ class _Axis(NamedTuple):
 def _joined(outer: _Axis, inner: _Axis) -> _Axis | None:
     """One axis in place of two, where the outer one goes on where the inner one ends."""
     extent, a, b, c = inner
-    if extent == 1 and outer.b == b:  # an axis of one element ends anywhere
+    if extent == 1:  # ends anywhere
         return outer
     return _Axis(outer.extent * extent, a, b, c) if outer[1:] == (extent * a, extent * b, extent * c) else None
 
@@ -228,62 +220,47 @@ def _batch(a: Layout, b: Layout, c: Layout) -> list[_Axis]:
     return axes
 
 
-class _Matrices(NamedTuple):
-    """What row-major BLAS is told of matrices."""
-
-    transa: bytes
-    transb: bytes
-    lda: int
-    ldb: int
-    ldc: int
-
-
-def _as_blas(rows: _Axis, columns: _Axis, inner: _Axis) -> _Matrices | None:
+def _all_plain(rows: _Axis, columns: _Axis, inner: _Axis) -> bool:
+    """Whether BLAS could describe the matrices: such ones are never copied."""
     m, n, k = rows.extent, columns.extent, inner.extent
-    lda, ldb = _leading_dimension(m, k, rows.a, inner.a), _leading_dimension(k, n, inner.b, columns.b)
-    result = _Matrices(b"N" if lda else b"T", b"N" if ldb else b"T",
-                       lda or _leading_dimension(k, m, inner.a, rows.a), ldb or _leading_dimension(n, k, columns.b, inner.b),
-                       _leading_dimension(m, n, rows.c, columns.c))
-    return result if result.lda and result.ldb and result.ldc else None
+    return (_is_plain(m, k, rows.a, inner.a) and _is_plain(k, n, inner.b, columns.b) and
+            _is_plain(m, n, rows.c, columns.c))
 
 
-def _calls(a: Layout, b: Layout, c: Layout, math: str | None, has_bias: bool, activation: str | None) -> list[Call]:
-    """For plain operands of two axes or more."""
+def _can_walk(axis: _Axis) -> bool:
+    """Whether an axis can be that of the batch of a call."""
+    return axis.a >= 0 and axis.b >= 0 and axis.c > 0
+
+
+def _calls(a: Layout, b: Layout, c: Layout, math: str | None, has_bias: bool, activation: str | None,
+           fill: str | None) -> list[Call]:
+    """For operands of two axes or more."""
     if 0 in c.shape:
         return []
-    is_row_major = bool(_leading_dimension(*c.shape[-2:], *c.strides[-2:]))
-    if not is_row_major:  # the transpose of C is
-        a, b, c = _transposed(b), _transposed(a), _transposed(c)
     rows = _Axis(c.shape[-2], a.strides[-2], 0, c.strides[-2])
     columns = _Axis(c.shape[-1], 0, b.strides[-1], c.strides[-1])
     inner = _Axis(a.shape[-1], a.strides[-1], b.strides[-2], 0)
-    matrices: Any = _as_blas(rows, columns, inner)
     batch = _batch(a, b, c)
-    # A bias goes with the columns of C, of which the transpose's rows must then not become more.
-    while batch and (is_row_major or not has_bias):
-        more = _joined(batch[-1], rows)
-        joined = _as_blas(more, columns, inner) if more else None
-        if more is None or joined is None:
+    while batch and fill is None:
+        # B has no rows of the result, A no columns; and a bias has an element for each column that there is.
+        more_rows = _joined(batch[-1], rows) if batch[-1].b == 0 else None
+        more_columns = _joined(batch[-1], columns) if batch[-1].a == 0 and not has_bias else None
+        wider = [one for one in ((more_rows, columns), (rows, more_columns))
+                 if None not in one and (_all_plain(*one, inner) or not _can_walk(batch[-1]))]
+        if not wider:
             break
-        rows, matrices = more, joined
+        rows, columns = wider[0]
         batch.pop()
 
     # One call walks the longest axis that it can; every other one is walked by calls.
-    walked = max((axis for axis in batch if axis.a >= 0 and axis.b >= 0 and axis.c > 0), default=_Axis(1, 0, 0, 0))
+    walked = max(filter(_can_walk, batch), default=_Axis(1, 0, 0, 0))
     steps = [[(i * axis.a, i * axis.b, i * axis.c) for i in range(axis.extent)] for axis in batch if axis is not walked]
-    m, n, k = rows.extent, columns.extent, inner.extent
-    transa, transb, lda, ldb, ldc = matrices
     size, size_c = a.type.size, c.type.size
+    head = pack_head(a.type, rows.extent, columns.extent, inner.extent)
+    tail = pack_tail(walked.extent, walked.a, walked.b, walked.c, c.type, math, activation)
+    end = pack_end(fill, rows.a, inner.a, inner.b, columns.b, rows.c, columns.c)
     calls = []
     for combination in itertools.product(*steps):
         of_a, of_b, of_c = (sum(step[i] for step in combination) for i in range(3))
-        if is_row_major:
-            head = pack_head(a.type, ROW_MAJOR, transa + transb, m, n, k)
-            tail = pack_tail(walked.extent, walked.a, walked.b, walked.c, c.type, math, activation)
-            calls.append(Call(head, tail, lda, ldb, ldc, of_a * size, of_b * size, of_c * size_c))
-        else:
-            # In row-major order C^T = X Y; in column-major order that is C = Y X with the same flags.
-            head = pack_head(a.type, COL_MAJOR, transb + transa, n, m, k)
-            tail = pack_tail(walked.extent, walked.b, walked.a, walked.c, c.type, math, activation)
-            calls.append(Call(head, tail, ldb, lda, ldc, of_b * size, of_a * size, of_c * size_c))
+        calls.append(Call(head, tail, end, of_a * size, of_b * size, of_c * size_c))
     return calls

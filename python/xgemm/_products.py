@@ -37,15 +37,20 @@ def matmul(a: Any, b: Any, *, out: Any = None, dtype: Any = None, alpha: float =
 
 
 def gemm(a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 0.0, trans_a: bool = False,
-         trans_b: bool = False, dtype: Any = None, math: str | None = None) -> Any:
+         trans_b: bool = False, dtype: Any = None, math: str | None = None, fill: str | None = None) -> Any:
     """c := alpha op(a) op(b) + beta c, where op(x) is x or, where trans_a or trans_b says so, its transpose.
 
     c is written in place and returned; with beta = 0 it is not read. Without c the result is a new array, and beta must be
     0. Shapes, element types, dtype, math, and where arrays may be, are as in matmul.
+
+    fill: a key of xgemm.FILLS: "lower" or "upper". Then only this triangle of c, whose matrices are square, is computed, as
+        rank-k updates do: gemm(a, a, c, trans_b=True, fill="lower"). What else c holds stays as it is.
     """
+    if fill is not None and c is None:
+        raise ValueError(f"fill is {fill!r}, but without c there is nothing for the rest of the result to hold")
     if c is None and beta != 0:
         raise ValueError(f"beta is {beta}, but without c it must be 0")
-    result = _product(a, b, c, "c", dtype, alpha, beta, math, trans_a, trans_b)
+    result = _product(a, b, c, "c", dtype, alpha, beta, math, trans_a, trans_b, fill=fill)
     if result is None:
         raise ValueError("a or b requires a gradient, but gemm has none: use matmul, or detach a and b")
     return result
@@ -56,7 +61,7 @@ _MOST_PLANS = 4096
 
 
 def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta: float, math: str | None, trans_a: bool,
-             trans_b: bool, bias: Any = None, activation: str | None = None) -> Any:
+             trans_b: bool, bias: Any = None, activation: str | None = None, fill: str | None = None) -> Any:
     """The result: c, or a new array. None where a gradient is asked for."""
     kind_a, kind_b = kind_of(a, "a"), kind_of(b, "b")
     # The owners keep memory alive until this function returns.
@@ -76,12 +81,12 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
         facts_bias, at_bias, stream_bias, _owner_bias = kind_bias.read(bias)
 
     key = (kind_a, facts_a, kind_b, facts_b, kind_c, facts_c, name_c, trans_a, trans_b, dtype, math, kind_bias, facts_bias,
-           activation)
+           activation, fill)
     plan = _plans.get(key)
     if plan is None:
         plan = make_plan(kind_a.layout(facts_a, "a"), kind_b.layout(facts_b, "b"),
                          None if c is None else kind_c.layout(facts_c, name_c), trans_a, trans_b, dtype, math,
-                         None if bias is None else kind_bias.layout(facts_bias, "bias"), activation)
+                         None if bias is None else kind_bias.layout(facts_bias, "bias"), activation, fill)
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()
         _plans[key] = plan
@@ -103,9 +108,9 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
     if copied_a or copied_b or copied_c:
         copy = c
         if copied_c:
-            copy = kind_c.copy(c) if beta != 0 else kind_c.empty(c, shape, type_)[0]
+            copy = kind_c.copy(c) if beta != 0 or fill is not None else kind_c.empty(c, shape, type_)[0]
         result = _product(kind_a.copy(a) if copied_a else a, kind_b.copy(b) if copied_b else b, copy, name_c, dtype, alpha,
-                          beta, math, trans_a, trans_b, bias, activation)
+                          beta, math, trans_a, trans_b, bias, activation, fill)
         if copied_c:
             kind_c.assign(c, copy)
             kind_c.written(c)
@@ -124,9 +129,8 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
     at_beta = 0 if beta_c is None else addressof(beta_c)
     handle = context(stream)
     packed_bias = pack_bias(at_bias)
-    for head, tail, lda, ldb, ldc, in_a, in_b, in_c in calls:
-        status = run(handle, head + pack_operands(at_alpha, at_a + in_a, lda, at_b + in_b, ldb, at_beta, at_c + in_c, ldc) + tail +
-                     packed_bias)
+    for head, tail, end, in_a, in_b, in_c in calls:
+        status = run(handle, head + pack_operands(at_alpha, at_a + in_a, at_b + in_b, at_beta, at_c + in_c) + tail + packed_bias + end)
         if status != 0:
             raise failure(status)
     if is_given:

@@ -2,6 +2,8 @@
 #include "api/check.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <optional>
 
 #include "core/canonicalize.h"
@@ -64,26 +66,100 @@ constexpr std::int64_t max1(std::int64_t x) {
   return std::max<std::int64_t>(1, x);
 }
 
+// A matrix by its strides (xgemm_args::strided).
+struct Strides {
+  const char* name;
+  xgemm_strided bit;
+  xgemm_argument argument;
+  std::int64_t row, column;
+};
+
+std::array<Strides, 3> strides_of(const xgemm_args& args) {
+  return {{{"a", XGEMM_STRIDED_A, XGEMM_ARG_LDA, args.row_stride_a, args.column_stride_a},
+           {"b", XGEMM_STRIDED_B, XGEMM_ARG_LDB, args.row_stride_b, args.column_stride_b},
+           {"c", XGEMM_STRIDED_C, XGEMM_ARG_LDC, args.row_stride_c, args.column_stride_c}}};
+}
+
+bool is_strided(const xgemm_args& args, xgemm_strided bit) {
+  return (args.strided & bit) != 0;
+}
+
+std::uint64_t magnitude(std::int64_t x) {
+  return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+}
+
+// Whether two elements share an address: whether (di, dj) != (0, 0) within the extents solves
+// di * row stride + dj * column stride = 0. The solutions are the multiples of (column stride, -row stride) / gcd.
+bool overlaps_itself(const Strides& x, std::int64_t rows, std::int64_t columns) {
+  const std::uint64_t row = magnitude(x.row), column = magnitude(x.column), common = std::gcd(row, column);
+  if (common == 0) return rows > 1 || columns > 1;
+  return column / common < static_cast<std::uint64_t>(rows) && row / common < static_cast<std::uint64_t>(columns);
+}
+
+Status check_strides(const xgemm_args& args) {
+  constexpr std::int32_t kAll = XGEMM_STRIDED_A | XGEMM_STRIDED_B | XGEMM_STRIDED_C;
+  if ((args.strided & ~kAll) != 0)
+    return illegal(XGEMM_ARG_STRIDED, format("strided = %d, but a sum of XGEMM_STRIDED_A = 1, XGEMM_STRIDED_B = 2, "
+                                             "XGEMM_STRIDED_C = 4 is required",
+                                             args.strided));
+  for (const Strides& x : strides_of(args))
+    if (!is_strided(args, x.bit) && (x.row != 0 || x.column != 0))
+      return illegal(XGEMM_ARG_STRIDED,
+                     format("row_stride_%s = %lld and column_stride_%s = %lld, but strided = %d does not say that they "
+                            "are given: 0 is required",
+                            x.name, wide(x.row), x.name, wide(x.column), args.strided));
+  const Strides c = strides_of(args)[2];
+  if (is_strided(args, c.bit) && args.m > 0 && args.n > 0 && overlaps_itself(c, args.m, args.n))
+    return illegal(XGEMM_ARG_LDC, format("row_stride_c = %lld and column_stride_c = %lld, by which two of the %lld x "
+                                         "%lld elements of C share an address",
+                                         wide(c.row), wide(c.column), wide(args.m), wide(args.n)));
+  return kOk;
+}
+
 Status illegal_leading_dimension(xgemm_argument argument, const char* name, std::int64_t ld, const Stored& matrix) {
   return illegal(argument, format("%s = %lld, but %s >= max(1, %s) = %lld is required", name, wide(ld), name,
                                   matrix.rule, wide(max1(matrix.extent))));
 }
 
-// The last byte of a matrix that is touched, and that of its batch, must have a 63-bit offset.
-Status check_reach(const char* ld_name, const char* stride_name, xgemm_argument ld_argument,
-                   xgemm_argument stride_argument, const Stored& matrix, std::int64_t ld, std::int64_t batch_stride,
-                   std::int64_t batch_count, int element_size) {
-  const __int128 most = INT64_MAX / element_size;
-  const __int128 one = static_cast<__int128>(ld) * matrix.lines;
-  if (one > most)
-    return illegal(ld_argument,
-                   format("%s = %lld makes the matrix reach past 2^63 - 1 bytes (%lld lines, %d bytes an element)",
-                          ld_name, wide(ld), wide(matrix.lines), element_size));
-  if (one + static_cast<__int128>(batch_stride) * (batch_count - 1) > most)
-    return illegal(stride_argument,
+// The matrices of a batch.
+struct Batch {
+  const char* stride_name;
+  xgemm_argument argument;
+  std::int64_t stride, count;
+  int element_size;
+
+  std::int64_t most_elements() const { return INT64_MAX / element_size; }
+};
+
+// The last byte that is touched of a batch, of whose matrices one reaches so far, must have a 63-bit offset.
+Status check_batch_reach(__int128 one, const Batch& batch) {
+  if (one + static_cast<__int128>(batch.stride) * (batch.count - 1) > batch.most_elements())
+    return illegal(batch.argument,
                    format("%s = %lld makes the batch of %lld reach past 2^63 - 1 bytes (%d bytes an element)",
-                          stride_name, wide(batch_stride), wide(batch_count), element_size));
+                          batch.stride_name, wide(batch.stride), wide(batch.count), batch.element_size));
   return kOk;
+}
+
+// And that of a matrix.
+Status check_reach(const char* ld_name, xgemm_argument argument, const Stored& matrix, std::int64_t ld,
+                   const Batch& batch) {
+  const __int128 one = static_cast<__int128>(ld) * matrix.lines;
+  if (one > batch.most_elements())
+    return illegal(argument,
+                   format("%s = %lld makes the matrix reach past 2^63 - 1 bytes (%lld lines, %d bytes an element)",
+                          ld_name, wide(ld), wide(matrix.lines), batch.element_size));
+  return check_batch_reach(one, batch);
+}
+
+Status check_reach(const Strides& x, std::int64_t rows, std::int64_t columns, const Batch& batch) {
+  const __int128 one = static_cast<__int128>(magnitude(x.row)) * (rows - 1) +
+                       static_cast<__int128>(magnitude(x.column)) * (columns - 1) + 1;
+  if (one > batch.most_elements())
+    return illegal(x.argument,
+                   format("row_stride_%s = %lld and column_stride_%s = %lld make the matrix of %lld x %lld "
+                          "reach past 2^63 - 1 bytes (%d bytes an element)",
+                          x.name, wide(x.row), x.name, wide(x.column), wide(rows), wide(columns), batch.element_size));
+  return check_batch_reach(one, batch);
 }
 
 Status illegal_blas_argument(int number, const xgemm_args& args, const StoredMatrices& matrices) {
@@ -144,6 +220,8 @@ Status check_epilogue(const xgemm_args& args, const Stored& c) {
   if (args.batch_count > 1 && args.stride_old_c < 0)
     return illegal(XGEMM_ARG_STRIDE_OLD_C,
                    format("stride_old_c = %lld, but stride_old_c >= 0 is required", wide(args.stride_old_c)));
+  if (args.old_c == args.c && is_strided(args, XGEMM_STRIDED_C))
+    return illegal(XGEMM_ARG_OLD_C, "old_c = c, but C has strides of its own: NULL is required then");
   if (args.old_c == args.c &&
       ((c.lines > 1 && args.ld_old_c != args.ldc) || (args.batch_count > 1 && args.stride_old_c != args.stride_c)))
     return illegal(XGEMM_ARG_OLD_C, "old_c = c, but ld_old_c = ldc and stride_old_c = stride_c are required then");
@@ -162,18 +240,26 @@ Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool
                             args.row_scales != nullptr || args.column_scales != nullptr || args.old_c != nullptr;
   const bool writes_c = reads_inputs || !beta_is_one || has_epilogue;
   const std::int64_t batch = args.batch_count;
+  const auto [a, b, c] = strides_of(args);
+  const auto check_one = [&](const Strides& x, std::int64_t rows, std::int64_t columns, const char* ld_name,
+                             const Stored& matrix, std::int64_t ld, const Batch& of) {
+    return is_strided(args, x.bit) ? check_reach(x, rows, columns, of)
+                                   : check_reach(ld_name, x.argument, matrix, ld, of);
+  };
   if (reads_inputs) {
-    XGEMM_RETURN_IF_FAILED(check_reach("lda", "stride_a", XGEMM_ARG_LDA, XGEMM_ARG_STRIDE_A, matrices.a, args.lda,
-                                       args.stride_a, batch, size_of(type)));
-    XGEMM_RETURN_IF_FAILED(check_reach("ldb", "stride_b", XGEMM_ARG_LDB, XGEMM_ARG_STRIDE_B, matrices.b, args.ldb,
-                                       args.stride_b, batch, size_of(type)));
+    const bool a_plain = !is_transposed(args.transa), b_plain = !is_transposed(args.transb);
+    XGEMM_RETURN_IF_FAILED(check_one(a, a_plain ? args.m : args.k, a_plain ? args.k : args.m, "lda", matrices.a,
+                                     args.lda, {"stride_a", XGEMM_ARG_STRIDE_A, args.stride_a, batch, size_of(type)}));
+    XGEMM_RETURN_IF_FAILED(check_one(b, b_plain ? args.k : args.n, b_plain ? args.n : args.k, "ldb", matrices.b,
+                                     args.ldb, {"stride_b", XGEMM_ARG_STRIDE_B, args.stride_b, batch, size_of(type)}));
   }
   if (writes_c)
-    XGEMM_RETURN_IF_FAILED(check_reach("ldc", "stride_c", XGEMM_ARG_LDC, XGEMM_ARG_STRIDE_C, matrices.c, args.ldc,
-                                       args.stride_c, batch, size_of(type_c)));
+    XGEMM_RETURN_IF_FAILED(check_one(c, args.m, args.n, "ldc", matrices.c, args.ldc,
+                                     {"stride_c", XGEMM_ARG_STRIDE_C, args.stride_c, batch, size_of(type_c)}));
   if (args.old_c != nullptr)
-    XGEMM_RETURN_IF_FAILED(check_reach("ld_old_c", "stride_old_c", XGEMM_ARG_LD_OLD_C, XGEMM_ARG_STRIDE_OLD_C,
-                                       matrices.c, args.ld_old_c, args.stride_old_c, batch, size_of(type_c)));
+    XGEMM_RETURN_IF_FAILED(
+        check_reach("ld_old_c", XGEMM_ARG_LD_OLD_C, matrices.c, args.ld_old_c,
+                    {"stride_old_c", XGEMM_ARG_STRIDE_OLD_C, args.stride_old_c, batch, size_of(type_c)}));
   if (scalars_on_device && args.alpha == nullptr)
     return illegal(XGEMM_ARG_ALPHA, "alpha = NULL, but scalars on the device need a device pointer");
   if (reads_inputs && args.a == nullptr)
@@ -192,10 +278,13 @@ Status check_prepared(const xgemm_args& args) {
                          const OperandLines& operand, std::int64_t stride) -> Status {
     if (prepared == nullptr) return kOk;
     const OperandLines& made = prepared->operand;
+    const xgemm_strided bit = argument == XGEMM_ARG_PREPARED_A ? XGEMM_STRIDED_A : XGEMM_STRIDED_B;
     const auto refuse = [&](const std::string& why) {
       return illegal(argument, format("prepared_%s is of another operand: %s", name, why.c_str()));
     };
     if (args.type != XGEMM_F32) return refuse(format("type = %d, but XGEMM_F32 = 0 alone is prepared", args.type));
+    if (is_strided(args, bit))
+      return refuse("it is given by its strides, and one with a leading dimension was prepared");
     if (args.batch_count > 1 && stride != 0)
       return refuse(format("stride_%s = %lld, but a single matrix was prepared", name, wide(stride)));
     if (operand.lines != made.lines || operand.k != made.k)
@@ -263,19 +352,19 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
     return illegal(XGEMM_ARG_FILL, format("fill = %d, but one of XGEMM_FILL_FULL = 0, XGEMM_FILL_LOWER = 1, "
                                           "XGEMM_FILL_UPPER = 2 is required",
                                           args.fill));
-  if (args.reserved != 0)
-    return illegal(XGEMM_ARG_SIZE,
-                   format("reserved = %d, but 0 is required: this libxgemm does not know the field", args.reserved));
   const bool square = args.fill != XGEMM_FILL_FULL;
   const auto layout = static_cast<xgemm_layout>(args.layout);
-  const int number = first_illegal_blas_argument(args.transa, args.transb, args.m, args.n, args.k, args.lda, args.ldb,
-                                                 args.ldc, layout);
+  const auto ld = [&](std::int64_t given, xgemm_strided bit) { return is_strided(args, bit) ? INT64_MAX : given; };
+  const int number =
+      first_illegal_blas_argument(args.transa, args.transb, args.m, args.n, args.k, ld(args.lda, XGEMM_STRIDED_A),
+                                  ld(args.ldb, XGEMM_STRIDED_B), ld(args.ldc, XGEMM_STRIDED_C), layout);
   const StoredMatrices matrices = stored(args.transa, args.transb, args.m, args.n, args.k, layout, square);
   if (number != 0) return illegal_blas_argument(number, args, matrices);
   if (square && args.m != args.n)
     return illegal(XGEMM_ARG_FILL, format("fill = %d, but a triangle of C requires m = n, and m = %lld, n = %lld",
                                           args.fill, wide(args.m), wide(args.n)));
 
+  XGEMM_RETURN_IF_FAILED(check_strides(args));
   XGEMM_RETURN_IF_FAILED(check_batch(args));
   XGEMM_RETURN_IF_FAILED(check_epilogue(args, matrices.c));
   if (square && (args.activation != XGEMM_NO_ACTIVATION || args.bias != nullptr || args.row_scales != nullptr ||

@@ -1,7 +1,9 @@
-// Reduces flags to N and T and row major to column major.
+// Reduces flags to N and T, row major to column major, and strides to leading dimensions.
 #include "core/canonicalize.h"
 
+#include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace xgemm {
@@ -9,6 +11,41 @@ namespace {
 
 Op to_op(char flag) {
   return flag == 'N' || flag == 'n' ? Op::none : Op::transpose;
+}
+
+// op(A), op(B) or C by its strides.
+struct Strided {
+  std::int64_t rows, cols, row_stride, col_stride;
+
+  Strided transposed() const { return {cols, rows, col_stride, row_stride}; }
+
+  // Its leading dimension as a plain matrix (core/problem.h), where it is one. The stride of an axis of one element is
+  // never used.
+  std::optional<std::int64_t> plain_ld() const {
+    const std::int64_t least = std::max<std::int64_t>(1, rows);
+    if (rows > 1 && row_stride != 1) return std::nullopt;
+    if (cols <= 1) return least;
+    return col_stride >= least ? std::optional(col_stride) : std::nullopt;
+  }
+};
+
+// How the columns of a matrix lie, or, where `transposed`, its rows.
+struct Columns {
+  bool transposed;
+  std::int64_t ld, step;
+};
+
+std::uint64_t magnitude(std::int64_t x) {
+  return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+}
+
+// As a plain matrix where it is one: a single line along itself. Others along the axis with the shorter stride.
+Columns columns_of(const Strided& x) {
+  const std::optional<std::int64_t> columns = x.plain_ld(), rows = x.transposed().plain_ld();
+  if (rows && (!columns || (x.rows <= 1 && x.cols > 1))) return {true, *rows, 1};
+  if (columns) return {false, *columns, 1};
+  return magnitude(x.col_stride) < magnitude(x.row_stride) ? Columns{true, x.row_stride, x.col_stride}
+                                                           : Columns{false, x.col_stride, x.row_stride};
 }
 
 Scalar to_scalar(const void* pointer, DType type, bool on_device, double when_null) {
@@ -85,16 +122,46 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   e.row_scales = args.row_scales;
   e.column_scales = args.column_scales;
   const std::int64_t stride_old_c = batched ? args.stride_old_c : 0;
-  const std::int64_t lines = args.layout == XGEMM_ROW_MAJOR ? args.m : args.n;
+  const bool row_major = args.layout == XGEMM_ROW_MAJOR;
+  const std::int64_t lines = row_major ? args.m : args.n;
   const bool is_c =
       args.old_c == args.c && (lines <= 1 || args.ld_old_c == args.ldc) && stride_old_c == p.c.batch_stride;
   if (args.old_c != nullptr && !is_c && p.reads_c())
     e.old_c = args.old_c, e.ld_old_c = args.ld_old_c, e.stride_old_c = stride_old_c;
   if (p.compute == Compute::fp32_emulated && p.reads_inputs())
     p.a.prepared = args.prepared_a, p.b.prepared = args.prepared_b;
+
+  // Whether the product is that of the transposes.
+  bool turned = row_major;
+  if (args.strided & XGEMM_STRIDED_C) {
+    Strided c = {args.m, args.n, args.row_stride_c, args.column_stride_c};
+    if (e.old_c == nullptr) turned = columns_of(c).transposed;
+    if (turned) c = c.transposed();
+    const Columns columns = columns_of(c);
+    p.c.ld = columns.transposed ? c.col_stride : columns.ld;
+    p.c.step = columns.transposed ? c.row_stride : columns.step;
+  }
+  const auto describe = [&](InputMatrix& x, Strided stored, xgemm_strided bit) {
+    if ((args.strided & bit) == 0) {
+      if (turned != row_major) x.op = x.op == Op::none ? Op::transpose : Op::none;
+    } else if (p.reads_inputs()) {
+      const Columns columns = columns_of((x.op == Op::transpose) != turned ? stored.transposed() : stored);
+      x.op = columns.transposed ? Op::transpose : Op::none;
+      x.ld = columns.ld, x.step = columns.step;
+    } else {
+      x.ld = std::max<std::int64_t>({1, stored.rows, stored.cols});
+    }
+  };
+  const auto stored = [](char flag, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
+                         std::int64_t col_stride) {
+    const bool plain = to_op(flag) == Op::none;
+    return Strided{plain ? rows : cols, plain ? cols : rows, row_stride, col_stride};
+  };
+  describe(p.a, stored(args.transa, args.m, args.k, args.row_stride_a, args.column_stride_a), XGEMM_STRIDED_A);
+  describe(p.b, stored(args.transb, args.k, args.n, args.row_stride_b, args.column_stride_b), XGEMM_STRIDED_B);
   // Nor by those of operands that are not read and may be null.
   if (!p.reads_inputs()) p.a.batch_stride = p.b.batch_stride = 0;
-  if (args.layout == XGEMM_ROW_MAJOR) {
+  if (turned) {
     std::swap(p.a, p.b);
     std::swap(p.m, p.n);
     std::swap(e.row_scales, e.column_scales);

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
 
 #include "core/problem.h"
 
@@ -40,6 +39,22 @@ inline std::optional<Problem> product_before(const Problem& p, void* buffer) {
   return product;
 }
 
+// Some of a product's columns, of some entries of its batch.
+inline Problem columns_of(const Problem& all, std::int64_t column, std::int64_t columns, std::int64_t entry,
+                          std::int64_t entries) {
+  Problem p = all;
+  p.n = std::min(columns, all.n - column);
+  p.batch_count = std::min(entries, all.batch_count - entry);
+  p.a.data = moved(all.a.data, entry * all.a.batch_stride, all.a.type);
+  p.b.data = moved(all.b.data, entry * all.b.batch_stride + all.b.offset(0, column), all.b.type);
+  p.c.data = moved(all.c.data, entry * all.c.batch_stride + all.c.offset(0, column), all.c.type);
+  Epilogue& e = p.epilogue;
+  e.old_c = moved(e.old_c, entry * e.stride_old_c + column * e.ld_old_c, all.c.type);
+  if (e.bias_along == Along::columns) e.bias = moved(e.bias, column, all.c.type);
+  e.column_scales = moved(e.column_scales, column, all.sums());
+  return p;
+}
+
 // The entries and columns of a product that are computed together, one panel after the other: all of them, or as many
 // as a buffer of kMostBytes holds.
 class Panels {
@@ -61,28 +76,12 @@ class Panels {
   // False after the last one.
   bool next(Problem* panel) {
     if (entry_ >= all_.batch_count) return false;
-    Problem& p = *panel = all_;
-    p.n = std::min(columns_, all_.n - column_);
-    p.batch_count = std::min(entries_, all_.batch_count - entry_);
-    p.a.data = moved(all_.a.data, entry_ * all_.a.batch_stride, all_.a.type);
-    p.b.data = moved(all_.b.data, entry_ * all_.b.batch_stride + column_ * (all_.b.op == Op::none ? all_.b.ld : 1),
-                     all_.b.type);
-    p.c.data = moved(all_.c.data, entry_ * all_.c.batch_stride + column_ * all_.c.ld, all_.c.type);
-    Epilogue& e = p.epilogue;
-    e.old_c = moved(e.old_c, entry_ * e.stride_old_c + column_ * e.ld_old_c, all_.c.type);
-    if (e.bias_along == Along::columns) e.bias = moved(e.bias, column_, all_.c.type);
-    e.column_scales = moved(e.column_scales, column_, all_.sums());
+    *panel = columns_of(all_, column_, columns_, entry_, entries_);
     if ((column_ += columns_) >= all_.n) column_ = 0, entry_ += entries_;
     return true;
   }
 
  private:
-  template <class Pointer>
-  static Pointer moved(Pointer from, std::int64_t elements, DType type) {
-    using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
-    return from == nullptr ? nullptr : static_cast<Byte*>(from) + elements * size_of(type);
-  }
-
   const Problem& all_;
   std::int64_t columns_, entries_;
   std::int64_t column_ = 0, entry_ = 0;

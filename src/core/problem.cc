@@ -79,6 +79,9 @@ class Printer {
     const bool first = text_.empty();
     if (first || type != usual_type_) text_ += format("%s%s=%c", first ? "" : " ", name, letter_of(type));
   }
+  void step(const char* name, std::int64_t x) {
+    if (x != 1) exact(name, x);
+  }
   template <class Kind>
   void exact(const char* name, Kind kind) {
     if (kind != Kind{}) text_ += format(" %s=%s", name, name_of(kind));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "core/dtype.h"
 #include "core/fill.h"
@@ -50,15 +51,22 @@ struct Epilogue {
   bool operator==(const Epilogue&) const = default;
 };
 
-// An input as stored: op(X) is X or its transpose. Strides count elements.
+// An input as stored: op(X) is X or its transpose. Strides count elements; `ld` is that between columns. BLAS describes
+// plain matrices, whose columns are contiguous (`step` is 1) and lie one behind the other. In others both strides may
+// be any numbers.
 struct InputMatrix {
   DType type = DType::f32;
   const void* data = nullptr;
   Op op = Op::none;
   std::int64_t ld = 1;
   std::int64_t batch_stride = 0;             // 0: the same matrix for all products of the batch
+  std::int64_t step = 1;                     // between neighbours in a column
   const xgemm_prepared* prepared = nullptr;  // what xgemm_prepare() made of it, or of what it is a part of; or null
 
+  // Of element (i, j) of op(X), from the first one.
+  constexpr std::int64_t offset(std::int64_t i, std::int64_t j) const { return i * row_stride() + j * col_stride(); }
+  constexpr std::int64_t row_stride() const { return op == Op::none ? step : ld; }
+  constexpr std::int64_t col_stride() const { return op == Op::none ? ld : step; }
   bool operator==(const InputMatrix&) const = default;
 };
 
@@ -67,9 +75,24 @@ struct OutputMatrix {
   void* data = nullptr;
   std::int64_t ld = 1;
   std::int64_t batch_stride = 0;
+  std::int64_t step = 1;
 
+  constexpr std::int64_t offset(std::int64_t i, std::int64_t j) const { return i * step + j * ld; }
   bool operator==(const OutputMatrix&) const = default;
 };
+
+// Whether a matrix of so many rows, as stored, is plain.
+template <class Matrix>
+constexpr bool is_plain(const Matrix& x, std::int64_t rows) {
+  return x.step == 1 && x.ld >= rows;
+}
+
+// Any matrix, so many elements further on.
+template <class Pointer>
+Pointer moved(Pointer data, std::int64_t elements, DType type) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
+  return data == nullptr ? nullptr : static_cast<Byte*>(data) + elements * size_of(type);
+}
 
 // A factor known now, or read from device memory when the work runs. It has the type in which sums are kept
 // (TypeInfo::sums), in device memory as well; a double holds the values of all of these types.
@@ -113,6 +136,10 @@ struct Problem {
   bool does_nothing() const {
     return m == 0 || n == 0 || batch_count == 0 || (!reads_inputs() && beta.is(1.0f) && !epilogue.any());
   }
+
+  bool has_plain_a() const { return is_plain(a, a_rows()); }
+  bool has_plain_b() const { return is_plain(b, b_rows()); }
+  bool has_plain_c() const { return is_plain(c, m); }
 
   // Rows and columns of A and B as stored.
   std::int64_t a_rows() const { return a.op == Op::none ? m : k; }

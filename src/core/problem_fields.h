@@ -9,6 +9,7 @@ namespace xgemm {
 
 // Calls for each member, with the key under which it is printed, one of
 //   visitor.exact(name, x)      a plan depends on the value
+//   visitor.step(name, x)       the same, of a number that is 1 but in matrices that BLAS does not describe
 //   visitor.address(name, x)    a plan depends on the address's alignment alone
 //   visitor.factor(name, x)     a plan depends on whether the factor is known to be zero
 //   visitor.presence(name, x)   a plan depends on whether the pointer is null
@@ -18,9 +19,9 @@ namespace xgemm {
 template <class AnyProblem, class Visitor>
 constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   auto& [m, n, k, batch_count, batch_kind, fill, compute, epilogue, alpha, beta, a, b, c] = problem;
-  auto& [a_type, a_data, a_op, a_ld, a_stride, a_prepared] = a;
-  auto& [b_type, b_data, b_op, b_ld, b_stride, b_prepared] = b;
-  auto& [c_type, c_data, c_ld, c_stride] = c;
+  auto& [a_type, a_data, a_op, a_ld, a_stride, a_step, a_prepared] = a;
+  auto& [b_type, b_data, b_op, b_ld, b_stride, b_step, b_prepared] = b;
+  auto& [c_type, c_data, c_ld, c_stride, c_step] = c;
   auto& [activation, bias_along, bias, row_scales, column_scales, old_c, ld_old_c, stride_old_c] = epilogue;
 
   visitor.exact("type", a_type);
@@ -56,6 +57,9 @@ constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   visitor.exact("stride_a", a_stride);
   visitor.exact("stride_b", b_stride);
   visitor.exact("stride_c", c_stride);
+  visitor.step("step_a", a_step);
+  visitor.step("step_b", b_step);
+  visitor.step("step_c", c_step);
 }
 
 }  // namespace xgemm

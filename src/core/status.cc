@@ -55,6 +55,11 @@ Status illegal(xgemm_argument argument, std::string message) {
   return fail(-argument, std::move(message));
 }
 
+Status of_part(Status status, bool begun) {
+  if (!begun || status.code != XGEMM_OUT_OF_DEVICE_MEMORY) return status;
+  return fail(XGEMM_CUDA_ERROR, std::string(last_error()) + "; C has been written in part");
+}
+
 Status fail_without_memory() noexcept {
   thread_state.has_message = true;
   message_literal = "the host is out of memory";

@@ -30,6 +30,10 @@ Status fail_without_memory() noexcept;
 // For an exception that says nothing of itself.
 Status fail_without_reason() noexcept;
 
+// The status of a part of a product. begun: other parts have written to C before, so that a call which finds no memory
+// any more does not leave C as it was, which XGEMM_OUT_OF_DEVICE_MEMORY says.
+Status of_part(Status status, bool begun);
+
 void clear_last_error() noexcept;
 const char* last_error() noexcept;
 

@@ -12,18 +12,13 @@ namespace xgemm {
 
 // Rows [i, i + m) and columns [j, j + n) of a problem's C, all of their elements.
 inline Problem rectangle_of(const Problem& problem, std::int64_t i, std::int64_t m, std::int64_t j, std::int64_t n) {
-  const auto moved = [](auto* data, std::int64_t elements, DType type) {
-    return data == nullptr ? data
-                           : reinterpret_cast<decltype(data)>(reinterpret_cast<std::uintptr_t>(data) +
-                                                              static_cast<std::uintptr_t>(elements * size_of(type)));
-  };
   Problem part = problem;
   part.fill = Fill::full;
   part.m = m;
   part.n = n;
-  part.a.data = moved(problem.a.data, problem.a.op == Op::none ? i : i * problem.a.ld, problem.a.type);
-  part.b.data = moved(problem.b.data, problem.b.op == Op::none ? j * problem.b.ld : j, problem.b.type);
-  part.c.data = moved(problem.c.data, i + j * problem.c.ld, problem.c.type);
+  part.a.data = moved(problem.a.data, problem.a.offset(i, 0), problem.a.type);
+  part.b.data = moved(problem.b.data, problem.b.offset(0, j), problem.b.type);
+  part.c.data = moved(problem.c.data, problem.c.offset(i, j), problem.c.type);
   return part;
 }
 

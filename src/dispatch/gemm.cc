@@ -15,6 +15,7 @@
 #include "dispatch/summary.h"
 #include "host/cpu_engine.h"
 #include "host/finish.h"
+#include "host/plain_copies.h"
 #include "plan/forced_kernel.h"
 #include "runtime/device_gemm.h"
 #include "transfer/peer_gemm.h"
@@ -32,6 +33,13 @@ void say_that_none_is_forced(const Decision& d) {
   });
 }
 
+// Of a staged product: the copies go over the link.
+host::Operands copied_on_host(const Problem& problem, const runtime::Placement& placement) {
+  const auto on_host = [](const runtime::PointerLocation& at) { return at.location == runtime::Location::host; };
+  const host::Operands all = host::not_plain(problem);
+  return {all.a && on_host(placement.a), all.b && on_host(placement.b), all.c && on_host(placement.c)};
+}
+
 // *gpu_failure: why the CPU did what the route gave to the GPU.
 Status run(const CallSettings& settings, const Problem& problem, const Decision& d, std::string* gpu_failure) {
   switch (d.route.kind) {
@@ -44,8 +52,10 @@ Status run(const CallSettings& settings, const Problem& problem, const Decision&
       if (!plan::forced_kernel().empty()) say_that_none_is_forced(d);
       return host::cpu_gemm(problem);
     case RouteKind::staged:
-      return host::finished_gemm(problem, [&](const Problem& product) {
-        return staged_or_cpu(*settings.stager, product, d.placement, *d.device, settings.stream, gpu_failure);
+      return host::gemm_of_copies(problem, copied_on_host(problem, d.placement), [&](const Problem& plain) {
+        return host::finished_gemm(plain, [&](const Problem& product) {
+          return staged_or_cpu(*settings.stager, product, d.placement, *d.device, settings.stream, gpu_failure);
+        });
       });
     case RouteKind::device:
       return runtime::device_gemm(problem, *d.device, {settings.stream, settings.workspace, settings.workspace_bytes});

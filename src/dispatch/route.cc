@@ -131,6 +131,11 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
   if (on_device) {
     if (const int argument = misaligned_argument(problem, placement))
       return unservable(-argument, "an operand in device memory is not aligned to its element size");
+    const auto elsewhere = [&](const runtime::PointerLocation& at) {
+      return at.location == Location::device && at.device != device->ordinal;
+    };
+    if ((elsewhere(placement.a) && !problem.has_plain_a()) || (elsewhere(placement.b) && !problem.has_plain_b()))
+      return unservable(XGEMM_UNSUPPORTED, "an operand on another GPU than C needs contiguous rows or columns");
     if (any_host) {
       r.kind = RouteKind::staged;
       r.reason = "operands on both sides: those on the host are staged";

@@ -15,6 +15,7 @@
 #include "core/environment.h"
 #include "core/once.h"
 #include "host/cpu_engine.h"
+#include "host/plain_copies.h"
 
 namespace xgemm::dispatch {
 namespace {
@@ -116,21 +117,12 @@ double compare_with_cpu(const Problem& problem) {
     std::map<std::string, int>& comparisons = counted().comparisons;
     if (comparisons.size() >= kMostShapes || comparisons[shape_of(problem)]++ >= kMostComparisons) return -1;
   }
-  Problem copied = problem;
-  copied.c.ld = problem.m;
-  copied.c.batch_stride = problem.m * problem.n;
-  const std::int64_t size = size_of(problem.c.type), column = problem.m * size;
-  const std::unique_ptr<char[]> c(
-      new (std::nothrow) char[static_cast<std::size_t>(copied.c.batch_stride * problem.batch_count * size)]);
-  if (c == nullptr) return -1;
-  const auto* from = static_cast<const char*>(problem.c.data);
-  for (std::int64_t i = 0; i < problem.batch_count; ++i)
-    for (std::int64_t j = 0; j < problem.n; ++j)
-      std::copy_n(from + (i * problem.c.batch_stride + j * problem.c.ld) * size, column,
-                  c.get() + (i * copied.c.batch_stride + j * problem.m) * size);
-  copied.c.data = c.get();
+  host::Operands copied = host::not_plain(problem);
+  copied.c = true;
+  const host::PlainCopies copies(problem, copied);
+  if (!copies.ok()) return -1;
   const auto start = std::chrono::steady_clock::now();
-  const Status status = host::cpu_gemm(copied);
+  const Status status = host::cpu_gemm(copies.problem());
   const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
   clear_last_error();
   return status.ok() ? elapsed.count() : -1;

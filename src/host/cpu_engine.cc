@@ -21,6 +21,7 @@
 #include "host/conversion.h"
 #include "host/cpu_blas.h"
 #include "host/finish.h"
+#include "host/plain_copies.h"
 #include "xgemm/float16.hpp"
 
 namespace xgemm::host {
@@ -296,7 +297,7 @@ Status combine(const Problem& p) {
 }  // namespace
 
 Status cpu_gemm(const Problem& p) {
-  return finished_gemm(p, combine);
+  return gemm_of_copies(p, not_plain(p), [](const Problem& plain) { return finished_gemm(plain, combine); });
 }
 
 std::string cpu_engine_name() {

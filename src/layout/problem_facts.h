@@ -1,4 +1,5 @@
-// The operands of a problem as a kernel sees them: op(A), op(B) and C with their strides, and what is known of them.
+// The operands of a problem as a kernel sees them: op(A), op(B) and C with their strides, and what is known of them. C
+// is plain (core/problem.h): for others a kernel's C is a buffer.
 #pragma once
 
 #include "core/problem.h"

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "core/problem.h"
 #include "kernels/fp16x3/split.h"
@@ -56,16 +55,15 @@ class Blocks {
   }
   template <class Matrix>
   static void move(Matrix& x, std::int64_t row, std::int64_t column, std::int64_t entry) {
-    using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(x.data)>>, const char, char>;
-    x.data = static_cast<Byte*>(x.data) + (row + column * x.ld + entry * x.batch_stride) * size_of(x.type);
+    x.data = moved(x.data, x.offset(row, column) + entry * x.batch_stride, x.type);
   }
 
   Problem at(std::int64_t i, std::int64_t j, std::int64_t l, std::int64_t e) const {
     Problem p = all_;
     p.m = std::min(m_, all_.m - i), p.n = std::min(n_, all_.n - j), p.k = std::min(k_, all_.k - l);
     p.batch_count = std::min(batch_, all_.batch_count - e);
-    all_.a.op == Op::none ? move(p.a, i, l, e) : move(p.a, l, i, e);
-    all_.b.op == Op::none ? move(p.b, l, j, e) : move(p.b, j, l, e);
+    move(p.a, i, l, e);
+    move(p.b, l, j, e);
     move(p.c, i, j, e);
     if (l > 0) p.beta = {1, nullptr};
     return p;

@@ -23,10 +23,12 @@ std::int64_t parts(std::int64_t extent, std::int64_t part) {
   return (extent + part - 1) / part;
 }
 
-// Not along `axis`, or, where vectors are to be read, with lines that do not start on them.
+// Not along `axis`, in lines that overlap or run backwards, or, where vectors are to be read, that do not start on
+// them.
 bool lies_badly(const StridedOperand& x, Axis axis, bool vectors) {
-  if (x.extent(axis) > 1 && x.stride(axis) != 1) return true;
   const Axis line = layout::other(axis);
+  if (x.extent(axis) > 1 && x.stride(axis) != 1) return true;
+  if (x.extent(line) > 1 && x.stride(line) < x.extent(axis)) return true;
   const auto aligned = [&](std::int64_t count, std::int64_t stride) {
     return count <= 1 || stride * x.element_bytes % kVectorBytes == 0;
   };
@@ -145,6 +147,7 @@ Problem packed_problem(const Packing& packing, const Problem& problem) {
     x.data = reinterpret_cast<const void*>(copy.offset);
     x.op = copy.contiguous == Axis::row ? Op::none : Op::transpose;
     x.ld = copy.ld;
+    x.step = 1;
     x.batch_stride = copy.batch_stride;
   };
   replace(block.a, packing.a);

@@ -14,6 +14,7 @@ class Packer {
   constexpr explicit Packer(std::uint64_t* words) : words_(words) {}
 
   constexpr void exact(const char*, std::int64_t x) { add(static_cast<std::uint64_t>(x), 64); }
+  constexpr void step(const char* name, std::int64_t x) { exact(name, x); }
   template <class Enum>
   constexpr void exact(const char*, Enum x) {
     static_assert(std::is_enum_v<Enum> && sizeof(Enum) == 1);

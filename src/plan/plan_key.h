@@ -17,7 +17,7 @@ class PlanKey {
   bool operator==(const PlanKey&) const = default;
   std::uint64_t hash() const;
 
-  using Words = std::array<std::uint64_t, 13>;
+  using Words = std::array<std::uint64_t, 16>;
   const Words& words() const { return words_; }
 
  private:

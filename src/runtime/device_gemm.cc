@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/finishing.h"
+#include "core/scattering.h"
 #include "plan/blocks.h"
 #include "plan/forced_kernel.h"
 #include "plan/plan_cache.h"
@@ -12,6 +13,7 @@
 #include "runtime/finish.h"
 #include "runtime/launch.h"
 #include "runtime/prepared.h"
+#include "runtime/scattered.h"
 
 namespace xgemm::runtime {
 namespace {
@@ -40,14 +42,23 @@ Status plan_first(const Problem& problem, const device::DeviceInfo& device, Prob
   return cached_plan(*first, device, chosen);
 }
 
-// What is planned of a product with an epilogue: the product before the pass, of the first panel, and where there is
-// none, which only calls that look inside ask about, a product that leaves C as it is. Buffers are aligned, and any
-// aligned address shows the planner the same facts.
+// What is planned of a product whose C is not plain: its first part. Of one with an epilogue: the product before the
+// pass, of the first panel, and where there is none, which only calls that look inside ask about, a product that leaves
+// C as it is. Buffers are aligned, and any aligned address shows the planner the same facts.
 Problem planned(const Problem& problem) {
+  void* const buffer = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
+  if (!problem.has_plain_c()) {
+    std::optional<Problem> first;
+    static_cast<void>(for_each_buffered_part(problem, kMostBufferedBytes, [&](const Problem& part) {
+      first = first.value_or(part);
+      return kOk;
+    }));
+    return planned(with_buffered_c(*first, buffer));
+  }
   if (!problem.epilogue.any()) return problem;
   Problem panel;
   Panels(problem).next(&panel);
-  const std::optional<Problem> product = product_before(panel, reinterpret_cast<void*>(std::uintptr_t{1} << 30));
+  const std::optional<Problem> product = product_before(panel, buffer);
   panel.epilogue = {};
   return product.value_or(panel);
 }
@@ -70,21 +81,24 @@ Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan:
 
 Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
   XGEMM_RETURN_IF_FAILED(prepared_here(problem, device));
+  if (!problem.has_plain_c()) return scattered_gemm(problem, device, settings);
   if (problem.epilogue.any()) return finished_gemm(problem, device, settings);
   Problem first;
   plan::Plan chosen;
   XGEMM_RETURN_IF_FAILED(plan_first(problem, device, &first, &chosen));
   if (!chosen.has_fallback) return launch(chosen, first, device, settings);
   plan::Blocks blocks(problem);
-  for (Problem block; blocks.next(&block);) {
+  bool begun = false;
+  for (Problem block; blocks.next(&block); begun = true) {
     block = with_own_parts(block);
     XGEMM_RETURN_IF_FAILED(cached_plan(block, device, &chosen));
-    XGEMM_RETURN_IF_FAILED(launch(chosen, block, device, settings));
+    XGEMM_RETURN_IF_FAILED(of_part(launch(chosen, block, device, settings), begun));
   }
   return kOk;
 }
 
 Status explain_plan(const Problem& problem, const device::DeviceInfo& device, std::string* text) {
+  if (!problem.has_plain_c()) *text += "C: computed in a buffer, from which its elements are scattered\n";
   if (problem.epilogue.any()) *text += "epilogue: a pass over C after the product\n";
   Problem first;
   plan::Plan chosen;

@@ -24,9 +24,10 @@ Status finished_gemm(const Problem& problem, const device::DeviceInfo& device, c
       return fail(XGEMM_OUT_OF_DEVICE_MEMORY, format("no %zu bytes of device memory for sums of an epilogue", bytes));
   }
   void* const sums = buffer ? buffer->data() : nullptr;
-  for (Problem panel; panels.next(&panel);) {
+  bool begun = false;
+  for (Problem panel; panels.next(&panel); begun = true) {
     if (const std::optional<Problem> product = product_before(panel, sums))
-      XGEMM_RETURN_IF_FAILED(device_gemm(*product, device, settings));
+      XGEMM_RETURN_IF_FAILED(of_part(device_gemm(*product, device, settings), begun));
     XGEMM_RETURN_IF_FAILED(device::cuda_status(kernels::launch_finish(panel.c.type, kernels::finish_params(panel, sums),
                                                                       static_cast<cudaStream_t>(settings.stream)),
                                                "the pass of an epilogue"));

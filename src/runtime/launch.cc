@@ -20,9 +20,7 @@ namespace xgemm::runtime {
 namespace {
 
 kernels::ConstMatrixArg input_arg(const InputMatrix& x) {
-  const std::int64_t row_stride = x.op == Op::none ? 1 : x.ld;
-  const std::int64_t col_stride = x.op == Op::none ? x.ld : 1;
-  return {x.data, row_stride, col_stride, x.batch_stride};
+  return {x.data, x.row_stride(), x.col_stride(), x.batch_stride};
 }
 
 // Of the type in which sums are kept.

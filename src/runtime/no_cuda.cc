@@ -2,6 +2,7 @@
 #include "runtime/finish.h"
 #include "runtime/launch.h"
 #include "runtime/prepared.h"
+#include "runtime/scattered.h"
 
 namespace xgemm::runtime {
 
@@ -10,6 +11,10 @@ const device::DeviceInfo& completed(const device::DeviceInfo& device) {
 }
 
 Status launch(const plan::Plan&, const Problem&, const device::DeviceInfo&, const LaunchSettings&) {
+  return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
+}
+
+Status scattered_gemm(const Problem&, const device::DeviceInfo&, const LaunchSettings&) {
   return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
 }
 

@@ -277,7 +277,7 @@ StagedPart part_of_a(const Problem& p, const Piece& piece) {
   StagedPart part;
   part.ld = staged_ld(rows, p.a.type);
   part.batch_stride = shared ? 0 : part.ld * cols;
-  part.host_offset = (piece.first_product * p.a.batch_stride + (none ? piece.i : piece.i * p.a.ld)) * element;
+  part.host_offset = (piece.first_product * p.a.batch_stride + p.a.offset(piece.i, 0)) * element;
   part.block = {rows * element,   cols, p.a.ld * element, shared ? 1 : piece.products, p.a.batch_stride * element,
                 part.ld * element};
   return part;
@@ -291,7 +291,7 @@ StagedPart part_of_b(const Problem& p, const Piece& piece) {
   StagedPart part;
   part.ld = staged_ld(rows, p.b.type);
   part.batch_stride = shared ? 0 : part.ld * cols;
-  part.host_offset = (piece.first_product * p.b.batch_stride + (none ? piece.j * p.b.ld : piece.j)) * element;
+  part.host_offset = (piece.first_product * p.b.batch_stride + p.b.offset(0, piece.j)) * element;
   part.block = {rows * element,   cols, p.b.ld * element, shared ? 1 : piece.products, p.b.batch_stride * element,
                 part.ld * element};
   return part;
@@ -302,7 +302,7 @@ StagedPart part_of_c(const Problem& p, const Piece& piece) {
   StagedPart part;
   part.ld = staged_ld(piece.m, p.c.type);
   part.batch_stride = part.ld * piece.n;
-  part.host_offset = (piece.first_product * p.c.batch_stride + piece.j * p.c.ld + piece.i) * element;
+  part.host_offset = (piece.first_product * p.c.batch_stride + p.c.offset(piece.i, piece.j)) * element;
   part.block = {piece.m * element,          piece.n,          p.c.ld * element, piece.products,
                 p.c.batch_stride * element, part.ld * element};
   if (!covers(p.fill, piece.i, piece.j, piece.m, piece.n)) {
@@ -335,6 +335,7 @@ Problem problem_in_slots(const Problem& p, const Piece& piece, StagedOperands st
   const auto move = [](auto& matrix, const StagedPart& at, void* slot) {
     matrix.data = slot;
     matrix.ld = at.ld;
+    matrix.step = 1;
     matrix.batch_stride = at.batch_stride;
   };
   if (staged.a) move(part.a, part_of_a(p, piece), slots.a);

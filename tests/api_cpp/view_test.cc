@@ -1,11 +1,9 @@
-// xgemm::MatrixView: addresses, sub-views, conversions, and how views look to BLAS.
+// xgemm::MatrixView: addresses, sub-views, conversions.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <set>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -60,59 +58,6 @@ TEST_F(ViewTest, DefaultIsEmpty) {
   EXPECT_TRUE(nothing.empty());
   EXPECT_EQ(nothing.data(), nullptr);
   EXPECT_EQ(nothing.reversed_rows().reversed_cols().transposed().data(), nullptr);
-}
-
-std::string storage(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) {
-  static float element;
-  const auto s = xgemm::detail::storage_of(MatrixView<float>(&element, rows, cols, row_stride, col_stride));
-  if (!s) return "none";
-  return (s->rows_contiguous ? "rows " : "columns ") + std::to_string(s->ld);
-}
-
-TEST(Storage, IsReadOffTheStrides) {
-  EXPECT_EQ(storage(3, 5, 1, 3), "columns 3");
-  EXPECT_EQ(storage(3, 5, 1, 9), "columns 9");
-  EXPECT_EQ(storage(3, 5, 5, 1), "rows 5");
-  EXPECT_EQ(storage(3, 5, 9, 1), "rows 9");
-}
-
-TEST(Storage, StridesOfOneLineAreIgnored) {
-  EXPECT_EQ(storage(1, 5, -77, 1), "rows 5");
-  EXPECT_EQ(storage(1, 5, 0, 7), "columns 7");
-  EXPECT_EQ(storage(5, 1, 1, -77), "columns 5");
-  EXPECT_EQ(storage(5, 1, 7, 0), "rows 7");
-  EXPECT_EQ(storage(5, 1, 2, 2), "rows 2");
-  EXPECT_EQ(storage(1, 1, 0, -3), "rows 1");
-}
-
-TEST(Storage, WhatBlasCannotTake) {
-  EXPECT_EQ(storage(3, 5, 2, 9), "none");   // no unit stride
-  EXPECT_EQ(storage(3, 5, 1, 2), "none");   // overlapping columns
-  EXPECT_EQ(storage(3, 5, 1, 1), "none");   // Hankel
-  EXPECT_EQ(storage(3, 5, 1, -3), "none");  // reversed columns
-  EXPECT_EQ(storage(3, 5, -1, 3), "none");  // reversed rows
-  EXPECT_EQ(storage(3, 5, 0, 1), "none");   // one row, repeated
-  EXPECT_EQ(storage(1, 5, 1, 0), "none");   // one element, repeated
-  EXPECT_EQ(storage(5, 1, -1, 1), "none");
-}
-
-TEST(Overlap, IsFoundExactly) {
-  float element = 0;
-  for (std::int64_t rows = 0; rows <= 4; ++rows) {
-    for (std::int64_t cols = 0; cols <= 4; ++cols) {
-      for (std::int64_t row_stride = -9; row_stride <= 9; ++row_stride) {
-        for (std::int64_t col_stride = -9; col_stride <= 9; ++col_stride) {
-          std::set<std::int64_t> offsets;
-          for (std::int64_t i = 0; i < rows; ++i)
-            for (std::int64_t j = 0; j < cols; ++j) offsets.insert(i * row_stride + j * col_stride);
-          const bool overlaps = static_cast<std::int64_t>(offsets.size()) < rows * cols;
-          const MatrixView<float> view(&element, rows, cols, row_stride, col_stride);
-          ASSERT_EQ(xgemm::detail::overlaps_itself(view), overlaps)
-              << rows << " x " << cols << ", strides " << row_stride << ", " << col_stride;
-        }
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -79,8 +79,7 @@ class InterfaceTest(unittest.TestCase):
     def test_what_would_have_to_be_copied(self):
         a, b = np.ones((4, 8), np.float32), np.ones((4, 4), np.float32)
         for wrap in (DLPack, CudaArray):
-            with self.assertRaisesRegex(ValueError, f"of type {wrap.__name__}.*copied"):
-                xgemm.matmul(wrap(a[:, ::2]), b)
+            self.assertTrue(np.all(xgemm.matmul(wrap(a[:, ::2]), b, out=np.empty((4, 4), np.float32)) == 4))
             with self.assertRaisesRegex(ValueError, f"of type {wrap.__name__}.*copied"):
                 xgemm.matmul(wrap(b), b, out=b)
 

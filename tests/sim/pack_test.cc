@@ -27,6 +27,13 @@ Result run_pack(const PackParams& params, const Options& options) {
   for (int i = 0; i < params.count; ++i) {
     const PackJob& job = params.jobs[i];
     constexpr int kBytes = sizeof(Word);
+    if (job.scatters) {
+      memory.add({"buffer " + std::to_string(i), job.source, kBytes, job.length, job.lines, job.batch_count, 1,
+                  job.line_stride, job.batch_stride, Access::read});
+      memory.add({"matrix " + std::to_string(i), job.destination, kBytes, job.length, job.lines, job.batch_count,
+                  job.step, job.ld, job.ld_batch, Access::write});
+      continue;
+    }
     memory.add({"source " + std::to_string(i), job.source, kBytes, job.length, job.lines, job.batch_count, job.step,
                 job.line_stride, job.batch_stride, Access::read});
     constexpr std::int64_t kElements = PackParams::kVectorBytes / kBytes;
@@ -124,6 +131,66 @@ TYPED_TEST(Packing, CopiesWhatIsThereAndNothingElse) {
     const Result result = run_pack<TypeParam>(params, options);
     ASSERT_TRUE(result.ok()) << result.summary();
     for (const auto& c : cases) ASSERT_EQ(c->check(), "");
+  }
+}
+
+// A matrix without contiguous columns, of which each element is written once, and nothing beside them.
+template <class Word>
+struct Scattered {
+  std::vector<Word> buffer, matrix, expected;
+  PackJob job{};
+
+  explicit Scattered(Random& random) {
+    const auto pick = [&](std::initializer_list<std::int64_t> from) {
+      return from.begin()[random.integer(0, static_cast<std::int64_t>(from.size()) - 1)];
+    };
+    job.scatters = true;
+    job.lines = pick({1, 2, 3, 17, 40, 130});
+    job.fill = static_cast<Fill>(random.integer(0, 2));
+    job.length = job.fill == Fill::full ? pick({1, 2, 7, 31, 64, 127, 300}) : job.lines;
+    job.batch_count = pick({1, 1, 2, 3});
+    // Lines of strided elements, or elements of strided lines; in either order.
+    const bool lines_apart = random.integer(0, 1) == 0;
+    const std::int64_t near = pick({1, 2, 3}), far = (lines_apart ? job.length : job.lines) * near + pick({0, 1, 5});
+    const auto sign = [&] { return random.integer(0, 3) == 0 ? -1 : 1; };
+    job.step = (lines_apart ? near : far) * sign();
+    job.ld = (lines_apart ? far : near) * sign();
+    const std::int64_t down = (job.length - 1) * job.step, across = (job.lines - 1) * job.ld;
+    const std::int64_t reach = std::abs(down) + std::abs(across) + 1;
+    job.ld_batch = reach + pick({0, 3});
+    const std::int64_t first = 32 - std::min<std::int64_t>(0, down) - std::min<std::int64_t>(0, across);
+    job.line_stride = job.length + pick({0, 8});
+    job.batch_stride = job.line_stride * job.lines + pick({0, 8});
+    buffer.resize(static_cast<std::size_t>(job.batch_stride * job.batch_count));
+    for (Word& x : buffer) x = static_cast<Word>(random.integer(1, 60000));
+    matrix.assign(static_cast<std::size_t>(64 + job.ld_batch * job.batch_count), Case<Word>::kGuard);
+    expected = matrix;
+    for (std::int64_t b = 0; b < job.batch_count; ++b)
+      for (std::int64_t l = 0; l < job.lines; ++l)
+        for (std::int64_t e = 0; e < job.length; ++e)
+          if (contains(job.fill, e, l))
+            expected[static_cast<std::size_t>(first + b * job.ld_batch + l * job.ld + e * job.step)] =
+                buffer[static_cast<std::size_t>(b * job.batch_stride + l * job.line_stride + e)];
+    job.source = buffer.data();
+    job.destination = matrix.data() + first;
+  }
+  Scattered(const Scattered&) = delete;
+};
+
+TYPED_TEST(Packing, ScattersWhatTheProductComputesAndNothingElse) {
+  Random random(12);
+  for (int n = 0; n < 60; ++n) {
+    Scattered<TypeParam> one(random);
+    PackParams params{.element_bytes = sizeof(TypeParam)};
+    params.add(one.job);
+    Options options;
+    options.order = n % 2 == 0 ? Order::forward : Order::random;
+    options.seed = static_cast<std::uint64_t>(n);
+    const Result result = run_pack<TypeParam>(params, options);
+    ASSERT_TRUE(result.ok()) << result.summary();
+    ASSERT_TRUE(one.matrix == one.expected)
+        << one.job.length << " x " << one.job.lines << " x " << one.job.batch_count << ", strides " << one.job.step
+        << ", " << one.job.ld << ", fill " << static_cast<int>(one.job.fill);
   }
 }
 

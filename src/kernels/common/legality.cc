@@ -8,9 +8,10 @@ namespace {
 
 using layout::StridedOperand;
 
-// An operand whose lines have a single element may be walked along either axis.
+// An operand whose lines have a single element may be walked along either axis. Lines lie one behind the other.
 bool walks(const StridedOperand& x, Axis axis) {
-  return x.stride(axis) == 1 || x.extent(axis) <= 1;
+  const Axis line = layout::other(axis);
+  return (x.stride(axis) == 1 || x.extent(axis) <= 1) && (x.extent(line) <= 1 || x.stride(line) >= x.extent(axis));
 }
 
 bool aligned(const StridedOperand& x, Axis axis, int vector) {

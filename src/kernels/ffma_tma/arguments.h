@@ -25,7 +25,8 @@ struct Operand {
   PanelLoad load() const {
     if (mn_stride != 1 && mn_extent > 1) return PanelLoad::words_k;
     const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0 && stride < kMaxBulkStride; };
-    const bool aligned = reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && (k_extent <= 1 || on_vector(k_stride)) &&
+    const bool aligned = reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 &&
+                         (k_extent <= 1 || (on_vector(k_stride) && k_stride >= mn_extent)) &&
                          (batch_count <= 1 || on_vector(x.batch_stride));
     return aligned && batch_count <= kMaxBulkExtent ? PanelLoad::bulk : PanelLoad::words_mn;
   }

@@ -14,6 +14,8 @@
 // squares: a warp reads an element of each of 32 lines, and writes eight vectors of each of four. Lines lie one word
 // more than a multiple of the banks apart, so that neither has conflicts.
 //
+// Results that are scattered are moved element by element, neighbours by neighbouring threads.
+//
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -56,10 +58,24 @@ struct Pack {
     if constexpr (kTurns) {
       if (p.jobs[job].turned) return turn_tile(p.jobs[job], block - begin, smem);
     }
-    copy_tile(p.jobs[job], block - begin);
+    p.jobs[job].scatters ? scatter_tile(p.jobs[job], block - begin) : copy_tile(p.jobs[job], block - begin);
   }
 
  private:
+  // What a thread has of a tile: vectors (elements) of kLines lines, so many lines apart.
+  struct Place {
+    std::int64_t batch, line, vector;
+    int lines_apart;
+  };
+  XGEMM_DEVICE static Place place_of(const Params::Job& job, unsigned tile) {
+    const unsigned tile_line = tile % job.tiles_line, rest = tile / job.tiles_line;
+    const int width = 1 << job.width;
+    const int lines_apart = kThreads >> job.width;
+    return {rest / job.tiles_across,
+            std::int64_t{rest % job.tiles_across} * (lines_apart * kLines) + (gpu::thread_index() >> job.width),
+            std::int64_t{tile_line} * width + gpu::thread_index() % width, lines_apart};
+  }
+
   // What was read for a vector: where its elements are neighbours, the two aligned vectors in which it begins at byte
   // `offset`; else its elements, each in a word of 32 bits or in two.
   struct Piece {
@@ -69,15 +85,9 @@ struct Pack {
   };
 
   XGEMM_DEVICE static void copy_tile(const Params::Job& job, unsigned tile) {
-    const unsigned tile_line = tile % job.tiles_line, rest = tile / job.tiles_line;
-    const std::int64_t batch = rest / job.tiles_across;
-    const int width = 1 << job.width;
-    const int lines_apart = kThreads >> job.width;
-    const int vector = static_cast<int>(tile_line) * width + gpu::thread_index() % width;
-    const std::int64_t line =
-        std::int64_t{rest % job.tiles_across} * (lines_apart * kLines) + (gpu::thread_index() >> job.width);
+    const auto [batch, line, vector, lines_apart] = place_of(job, tile);
     if (vector >= job.vectors) return;
-    const std::int64_t element = std::int64_t{vector} * kElements;
+    const std::int64_t element = vector * kElements;
     const Word* source =
         static_cast<const Word*>(job.source) + batch * job.batch_stride + line * job.line_stride + element * job.step;
     auto* destination = static_cast<Word*>(job.destination) + batch * job.ld_batch + line * job.ld + element;
@@ -93,6 +103,24 @@ struct Pack {
                                        finish(pieces[i]));
       }
     }
+  }
+
+  XGEMM_DEVICE static void scatter_tile(const Params::Job& job, unsigned tile) {
+    const auto [batch, line, element, lines_apart] = place_of(job, tile);
+    const Word* source =
+        static_cast<const Word*>(job.source) + batch * job.batch_stride + line * job.line_stride + element;
+    auto* destination = static_cast<Word*>(job.destination) + batch * job.ld_batch + line * job.ld + element * job.step;
+    Word words[kLines];
+    bool inside[kLines];
+    XGEMM_UNROLL
+    for (int i = 0; i < kLines; ++i) {
+      inside[i] = element < job.length && line + i * lines_apart < job.lines &&
+                  contains(job.fill, element, line + i * lines_apart);
+      words[i] = inside[i] ? gpu::read<gpu::Space::global>(source + i * lines_apart * job.line_stride) : Word{0};
+    }
+    XGEMM_UNROLL
+    for (int i = 0; i < kLines; ++i)
+      if (inside[i]) gpu::write<gpu::Space::global>(destination + i * lines_apart * job.ld, words[i]);
   }
 
   XGEMM_DEVICE static void turn_tile(const Params::Job& job, unsigned tile, SharedStorage& smem) {

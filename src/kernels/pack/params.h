@@ -1,14 +1,17 @@
-// What the packing pass is told: matrices to copy into memory that a product's kernel reads well. Plain data and pure
-// host code.
+// What the packing pass is told: matrices to copy into memory that a product's kernel reads well, or results out of
+// such memory. Plain data and pure host code.
 //
 // A job copies the lines of a matrix, for every entry of a batch, to lines that start at multiples of 16 bytes and
 // whose last vector of 16 bytes is filled up with zeros. The source may lie anywhere, with any strides, also of 0 and
-// below.
+// below. One that scatters copies the other way: contiguous lines to elements that lie anywhere, and writes nothing
+// else.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
+
+#include "core/fill.h"
 
 namespace xgemm::kernels {
 
@@ -18,6 +21,8 @@ struct PackJob {
   std::int64_t length, lines, batch_count;
   std::int64_t step, line_stride, batch_stride;  // of the source, in elements: along a line, between lines, entries
   std::int64_t ld, ld_batch;                     // of the destination: between lines, between entries
+  bool scatters = false;                         // then `step` is the destination's along a line, the source's is 1
+  Fill fill = Fill::full;                        // and of the matrix, whose columns the lines are, these elements
 };
 
 struct PackParams {
@@ -29,9 +34,9 @@ struct PackParams {
   static constexpr int kTurned = 64;  // elements of as many lines: a tile that is turned
 
   // A CTA's tile: 2^width vectors of each of so many lines; or a square that is turned in shared memory, where words
-  // of 32 bits are neighbours across the source's lines.
+  // of 32 bits are neighbours across the source's lines. One that scatters has elements in place of vectors.
   struct Job : PackJob {
-    int vectors;  // of a line
+    std::int64_t vectors;  // of a line
     int width;
     bool turned;
     unsigned tiles_line, tiles_across;  // along the lines; across them
@@ -46,7 +51,8 @@ struct PackParams {
   // Jobs of nothing are left out.
   void add(const PackJob& job) {
     if (job.length == 0 || job.lines == 0 || job.batch_count == 0) return;
-    const std::int64_t vectors = (job.length * element_bytes + kVectorBytes - 1) / kVectorBytes;
+    const std::int64_t vectors =
+        job.scatters ? job.length : (job.length * element_bytes + kVectorBytes - 1) / kVectorBytes;
     int width = 0;  // a warp goes along a line where that is long, else along several
     while (width < 5 && std::int64_t{1} << width < vectors) ++width;
     const auto tiles = [](std::int64_t extent, std::int64_t tile) {
@@ -54,9 +60,9 @@ struct PackParams {
     };
     Job& own = jobs[count];
     static_cast<PackJob&>(own) = job;
-    own.vectors = static_cast<int>(vectors);
+    own.vectors = vectors;
     own.width = width;
-    own.turned = element_bytes == 4 && job.step != 1 && job.line_stride == 1 && job.length > 1;
+    own.turned = !job.scatters && element_bytes == 4 && job.step != 1 && job.line_stride == 1 && job.length > 1;
     own.tiles_line = own.turned ? tiles(job.length, kTurned) : tiles(vectors, std::int64_t{1} << width);
     own.tiles_across = tiles(job.lines, own.turned ? kTurned : tile_lines(width));
     own.end = ctas() + own.tiles_line * own.tiles_across * static_cast<unsigned>(job.batch_count);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 #include <thread>
@@ -43,6 +44,7 @@ struct World {
   Status staging, planning, launching;
   transfer::Unfinished unfinished;
   std::vector<std::string> did, lines;
+  std::function<void(const Problem&)> when_staged;
 };
 World world;
 
@@ -160,6 +162,7 @@ void StagerDeleter::operator()(Stager* stager) const noexcept {
 Status staged_gemm(StagerHandle&, const Problem& p, const runtime::Placement&, const device::DeviceInfo&, void*,
                    Unfinished* unfinished) {
   did("staged", p);
+  if (world.when_staged) world.when_staged(p);
   *unfinished = world.unfinished;
   return with_message(world.staging);
 }
@@ -231,6 +234,36 @@ TEST_F(Gemm, EpiloguesOfStagedProductsAreFinishedOnTheCpu) {
   EXPECT_TRUE(call(p).ok());
   EXPECT_EQ(world.did,
             (Strings{"staged 8192x8192x8192", "finish 8192x8192x8192", "device 8192x8192x8192", "cpu 8x8x8"}));
+}
+
+// What goes over the link does so as a plain copy; a GPU's own matrix stays where it is.
+TEST_F(Gemm, StagedMatricesOnTheHostArePlain) {
+  float a[18], c[18];
+  for (int i = 0; i < 18; ++i) a[i] = static_cast<float>(i), c[i] = -1;
+  Problem p = square(3);
+  p.a.data = a, p.a.step = 2, p.a.ld = 6;
+  p.b.step = -1;
+  p.c.data = c, p.c.step = 6, p.c.ld = 2;
+  world.placement.b = {Location::device, 0};
+  world.when_staged = [&](const Problem& plain) {
+    EXPECT_TRUE(plain.has_plain_a() && plain.has_plain_c());
+    EXPECT_EQ(plain.b, p.b);
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(static_cast<const float*>(plain.a.data)[plain.a.offset(i, j)], static_cast<float>(2 * i + 6 * j));
+        static_cast<float*>(plain.c.data)[plain.c.offset(i, j)] = static_cast<float>(10 * i + j);
+      }
+  };
+  EXPECT_TRUE(call(p).ok());
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      EXPECT_EQ(c[6 * i + 2 * j], static_cast<float>(10 * i + j));
+      EXPECT_EQ(c[6 * i + 2 * j + 1], -1);
+      c[6 * i + 2 * j] = -2;
+    }
+  world.staging = {XGEMM_UNSUPPORTED};
+  EXPECT_EQ(call(p).code, XGEMM_UNSUPPORTED);
+  EXPECT_EQ(c[6], -2) << "C is as it was";
 }
 
 // The CPU works on managed memory when a GPU that has no kernels is through with it.

@@ -178,6 +178,15 @@ TEST(Route, SeveralGpus) {
   EXPECT_EQ(kind({on(0), on(2), on(0), {}, {}}), RouteKind::peers);
   EXPECT_EQ(kind({on(0), on(0), on(0), on(0), on(1)}), RouteKind::peers);
   EXPECT_EQ(kind({on(1), host, on(0), {}, {}}), RouteKind::staged);
+  // Copies between GPUs are of columns.
+  Problem strided = p;
+  strided.a.step = 2;
+  const auto route = [&](const Placement& placement) {
+    return dispatch::choose_route(strided, placement, &kServed, {}).kind;
+  };
+  EXPECT_EQ(route({on(1), on(0), on(0), {}, {}}), RouteKind::unservable);
+  EXPECT_EQ(route({on(1), host, on(0), {}, {}}), RouteKind::unservable);
+  EXPECT_EQ(route({on(0), on(1), on(0), {}, {}}), RouteKind::peers);
 }
 
 // Each reason speaks of its own case.

@@ -112,6 +112,41 @@ TEST(Packing, BlocksShrinkToATile) {
   }
 }
 
+// Inputs that are not plain reach kernels as copies, or those that take any strides, also where no copy can be had.
+TEST(Packing, AnyStridesAreServed) {
+  Random random(73);
+  int copied = 0, as_they_lie = 0;
+  for (int i = 0; i < 3000 && !HasFailure(); ++i) {
+    Problem p = some_problem(random);
+    const auto spoil = [&](InputMatrix& x) {
+      x.step = pick(random, {0, 1, 1, -1, 2, 3, 100});
+      x.ld = pick(random, {0, 1, -1, 2, -5000, 4096});
+    };
+    if (random.integer(0, 3) != 0) spoil(p.a);
+    if (random.integer(0, 3) != 0) spoil(p.b);
+    DeviceInfo device = fake_devices()[static_cast<std::size_t>(i) % fake_devices().size()];
+    if (random.integer(0, 3) == 0) device.has_memory_pools = false;
+    if (!kernels::serves(p.types(), device.compute_capability)) continue;
+    SCOPED_TRACE(to_string(p));
+    plan::Plan chosen;
+    ASSERT_TRUE(plan::make_plan(p, plan::gather_facts(p), device, "", &chosen).ok());
+    // The strides of single lines say nothing.
+    if (!p.reads_inputs() || p.m < 2 || p.n < 2 || p.k < 2) continue;
+    const bool any_strides = kernels::info(chosen.kernel).config.any_strides;
+    const auto check = [&](bool plain, const PackedOperand& copy) {
+      if (plain) return;
+      ++(copy.used ? copied : as_they_lie);
+      EXPECT_TRUE(copy.used || any_strides) << plan::to_string(chosen);
+    };
+    const auto is_plain = [](const InputMatrix& x, std::int64_t rows, std::int64_t cols) {
+      return (x.row_stride() == 1 && x.col_stride() >= rows) || (x.col_stride() == 1 && x.row_stride() >= cols);
+    };
+    check(is_plain(p.a, p.m, p.k), chosen.packing.a);
+    check(is_plain(p.b, p.k, p.n), chosen.packing.b);
+  }
+  EXPECT_TRUE(copied > 500 && as_they_lie > 500) << copied << ", " << as_they_lie;
+}
+
 // Operands that lie well stay where they are; without a product nothing is copied, and without memory nothing can be.
 TEST(Packing, OnlyWhatLiesBadlyIsCopied) {
   for (const DType type : {DType::f16, DType::bf16})

@@ -42,6 +42,9 @@ class Mutation {
   void exact(const char* name, std::int64_t& x) {
     if (hit(name, true)) x = x != 0 && random_.integer(0, 3) == 0 ? 0 : near(random_, x) + (x == 0);
   }
+  void step(const char* name, std::int64_t& x) {
+    if (hit(name, true)) x = x + pick(random_, {1, 2, -1, -2, 100});
+  }
   void exact(const char* name, Op& x) {
     if (hit(name, true)) x = x == Op::none ? Op::transpose : Op::none;
   }
@@ -127,7 +130,7 @@ bool reaches_the_planner(const Problem& p, const DeviceInfo& device) {
   };
   return kernels::serves(p.types(), device.compute_capability) && p.batch_kind == BatchKind::strided &&
          p.compute == Compute::strict && p.epilogue == Epilogue{} && aligned(p.a) && aligned(p.b) && aligned(p.c) &&
-         !p.does_nothing() && passes_checks(p);
+         !p.does_nothing() && p.has_plain_c() && passes_checks(p);
 }
 
 // The contract: equal keys, equal plans; so a field that changes a plan changes the key.

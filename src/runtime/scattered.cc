@@ -1,0 +1,76 @@
+// Old C to the buffer, the product, and back. CUDA builds only.
+#include "runtime/scattered.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/scattering.h"
+#include "device/cuda_status.h"
+#include "kernels/pack/pack.h"
+#include "runtime/workspace.h"
+
+namespace xgemm::runtime {
+namespace {
+
+// C's columns, from where they lie to the buffer's.
+kernels::PackJob gathering(const Problem& p, const OutputMatrix& buffer) {
+  return {.source = p.c.data,
+          .destination = buffer.data,
+          .length = p.m,
+          .lines = p.n,
+          .batch_count = p.batch_count,
+          .step = p.c.step,
+          .line_stride = p.c.ld,
+          .batch_stride = p.c.batch_stride,
+          .ld = buffer.ld,
+          .ld_batch = buffer.batch_stride};
+}
+
+// And back.
+kernels::PackJob scattering(const Problem& p, const OutputMatrix& buffer) {
+  return {.source = buffer.data,
+          .destination = p.c.data,
+          .length = p.m,
+          .lines = p.n,
+          .batch_count = p.batch_count,
+          .step = p.c.step,
+          .line_stride = buffer.ld,
+          .batch_stride = buffer.batch_stride,
+          .ld = p.c.ld,
+          .ld_batch = p.c.batch_stride,
+          .scatters = true,
+          .fill = p.fill};
+}
+
+}  // namespace
+
+Status scattered_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
+  const device::DeviceGuard guard(device.ordinal);
+  XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
+  std::int64_t bytes = 0;
+  XGEMM_RETURN_IF_FAILED(for_each_buffered_part(problem, kMostBufferedBytes, [&](const Problem& part) {
+    bytes = std::max(bytes, buffered_bytes(part));
+    return kOk;
+  }));
+  // From the pool: what the user has lent is for the kernels.
+  const Workspace buffer(device.ordinal, {settings.stream, nullptr, 0}, static_cast<std::size_t>(bytes));
+  if (buffer.data() == nullptr)
+    return fail(XGEMM_OUT_OF_DEVICE_MEMORY, format("no %lld bytes of device memory for a C without contiguous columns",
+                                                   static_cast<long long>(bytes)));
+  const auto move = [&](const kernels::PackJob& job) {
+    kernels::PackParams pass{.element_bytes = size_of(problem.c.type)};
+    pass.add(job);
+    return device::cuda_status(kernels::launch_pack(pass, static_cast<cudaStream_t>(settings.stream)),
+                               "the copies of C");
+  };
+  bool begun = false;
+  return for_each_buffered_part(problem, kMostBufferedBytes, [&](const Problem& part) {
+    const Problem buffered = with_buffered_c(part, buffer.data());
+    if (gathers_c(part)) XGEMM_RETURN_IF_FAILED(move(gathering(part, buffered.c)));
+    XGEMM_RETURN_IF_FAILED(of_part(device_gemm(buffered, device, settings), begun));
+    begun = true;
+    return move(scattering(part, buffered.c));
+  });
+}
+
+}  // namespace xgemm::runtime
