@@ -50,6 +50,8 @@ enum class CublasMath { kDefault = 0, kTf32 = 3 };
 /// workspace_bytes 0 leaves cuBLAS its default.
 std::unique_ptr<Candidate> make_cublas(Device& device, const std::string& path, std::size_t workspace_bytes,
                                        CublasMath math, std::string& why);
+/// Likewise; it alone of the libraries of NVIDIA knows epilogues.
+std::unique_ptr<Candidate> make_cublaslt(Device& device, std::string& why);
 std::unique_ptr<Candidate> make_cpu_blas(Device& device, std::string& why);
 
 /// Names that make_forced() takes: families in the order of the ladder, or all instances.

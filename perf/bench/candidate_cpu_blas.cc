@@ -23,6 +23,7 @@ class CpuBlasCandidate final : public Candidate {
 
   std::string prepare(const Case& one, const OperandSet&) override {
     if (one.location != "hhh") return "serves host memory only";
+    if (!one.epilogue.empty()) return "a BLAS knows no epilogues";
     if (one.type == 'd' && blas_.dgemm.function == nullptr) return "this BLAS has no dgemm_";
     if (one.input().size == 2) {
       convert_ = &host::conversion(one.input().letter == 'h' ? DType::f16 : DType::bf16);

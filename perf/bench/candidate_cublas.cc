@@ -93,6 +93,7 @@ class CublasCandidate final : public Candidate {
   std::string description() const override { return description_; }
 
   std::string prepare(const Case& one, const OperandSet&) override {
+    if (!one.epilogue.empty()) return "cuBLAS knows no epilogues, cublasLt does";
     for (const std::int64_t value : {one.m, one.n, one.k, one.lda, one.ldb, one.ldc, one.batch})
       if (!fits_int(value)) return "an extent is beyond cuBLAS's int";
     const std::array<std::size_t, 3> sizes{bytes(one.input(), one.a_span()), bytes(one.input(), one.b_span()),

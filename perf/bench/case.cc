@@ -80,6 +80,7 @@ std::string Case::id() const {
   if (lda != dense.lda || ldb != dense.ldb || ldc != dense.ldc) text += fmt::format(" ld={},{},{}", lda, ldb, ldc);
   if (alpha != 1) text += fmt::format(" alpha={}", alpha);
   if (beta != 0) text += fmt::format(" beta={}", beta);
+  if (!epilogue.empty()) text += " epilogue=" + epilogue;
   if (batch != 1) {
     text += fmt::format(" batch={}", batch);
     Case packed = *this;

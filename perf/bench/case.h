@@ -19,6 +19,9 @@ struct Case {
   std::int64_t m = 0, n = 0, k = 0;
   float alpha = 1;
   float beta = 0;
+  /// What becomes of the product before it is stored: "" or "bias", "relu", "gelu" (by tanh), "bias+relu", "bias+gelu".
+  /// The bias has an element for each row of C; it is the first m elements of A.
+  std::string epilogue;
   std::int64_t lda = 0, ldb = 0, ldc = 0;
   std::int64_t batch = 1;
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  // elements between the matrices of a batch
@@ -28,6 +31,10 @@ struct Case {
 
   /// Unique text of the work: results of two runs are matched by it. Fields at their usual value are left out.
   std::string id() const;
+
+  bool has_bias() const { return epilogue.starts_with("bias"); }
+  bool has_relu() const { return epilogue.ends_with("relu"); }
+  bool has_gelu() const { return epilogue.ends_with("gelu"); }
 
   double flops() const;
   /// Bytes that the product has to move at least: A and B once, C once, or twice when it is read.

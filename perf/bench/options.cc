@@ -29,7 +29,7 @@ constexpr const char* kFooter =
 
 /// Values as text: they are parsed by the same functions as those of shape files, after CLI11 has collected them.
 struct Texts {
-  std::vector<std::string> types, trans, alpha, beta, pad, offset, batch, m, n, k;
+  std::vector<std::string> types, trans, alpha, beta, epilogue, pad, offset, batch, m, n, k;
   std::string location, data = "normal", math = "strict";
 };
 
@@ -73,6 +73,7 @@ void apply(const Texts& texts, Options& options) {
   take("--trans", texts.trans, defaults.trans, parse_transposes);
   take("--alpha", texts.alpha, defaults.alphas, parse_floats);
   take("--beta", texts.beta, defaults.betas, parse_floats);
+  take("--epilogue", texts.epilogue, defaults.epilogues, parse_epilogues);
   take("--pad", texts.pad, defaults.pads, parse_from_zero);
   take("--offset", texts.offset, defaults.offsets, parse_from_zero);
   take("--batch", texts.batch, defaults.batches, parse_extents);
@@ -102,6 +103,8 @@ void add_shape_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option("--trans", texts.trans, "NN, NT, TN, TT")->group(group);
   app.add_option("--alpha", texts.alpha, "Scalars")->group(group);
   app.add_option("--beta", texts.beta, "Scalars")->group(group);
+  app.add_option("--epilogue", texts.epilogue, "none, bias, relu, gelu, bias+relu, bias+gelu, or several: none,bias")
+      ->group(group);
   app.add_option("--pad", texts.pad, "Elements by which leading dimensions exceed the stored rows")->group(group);
   app.add_option("--offset", texts.offset, "Elements by which pointers miss a 256-byte boundary")->group(group);
   app.add_option("--batch", texts.batch, "Products per call")->group(group);
@@ -117,9 +120,9 @@ void add_shape_options(CLI::App& app, Options& options, Texts& texts) {
 
 void add_candidate_options(CLI::App& app, Options& options, Texts& texts) {
   const char* const group = "Against what";
-  app.add_option("--candidates", options.candidates, "Some of xgemm, cublas, cublas-ws32, cublas-tf32, blas")
+  app.add_option("--candidates", options.candidates, "Some of xgemm, cublas, cublas-ws32, cublas-tf32, cublaslt, blas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"xgemm", "cublas", "cublas-ws32", "cublas-tf32", "blas"}))
+      ->check(CLI::IsMember({"xgemm", "cublas", "cublas-ws32", "cublas-tf32", "cublaslt", "blas"}))
       ->group(group);
   app.add_option("--kernel", options.kernels, "Kernels or families to force; all (families) or instances")
       ->delimiter(',')

@@ -245,6 +245,17 @@ void compare_samples(const Case& one, const Reference& reference, const std::vec
 
 namespace {
 
+/// What an epilogue makes of a value, and of how large errors may be: no activation is steeper than 1.13.
+void finish(const Case& one, double bias, double& value, double& magnitude) {
+  value += bias;
+  magnitude += std::abs(bias);
+  if (one.has_relu()) value = std::max(value, 0.0);
+  if (!one.has_gelu()) return;
+  constexpr double kSlope = 1.5957691216057308;  // 2 sqrt(2 / pi)
+  value /= 1 + std::exp(-kSlope * (value + 0.044715 * value * value * value));
+  magnitude *= 1.13;
+}
+
 template <class Wide>
 Reference make_reference_in(const Case& one, const OperandValues& a, const OperandValues& b, const OperandValues& c) {
   Reference reference;
@@ -264,6 +275,7 @@ Reference make_reference_in(const Case& one, const OperandValues& a, const Opera
         reference.value[at] = static_cast<double>(one.alpha * value[at] + one.beta * initial);
         reference.magnitude[at] =
             std::abs(one.alpha) * reference.magnitude[at] + static_cast<double>(std::abs(one.beta * initial));
+        finish(one, one.has_bias() ? a[row] : 0, reference.value[at], reference.magnitude[at]);
         ++at;
       }
   }

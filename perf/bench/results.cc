@@ -36,27 +36,29 @@ Json facts(const Facts& pairs) {
 }
 
 Json shape(const Case& one) {
-  return {{"set", one.set},
-          {"label", one.label},
-          {"type", std::string(1, one.type)},
-          {"layout", one.row_major ? "row" : "col"},
-          {"transa", std::string(1, one.transa)},
-          {"transb", std::string(1, one.transb)},
-          {"m", one.m},
-          {"n", one.n},
-          {"k", one.k},
-          {"alpha", number(one.alpha)},
-          {"beta", number(one.beta)},
-          {"lda", one.lda},
-          {"ldb", one.ldb},
-          {"ldc", one.ldc},
-          {"batch", one.batch},
-          {"stride_a", one.stride_a},
-          {"stride_b", one.stride_b},
-          {"stride_c", one.stride_c},
-          {"offset", one.offset},
-          {"location", one.location},
-          {"calls", one.calls}};
+  Json object{{"set", one.set},
+              {"label", one.label},
+              {"type", std::string(1, one.type)},
+              {"layout", one.row_major ? "row" : "col"},
+              {"transa", std::string(1, one.transa)},
+              {"transb", std::string(1, one.transb)},
+              {"m", one.m},
+              {"n", one.n},
+              {"k", one.k},
+              {"alpha", number(one.alpha)},
+              {"beta", number(one.beta)},
+              {"lda", one.lda},
+              {"ldb", one.ldb},
+              {"ldc", one.ldc},
+              {"batch", one.batch},
+              {"stride_a", one.stride_a},
+              {"stride_b", one.stride_b},
+              {"stride_c", one.stride_c},
+              {"offset", one.offset},
+              {"location", one.location},
+              {"calls", one.calls}};
+  if (!one.epilogue.empty()) object["epilogue"] = one.epilogue;
+  return object;
 }
 
 Json candidate(const Row& row, const CandidateResult& result) {

@@ -147,6 +147,10 @@ class CandidateList {
       add("cublas-tf32", [&](std::string& why) {
         return make_cublas(device, options.cublas_path, kCublasWorkspace, CublasMath::kTf32, why);
       });
+    const auto has_epilogue = [](const std::string& epilogue) { return !epilogue.empty(); };
+    if (named("cublaslt") ||
+        (options.candidates.empty() && std::ranges::any_of(options.defaults.epilogues, has_epilogue)))
+      add("cublaslt", [&](std::string& why) { return make_cublaslt(device, why); });
     if (wanted("blas")) add("blas", [&](std::string& why) { return make_cpu_blas(device, why); });
     if (list_.empty()) throw InputError("there is no candidate to measure");
     check_reference();
@@ -173,7 +177,9 @@ class CandidateList {
       return std::any_of(here.begin(), here.end(),
                          [&](const Candidate* candidate) { return candidate->name() == name; });
     };
-    for (const std::string& name : {options_.reference, std::string("cublas-ws32"), std::string("cublas"), blas_name_})
+    const std::string lt = one.epilogue.empty() ? "" : "cublaslt";  // the only one with epilogues
+    for (const std::string& name :
+         {options_.reference, lt, std::string("cublas-ws32"), std::string("cublas"), blas_name_})
       if (!name.empty() && has(name)) return name;
     return here.size() > 1 ? here[1]->name() : "";
   }

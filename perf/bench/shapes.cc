@@ -86,6 +86,7 @@ struct Group {
   std::vector<char> types;
   std::vector<std::string> trans;
   std::vector<float> alphas, betas;
+  std::vector<std::string> epilogues;
   std::vector<std::int64_t> pads, offsets, batches;
   std::vector<bool> row_major{false};
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: from the pad
@@ -99,6 +100,7 @@ Group group_of(const ShapeDefaults& defaults) {
   group.trans = defaults.trans;
   group.alphas = defaults.alphas;
   group.betas = defaults.betas;
+  group.epilogues = defaults.epilogues;
   group.pads = defaults.pads;
   group.offsets = defaults.offsets;
   group.batches = defaults.batches;
@@ -131,6 +133,13 @@ void apply_layout(const Group& group, std::int64_t pad, Case& one) {
   one.stride_c = one.ldc * one.c_extent().strided;
 }
 
+void check_epilogue(const Case& one) {
+  if (one.epilogue.empty()) return;
+  if (one.row_major || one.batch != 1) throw InputError("an epilogue is timed of single products, column-major");
+  if (one.has_bias() && one.output().letter != one.input().letter)
+    throw InputError("a bias lies in A, and has to be of C's type");
+}
+
 /// All combinations but the extents: those are the caller's three outer loops.
 void append_variants(const Group& group, const Case& shape, std::vector<Case>& cases) {
   Case one = shape;
@@ -142,21 +151,24 @@ void append_variants(const Group& group, const Case& shape, std::vector<Case>& c
             for (const std::int64_t offset : group.offsets)
               for (const float alpha : group.alphas)
                 for (const float beta : group.betas)
-                  for (const std::int64_t pad : group.pads) {
-                    one.type = type;
-                    one.transa = trans[0];
-                    one.transb = trans[1];
-                    one.row_major = row_major;
-                    one.location = location;
-                    one.batch = batch;
-                    one.offset = offset;
-                    one.alpha = alpha;
-                    one.beta = beta;
-                    apply_layout(group, pad, one);
-                    if (!one.is_representable()) throw InputError("the operands are too large to be addressed");
-                    cases.push_back(one);
-                    if (cases.size() > kMaxCases) throw InputError(fmt::format("more than {} cases", kMaxCases));
-                  }
+                  for (const std::int64_t pad : group.pads)
+                    for (const std::string& epilogue : group.epilogues) {
+                      one.type = type;
+                      one.transa = trans[0];
+                      one.transb = trans[1];
+                      one.row_major = row_major;
+                      one.location = location;
+                      one.batch = batch;
+                      one.offset = offset;
+                      one.alpha = alpha;
+                      one.beta = beta;
+                      one.epilogue = epilogue;
+                      apply_layout(group, pad, one);
+                      check_epilogue(one);
+                      if (!one.is_representable()) throw InputError("the operands are too large to be addressed");
+                      cases.push_back(one);
+                      if (cases.size() > kMaxCases) throw InputError(fmt::format("more than {} cases", kMaxCases));
+                    }
 }
 
 void append_group(const Group& group, const std::string& set, std::vector<Case>& cases) {
@@ -184,6 +196,8 @@ void set_field(std::string_view key, std::string_view value, Group& group) {
     group.alphas = parse_floats(value);
   else if (key == "beta")
     group.betas = parse_floats(value);
+  else if (key == "epilogue")
+    group.epilogues = parse_epilogues(value);
   else if (key == "pad")
     group.pads = parse_integers(value, 0, kMaxExtent);
   else if (key == "lda")
@@ -209,7 +223,8 @@ void set_field(std::string_view key, std::string_view value, Group& group) {
     }
   } else {
     throw InputError(
-        "is not known; known are type, trans, alpha, beta, pad, lda, ldb, ldc, offset, layout, batch, location, label");
+        "is not known; known are type, trans, alpha, beta, epilogue, pad, lda, ldb, ldc, offset, layout, batch, "
+        "location, label");
   }
 }
 
@@ -320,6 +335,17 @@ std::vector<std::string> parse_transposes(std::string_view text) {
     flags.push_back(flag);
   }
   return flags;
+}
+
+std::vector<std::string> parse_epilogues(std::string_view text) {
+  static constexpr std::string_view kKnown[] = {"bias", "relu", "gelu", "bias+relu", "bias+gelu"};
+  std::vector<std::string> epilogues;
+  for (const auto part : split(text, ',')) {
+    if (part != "none" && std::find(std::begin(kKnown), std::end(kKnown), part) == std::end(kKnown))
+      throw InputError(fmt::format("'{}' is not none, {}", part, fmt::join(kKnown, ", ")));
+    epilogues.emplace_back(part == "none" ? "" : part);
+  }
+  return epilogues;
 }
 
 std::string parse_location(std::string_view text) {

@@ -5,9 +5,10 @@
 //     m n k [key=value ...]
 //
 // m, n and k are a number, a list (1,8,64), a range first:last:step or first:last:xFACTOR, or `=` for "as m". Keys:
-// type (s, h, b, H, B, or several: sh), trans (NN, NT, TN, TT), alpha, beta, pad, lda, ldb, ldc, offset, layout (col,
-// row), batch, location (three of d, h, m; or device, host, managed), label. Every value may be a list; a line stands
-// for all combinations. What a line leaves open comes from the command line. SPDX-License-Identifier: BSD-3-Clause
+// type (s, h, b, H, B, or several: sh), trans (NN, NT, TN, TT), alpha, beta, epilogue, pad, lda, ldb, ldc, offset,
+// layout (col, row), batch, location (three of d, h, m; or device, host, managed), label. Every value may be a list; a
+// line stands for all combinations. What a line leaves open comes from the command line. SPDX-License-Identifier:
+// BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct ShapeDefaults {
   std::vector<std::string> trans{"NN"};
   std::vector<float> alphas{1};
   std::vector<float> betas{0};
+  std::vector<std::string> epilogues{""};
   std::vector<std::int64_t> pads{0};
   std::vector<std::int64_t> offsets{0};
   std::vector<std::int64_t> batches{1};
@@ -36,6 +38,8 @@ std::vector<std::int64_t> parse_extents(std::string_view text);
 std::vector<float> parse_floats(std::string_view text);
 std::vector<char> parse_types(std::string_view text);
 std::vector<std::string> parse_transposes(std::string_view text);
+/// none, or as in Case::epilogue.
+std::vector<std::string> parse_epilogues(std::string_view text);
 /// ddd, hhd, …; device, host and managed for all three.
 std::string parse_location(std::string_view text);
 

@@ -132,7 +132,10 @@ std::vector<std::uint8_t> multiply(const Case& one, const Operands& operands) {
                  operands.b()[batch * one.stride_b + index(l, j, one.ldb, one.transb == 'T')];
         const std::int64_t at = batch * one.stride_c + index(i, j, one.ldc, false);
         const double initial = one.beta == 0 ? 0 : one.beta * operands.c()[at];
-        const auto value = static_cast<float>(one.alpha * sum + initial);
+        double x = one.alpha * sum + initial + (one.has_bias() ? operands.a()[i] : 0);
+        if (one.has_relu()) x = std::max(x, 0.0);
+        if (one.has_gelu()) x *= 0.5 * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+        const auto value = static_cast<float>(x);
         store(one, value, bytes.data() + one.output().size * at);
       }
   return bytes;
@@ -157,12 +160,27 @@ struct Judged {
 };
 
 TEST(Oracle, RightResultsPassInEveryForm) {
-  for (const char* line : {"33 17 50", "33 17 50 trans=TN", "33 17 50 trans=NT pad=3", "33 17 50 trans=TT layout=row",
-                           "33 17 50 layout=row pad=1", "33 17 50 type=h", "33 17 50 type=h trans=TT beta=1",
-                           "40 9 30 alpha=-0.7 beta=0.3 batch=4 layout=row trans=NT", "300 310 190",
-                           "300 310 190 type=h beta=-0.5 pad=5", "33 17 50 type=b", "33 17 50 type=b trans=TT beta=1",
-                           "300 310 190 type=b beta=-0.5 pad=5", "33 17 50 type=H trans=TT beta=1",
-                           "300 310 190 type=B beta=-0.5 pad=5", "1 1 1", "1 1 20000", "500 1 700 trans=TN beta=1"}) {
+  for (const char* line : {"33 17 50",
+                           "33 17 50 trans=TN",
+                           "33 17 50 trans=NT pad=3",
+                           "33 17 50 trans=TT layout=row",
+                           "33 17 50 layout=row pad=1",
+                           "33 17 50 type=h",
+                           "33 17 50 type=h trans=TT beta=1",
+                           "40 9 30 alpha=-0.7 beta=0.3 batch=4 layout=row trans=NT",
+                           "300 310 190",
+                           "300 310 190 type=h beta=-0.5 pad=5",
+                           "33 17 50 type=b",
+                           "33 17 50 type=b trans=TT beta=1",
+                           "300 310 190 type=b beta=-0.5 pad=5",
+                           "33 17 50 type=H trans=TT beta=1",
+                           "300 310 190 type=B beta=-0.5 pad=5",
+                           "1 1 1",
+                           "1 1 20000",
+                           "500 1 700 trans=TN beta=1",
+                           "33 17 50 epilogue=bias+gelu",
+                           "33 17 50 type=h trans=TN epilogue=bias+relu",
+                           "300 310 190 type=b epilogue=gelu"}) {
     const Judged judged(line);
     const Accuracy accuracy = judged.judge();
     EXPECT_TRUE(accuracy.pass) << line << ": " << accuracy.problem;
