@@ -44,12 +44,12 @@ const char* xgemm_cost_tiles() {
   return names.c_str();
 }
 
-// The shapes of clusters that instances form: m and n of each, zeros after the last.
+// The shapes of clusters that instances form: m, n and k of each, zeros after the last.
 const int* xgemm_cluster_shapes() {
   static const auto all = [] {
-    std::array<int, 2 * std::size(kClusterShapes) + 2> numbers{};
+    std::array<int, 3 * std::size(kClusterShapes) + 3> numbers{};
     auto* out = numbers.data();
-    for (const ClusterShape& shape : kClusterShapes) *out++ = shape.m, *out++ = shape.n;
+    for (const ClusterShape& shape : kClusterShapes) *out++ = shape.m, *out++ = shape.n, *out++ = shape.k;
     return numbers;
   }();
   return all.data();
@@ -76,10 +76,10 @@ void xgemm_cost(const double* constants, const double* device_numbers, const dou
     c.transposed = number() != 0;
     c.groups_rows = number();
     c.ping_pong = number() != 0;
-    c.cluster_k = number();
     ClusterShape cluster;
     cluster.m = number();
     cluster.n = number();
+    cluster.k = number();
     CostProblem p;
     p.m = number();
     p.n = number();

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-INSTANCE = re.compile(r"wgmma_tma_f16_((\d+)x(\d+)x64(_pp)?(_t)?(?:_k(\d))?_s(\d+))_(nn|nt|tn|tt)$")
+INSTANCE = re.compile(r"wgmma_tma_f16_((\d+)x(\d+)x64(_pp)?(_t)?_s(\d+))_(nn|nt|tn|tt)$")
 RATES = dict(sm_ghz=1.85, l2_tbs=10., memory_tbs=3.5, tensor_tflops=800.)  # where the search begins
 CONSTANTS = dict(tensor=0.938, read=0.389, write=1, ingest=0.449, unaligned=2.08, unaligned_shared=0.887, slice=212,
                  epilogue=6.06, element=0.139, old_c=0.914, exchange=1.08e+03, exchange_element=0.486,
@@ -46,7 +46,7 @@ SOFTNESS = .02   # of the choice that is trained: plans whose estimates differ b
 REGRESSION = 8.  # weight of predicting relative times beside choosing well,
 ABSOLUTE = 1.    # and of predicting the times themselves
 PARTS = 4        # of the shapes, for judging
-POOLED = {"light", "heavy", "clusters", "drawn"}  # tables in which split products took the memory for their sums from a pool, as
+POOLED = {"light", "heavy", "clusters", "drawn", "deep"}  # tables in which split products took the memory for their sums from a pool, as
                                          # calls do: for the others it was lent, which is faster
 
 
@@ -66,9 +66,9 @@ def parse_instance(name):
     match = INSTANCE.match(name)
     if not match:
         return None
-    tile, m, n, pp, t, ck, stages, _ = match.groups()
+    tile, m, n, pp, t, stages, _ = match.groups()
     rows = int(n) if t else int(m)
-    return tile, (int(m), int(n), int(stages), t is not None, 1 if pp else rows // 64, pp is not None, int(ck or 1))
+    return tile, (int(m), int(n), int(stages), t is not None, 1 if pp else rows // 64, pp is not None)
 
 
 class CostModel:
@@ -88,8 +88,8 @@ class CostModel:
         self.tiles = self.library.xgemm_cost_tiles().decode().split()
         self.library.xgemm_cluster_shapes.restype = ctypes.POINTER(ctypes.c_int)
         numbers, self.shapes = self.library.xgemm_cluster_shapes(), []
-        while numbers[2 * len(self.shapes)]:
-            self.shapes.append((numbers[2 * len(self.shapes)], numbers[2 * len(self.shapes) + 1]))
+        while numbers[3 * len(self.shapes)]:
+            self.shapes.append(tuple(numbers[3 * len(self.shapes):3 * len(self.shapes) + 3]))
 
     def __call__(self, constants, device, rates, rows, with_features=False):
         pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
@@ -151,7 +151,7 @@ class Measurements:
                     problem = parse_case(case)
                     if problem[:3] in hold_out:
                         raise SystemExit(f"fit.py: {case} of {file.name} is in perf/shapes/holdout.txt")
-                    shape = tuple(map(int, cluster.split("x")))
+                    shape = tuple(map(int, (cluster + "x1").split("x")[:3]))
                     rows.append((key, tile_index[instance[0]], instance[1] + shape + problem + (float(whole), int(parts)),
                                  float(us)))
         rows = with_pools(rows)
@@ -165,7 +165,7 @@ class Measurements:
         self.gpu = np.array([r[0][0] for r in rows])
         self.tile = np.array([r[1] for r in rows])
         self.numbers = np.array([r[2] for r in rows], float)
-        self.cluster = np.array([r[2][7:9] for r in rows], int)
+        self.cluster = np.array([r[2][6:9] for r in rows], int)
         self.us = np.array([r[3] for r in rows])
         first = np.searchsorted(self.case, np.arange(len(self.keys)))
         self.lost = np.log(self.us / np.minimum.reduceat(self.us, first)[self.case])
@@ -323,26 +323,28 @@ def judge(data, score):
 def clusters_of(model, data):
     """For each tile, the shapes of clusters that are worth weighing, as a mask: single CTAs, and what is left when of all
     pairs of tile and shape the one goes, again and again, whose loss costs the problems least. By those problems that
-    were measured in clusters of many shapes; what was not measured counts as slow."""
+    were measured in clusters of many shapes; what was not measured counts as slow. Clusters that share K are weighed
+    wherever there is one for each tile."""
     shape = np.array([model.shapes.index(tuple(x)) for x in data.cluster])
+    shares_k = data.cluster[:, 2] > 1
     pair = data.tile * len(model.shapes) + shape
     table = np.full((len(data.keys), len(model.tiles) * len(model.shapes)), UNMEASURED, np.float32)
-    np.minimum.at(table, (data.case, pair), data.lost)
-    shapes_of_case = np.array([len(set(shape[data.case == i])) for i in range(len(data.keys))])
+    np.minimum.at(table, (data.case[~shares_k], pair[~shares_k]), data.lost[~shares_k])
+    shapes_of_case = np.array([len(set(shape[(data.case == i) & ~shares_k])) for i in range(len(data.keys))])
     table = table[shapes_of_case >= MANY_SHAPES]
-    kept = np.unique(pair)
+    kept = np.unique(pair[~shares_k])
     while len(kept) > WEIGHED * len(model.tiles):
         order = np.argpartition(table[:, kept], 1, axis=1)[:, :2]
         least = np.take_along_axis(table[:, kept], order, 1)
         best = order[np.arange(len(order)), least.argmin(1)]
         cost = np.bincount(best, np.abs(least[:, 1] - least[:, 0]), len(kept))
-        cost[kept % len(model.shapes) == model.shapes.index((1, 1))] = np.inf
+        cost[kept % len(model.shapes) == model.shapes.index((1, 1, 1))] = np.inf
         kept = np.delete(kept, cost.argmin())
     print(f"{len(kept)} pairs of tiles and clusters, {100 * table[:, kept].min(1).mean():.2f} % slower than all")
     masks = np.ones(len(model.tiles), int)
     for x in kept:
         masks[x // len(model.shapes)] |= 1 << x % len(model.shapes)
-    return masks, np.isin(pair, kept)
+    return masks, shares_k | np.isin(pair, kept)
 
 
 def array(name, values, shape):

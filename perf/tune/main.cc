@@ -110,8 +110,8 @@ class Tuner {
     for (Entry& entry : entries) {
       std::sort(entry.us.begin(), entry.us.end());
       const kernels::Sharing& s = entry.sharing;
-      fmt::print("{}\t{}\t{}x{}\t{}\t{}\t{:.3f}\t{:.3f}\n", one.id(), entry.name, s.cluster.m, s.cluster.n,
-                 s.whole_tiles, s.parts, entry.us[entry.us.size() / 2], entry.estimated_us);
+      fmt::print("{}\t{}\t{}\t{}\t{}\t{:.3f}\t{:.3f}\n", one.id(), entry.name, to_string(s.cluster), s.whole_tiles,
+                 s.parts, entry.us[entry.us.size() / 2], entry.estimated_us);
     }
     std::fflush(stdout);
   }
@@ -130,13 +130,14 @@ class Tuner {
   std::vector<plan::Plan> all_candidates(const Problem& p, const device::DeviceInfo& info) const {
     const plan::ProblemFacts facts = plan::gather_facts(p);
     std::vector<plan::Plan> all;
-    for (int m = 1; m <= kMostCtas; m *= 2)
-      for (int n = 1; m * n <= kMostCtas; n *= 2) {
-        const std::vector<std::string>& chosen = options_.clusters;
-        if (!chosen.empty() && std::ranges::count(chosen, fmt::format("{}x{}", m, n)) == 0) continue;
-        const kernels::ClusterShape cluster = {m, n};
-        std::ranges::copy(plan::candidates(p, facts, info, &cluster), std::back_inserter(all));
-      }
+    for (int k = 1; k <= kMostCtas; k *= 2)
+      for (int m = 1; m * k <= kMostCtas; m *= 2)
+        for (int n = 1; m * n * k <= kMostCtas; n *= 2) {
+          const kernels::ClusterShape cluster = {m, n, k};
+          const std::vector<std::string>& chosen = options_.clusters;
+          if (!chosen.empty() && std::ranges::count(chosen, to_string(cluster)) == 0) continue;
+          std::ranges::copy(plan::candidates(p, facts, info, &cluster), std::back_inserter(all));
+        }
     std::ranges::stable_sort(all, {}, &plan::Plan::estimated_us);
     return all;
   }

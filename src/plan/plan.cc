@@ -16,10 +16,10 @@ std::string to_string(const kernels::Schedule& s) {
   const std::string workspace =
       s.workspace_bytes == 0 ? std::string() : format(" workspace_bytes=%zu", s.workspace_bytes);
   const char* const triangle = s.triangle.fill == Fill::full ? "" : " of a triangle";
-  return format("tiles=%lldx%lld%s raster=%c%u units=%lld cluster=%dx%d clusters=%u%s%s",
+  return format("tiles=%lldx%lld%s raster=%c%u units=%lld cluster=%s clusters=%u%s%s",
                 static_cast<long long>(s.tiles_m), static_cast<long long>(s.tiles_n), triangle, s.raster_n ? 'n' : 'm',
-                s.raster_group, static_cast<long long>(s.units), s.cluster.m, s.cluster.n, s.clusters, split.c_str(),
-                workspace.c_str());
+                s.raster_group, static_cast<long long>(s.units), kernels::to_string(s.cluster).c_str(), s.clusters,
+                split.c_str(), workspace.c_str());
 }
 
 std::string to_string(const Plan& plan) {

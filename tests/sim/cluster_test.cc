@@ -32,7 +32,7 @@ void expect_products() {
     c.ld_pad = 1;
     EXPECT_EQ(run_case(kernel, c), "");
     GemmCase other = c;
-    if (is_corner || kConfig.cluster_k > 1) {
+    if (is_corner || cluster.k > 1) {
       other.m = 8, other.n = 11, other.beta = 0, other.batch = 3;  // most CTAs lie outside
     } else {
       other.k = 5 * 64, other.parts = 2, other.whole_tiles = 1;
@@ -58,7 +58,7 @@ TEST(Clusters, TransposedPingPong) {
 }
 TEST(Clusters, ThatShareK) {
   expect_products_of_all_flags<WgmmaTmaConfig{
-      .type_c = DType::f32, .cta_m = 64, .cta_n = 48, .stages = 4, .groups_rows = 1, .cluster_k = 2}>();
+      .type_c = DType::f32, .cta_m = 64, .cta_n = 48, .stages = 4, .groups_rows = 1}>();
 }
 
 }  // namespace

@@ -144,9 +144,12 @@ void expect_places_of_wgmma_tma() {
   expect_places_around<test::Half>(kConfig.cta_m, kConfig.cta_n, run_wgmma_tma<kConfig, AddsPlace>);
   Options options;
   options.parts = 2;
-  if (kConfig.cluster_k == 1)
-    expect_places<test::Half>(run_wgmma_tma<kConfig, AddsPlace>, kConfig.cta_m + 3, kConfig.cta_n + 5, 130, 2.0f,
-                              options);
+  expect_places<test::Half>(run_wgmma_tma<kConfig, AddsPlace>, kConfig.cta_m + 3, kConfig.cta_n + 5, 130, 2.0f,
+                            options);
+  options.parts = 1;
+  options.cluster = {1, 1, 2};
+  expect_places<test::Half>(run_wgmma_tma<kConfig, AddsPlace>, kConfig.cta_m + 3, kConfig.cta_n + 5, 130, 2.0f,
+                            options);
 }
 TEST(Epilogue, WgmmaTmaTellsThePlace) {
   expect_places_of_wgmma_tma<WgmmaTmaConfig{.cta_m = 128, .cta_n = 40, .stages = 3, .groups_rows = 2}>();
@@ -154,9 +157,6 @@ TEST(Epilogue, WgmmaTmaTellsThePlace) {
 TEST(Epilogue, WgmmaTmaTransposedTellsThePlace) {
   expect_places_of_wgmma_tma<WgmmaTmaConfig{
       .cta_m = 32, .cta_n = 64, .stages = 3, .transposed = true, .groups_rows = 1}>();
-}
-TEST(Epilogue, WgmmaTmaOfAClusterAlongKTellsThePlace) {
-  expect_places_of_wgmma_tma<WgmmaTmaConfig{.cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .cluster_k = 2}>();
 }
 
 }  // namespace

@@ -316,7 +316,7 @@ std::string to_string(const GemmCase& c) {
          (c.triangle == xgemm::Fill::full    ? ""
           : c.triangle == xgemm::Fill::lower ? " lower"
                                              : " upper") +
-         " cluster=" + std::to_string(c.cluster.m) + "x" + std::to_string(c.cluster.n) +
+         " cluster=" + to_string(c.cluster) +
          (c.parts > 1 ? " parts=" + std::to_string(c.parts) + " from " + std::to_string(c.whole_tiles) : "") +
          " seed=" + std::to_string(c.seed);
 }

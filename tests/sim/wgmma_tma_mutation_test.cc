@@ -259,7 +259,7 @@ using kernels::tn;
 // Few stages: with five slices and four tiles each slot, buffer and barrier is used again.
 constexpr WgmmaTmaConfig kCooperative = {.cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2};
 constexpr WgmmaTmaConfig kPingPong = {.cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true};
-constexpr WgmmaTmaConfig kSplit = {.cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .cluster_k = 2};
+constexpr WgmmaTmaConfig kSplit = {.cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2};
 constexpr WgmmaTmaConfig kSingle = {.cta_m = 32, .cta_n = 64, .stages = 3, .transposed = true, .groups_rows = 1};
 // fp32 C.
 constexpr WgmmaTmaConfig kRegisters = {
@@ -282,6 +282,7 @@ std::vector<GemmCase> cases_of(const SimKernel& kernel) {
   const bool clusters = name != "single";
   const kernels::ClusterShape shape = name == "cooperative"                        ? kernels::ClusterShape{2, 1}
                                       : name == "ping_pong" || name == "registers" ? kernels::ClusterShape{1, 2}
+                                      : name == "split"                            ? kernels::ClusterShape{1, 2, 2}
                                                                                    : kernels::ClusterShape{};
   GemmCase c{.transa = flags[0],
              .transb = flags[1],
@@ -317,17 +318,25 @@ std::string outcome(const SimKernel& kernel, Order order, std::uint64_t seed = 1
 
 class Mutants : public testing::TestWithParam<std::string> {
  protected:
-  const SimKernel& kernel() {
+  static const SimKernel& kernel(const std::string& name = GetParam()) {
     for (const SimKernel& kernel : mutants())
-      if (kernel.name == GetParam()) return kernel;
+      if (kernel.name == name) return kernel;
     throw std::logic_error("no such kernel");
+  }
+  static std::set<Place> places_of(const SimKernel& kernel) {
+    places.clear();
+    EXPECT_EQ(outcome(kernel, Order::random, 3), "");
+    return places;
   }
   void SetUp() override {
     mutation = {};
     tamper = nullptr;
-    places.clear();
-    ASSERT_EQ(outcome(kernel(), Order::random, 3), "");
-    found_ = places;
+    found_ = places_of(kernel());
+    // Where CTAs exchange sums, they wait for each other so often that other waits change nothing. Those are judged by
+    // the kernels that have no exchange.
+    if (GetParam() == "split")
+      for (const Place& place : places_of(kernel("cooperative"))) found_.erase(place);
+    ASSERT_FALSE(found_.empty());
   }
   void TearDown() override {
     mutation = {};

@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 
 #include "core/fill.h"
 #include "core/portability.h"
@@ -56,13 +57,20 @@ constexpr TileGrid tile_grid(Fill fill, std::int64_t m, std::int64_t n, int tile
           {fill, static_cast<unsigned>(block_m), static_cast<unsigned>(block_n)}};
 }
 
-// CTAs of a cluster along C: they compute neighbouring tiles together, and share operands.
+// CTAs of a cluster. Along C they compute neighbouring tiles together, and share operands; along K each has a part of
+// the same tile's, and they add their sums.
 struct ClusterShape {
-  int m = 1, n = 1;
+  int m = 1, n = 1, k = 1;
 
   constexpr bool operator==(const ClusterShape&) const = default;
-  constexpr int size() const { return m * n; }
+  constexpr int size() const { return m * n * k; }
 };
+
+// "2x1", or "2x1x4" of CTAs that share K.
+inline std::string to_string(const ClusterShape& c) {
+  const std::string of_c = std::to_string(c.m) + "x" + std::to_string(c.n);
+  return c.k == 1 ? of_c : of_c + "x" + std::to_string(c.k);
+}
 
 // Index: std::int64_t, or unsigned for kernels that count fewer than 2^31 tiles.
 template <class Index>

@@ -155,7 +155,8 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   p.factors_y = y.factors, p.factors_y_step = y.batch_stride != 0 ? factors_of_entry(y.mn_extent) : 0;
   p.row_bits = bits_of(cluster_rows);
   p.column_bits = bits_of(cluster_columns);
-  p.sharers = cluster.size();
+  p.split_bits = bits_of(cluster.k);
+  p.sharers = cluster.m * cluster.n;
   for (int column = 0; column < cluster_columns; ++column) p.row_mask |= 1 << column * cluster_rows;
   p.column_mask = (1 << cluster_rows) - 1;
   p.schedule = schedule.as<unsigned>();

@@ -30,7 +30,7 @@ struct WgmmaTmaChunkOutput {
   static constexpr bool kTransposed = Cta::kTransposed;
   static constexpr int kChunk = Cta::kChunk;
   static constexpr int kChunkElements = Cta::kChunkElements;
-  static constexpr int kChunks = Cta::kSplitColumns / kChunk;  // of one slab
+  static constexpr int kChunks = Cta::kGroupColumns / kChunk;  // of one slab
   static constexpr int kTileChunks = Cta::kSlabs * kChunks;    // of a consumer
   static constexpr int kBuffers = Cta::kBuffers;
   static_assert(kBuffers >= 1, "the ring leaves no room for a chunk of C");
@@ -50,7 +50,6 @@ struct WgmmaTmaChunkOutput {
   // The producer's part: old C to the ring.
   XGEMM_DEVICE static void load_c(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place, Ring& ring,
                                   const Tile& tile) {
-    const int column = tile.column + place.split * Cta::kSplitColumns;
     int groups = 0;
     for (int g = 0; g < Cta::kTileGroups; ++g) groups += Cta::reaches_c(p, tile, g) ? 1 : 0;
     XGEMM_NO_UNROLL
@@ -60,14 +59,17 @@ struct WgmmaTmaChunkOutput {
       const int chunks = left < kChunksPerSlot ? left : kChunksPerSlot;
       gpu::Mbarrier& full = smem.full[ring.slot];
       gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-      gpu::mbarrier_arrive_expect(full, groups * chunks * kChunkElements * static_cast<int>(sizeof(Element)));
+      int stored = 0;
+      for (int i = 0; i < chunks; ++i) stored += place.stores(first + i) ? 1 : 0;
+      gpu::mbarrier_arrive_expect(full, groups * stored * kChunkElements * static_cast<int>(sizeof(Element)));
       XGEMM_NO_UNROLL
       for (int g = 0; g < Cta::kTileGroups; ++g) {
         if (!Cta::reaches_c(p, tile, g)) continue;
         XGEMM_NO_UNROLL
         for (int i = 0; i < chunks; ++i) {
+          if (!place.stores(first + i)) continue;
           const int d_row = tile.row + Cta::group_row(g) + (first + i) / kChunks * 64;
-          const int d_column = column + Cta::group_column(g) + (first + i) % kChunks * kChunk;
+          const int d_column = tile.column + Cta::group_column(g) + (first + i) % kChunks * kChunk;
           gpu::tma_load(old_chunk(smem.slots[ring.slot], g, i), p.c_old, full, kTransposed ? d_column : d_row,
                         kTransposed ? d_row : d_column, tile.batch);
         }
@@ -88,12 +90,17 @@ struct WgmmaTmaChunkOutput {
                                  const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
                                  int batch, const float (&acc)[Cta::kSlabs][kRegisters]) {
     const int tile_group = kConfig.ping_pong ? 0 : group;
-    // Calls f(chunk, its buffer) for the chunks of a batch.
+    // Calls f(chunk, its buffer) for the chunks of a batch, or for those of them that this CTA stores.
     const auto for_batch = [&](int first, const auto& f) {
       XGEMM_UNROLL
       for (int chunk = first; chunk < first + kChunkBatch; ++chunk) {
         if (chunk < kTileChunks) f(chunk, reinterpret_cast<char*>(smem.c.chunks[group][chunk % kBuffers]));
       }
+    };
+    const auto for_stored = [&](int first, const auto& f) {
+      for_batch(first, [&](int chunk, const char* buffer) {
+        if (place.stores(chunk)) f(chunk, buffer);
+      });
     };
     XGEMM_UNROLL
     for (int first = 0; first < kTileChunks; first += kChunkBatch) {
@@ -113,15 +120,17 @@ struct WgmmaTmaChunkOutput {
         const float* sums = &acc[chunk / kChunks][chunk % kChunks * kChunk / 2];
         const int warp_row = row + chunk / kChunks * 64 + 16 * warp;
         const int first_column = column + chunk % kChunks * kChunk;
-        XGEMM_UNROLL
-        for (int c = 0; c < kChunk / 16 * 16; c += 16) {
-          convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,
-                               first_column + c);
-        }
-        if constexpr (kChunk % 16 != 0) {
-          constexpr int kLast = kChunk - 8;
-          convert<kReadsC, 8>(p, epilogue, sums + kLast / 2, old, buffer, lane_offset(warp, kLast), warp_row,
-                              first_column + kLast);
+        if (place.stores(chunk)) {
+          XGEMM_UNROLL
+          for (int c = 0; c < kChunk / 16 * 16; c += 16) {
+            convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,
+                                 first_column + c);
+          }
+          if constexpr (kChunk % 16 != 0) {
+            constexpr int kLast = kChunk - 8;
+            convert<kReadsC, 8>(p, epilogue, sums + kLast / 2, old, buffer, lane_offset(warp, kLast), warp_row,
+                                first_column + kLast);
+          }
         }
         if (kReadsC && (chunk % kChunksPerSlot == kChunksPerSlot - 1 || chunk == kTileChunks - 1)) {
           gpu::sync_warp();
@@ -138,7 +147,7 @@ struct WgmmaTmaChunkOutput {
         f(kTransposed ? d_column : d_row, kTransposed ? d_row : d_column);
       };
       if (is_storer(warp)) {
-        for_batch(first, [&](int chunk, const char* buffer) {
+        for_stored(first, [&](int chunk, const char* buffer) {
           at(chunk, [&](int c_row, int c_column) {
             if (c_row < p.c_whole_m && c_column < p.n) gpu::tma_store(p.c, buffer, c_row, c_column, batch);
           });
@@ -146,7 +155,7 @@ struct WgmmaTmaChunkOutput {
         gpu::tma_store_commit();
       }
       if (p.c_whole_m != p.m) {
-        for_batch(first, [&](int chunk, const char* buffer) {
+        for_stored(first, [&](int chunk, const char* buffer) {
           at(chunk, [&](int c_row, int c_column) { store_rest(p, buffer, c_row, c_column, batch); });
         });
       }

@@ -25,7 +25,6 @@ struct WgmmaTmaConfig {
   bool transposed = false;                        // rows of D, along M of wgmma, are the columns of C
   int groups_rows = 2, groups_columns = 1;        // how the consumer warpgroups divide the tile of D
   bool ping_pong = false;                         // two consumers that take whole tiles in turn; groups_* are 1
-  int cluster_k = 1;                              // CTAs of a cluster along K: they share a tile's sum
   layout::Axis a_contiguous = layout::Axis::row;  // op(A), m x k: row is along m (not transposed), col along k
   layout::Axis b_contiguous = layout::Axis::row;  // op(B), k x n: row is along k (not transposed), col along n
 
@@ -75,14 +74,15 @@ struct WgmmaTmaConfig {
   // Then C leaves in chunks of 64 rows of D: what a consumer has converted waits in a buffer for the copy engine. The
   // more of a tile the buffers hold, the fewer times the consumer waits. A chunk's rows (of D or, not transposed,
   // columns) are 32, 64 or 128 bytes in a swizzle, or an odd multiple of 16 bytes without: neither has bank conflicts.
-  constexpr int split_columns() const { return tile_columns() / groups_columns / cluster_k; }  // that a consumer stores
+  constexpr int group_columns() const { return tile_columns() / groups_columns; }  // of a consumer
   constexpr int chunks(int chunk) const {
-    return (ping_pong ? tile_rows() : tile_rows() / groups_rows) / 64 * (split_columns() / chunk);
+    return (ping_pong ? tile_rows() : tile_rows() / groups_rows) / 64 * (group_columns() / chunk);
   }
   constexpr int chunk() const {
     for (const int candidate : {64, 72, 56, 104, 48, 40, 32, 24, 16}) {
       const bool is_row = candidate % 16 == 8 || 64 % candidate == 0;
-      if (split_columns() % candidate != 0 || (transposed && !is_row)) continue;
+      if (group_columns() % candidate != 0 || (transposed && !is_row)) continue;
+      if (!c_through_shared()) return candidate;
       const int wanted = chunks(candidate) < 2 ? 1 : 2;
       if (buffers(candidate) >= wanted && 64 * candidate * tile_groups() * size_of(type_c) <= slot_bytes())
         return candidate;
@@ -97,12 +97,22 @@ struct WgmmaTmaConfig {
     return 128 % bytes == 0 && bytes > 16 ? bytes : 0;
   }
 
-  // Shared memory of a CTA: the ring, the sums from other CTAs, barriers, the buffers of the epilogue.
+  // Shared memory of a CTA: the ring, barriers, the buffers of the epilogue.
   constexpr int slot_bytes() const { return mma().slot_bytes(tile_rows(), y_columns()); }
-  constexpr int mainloop_bytes() const {
-    return stages * slot_bytes() + (cluster_k - 1) * cta_m * cta_n / cluster_k * 4 + 1024;
-  }
+  constexpr int mainloop_bytes() const { return stages * slot_bytes() + 1024; }
   constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
+
+  // CTAs of a cluster that can share a tile's K. Their sums meet in the ring, in chunks, each of which one CTA adds up.
+  constexpr int most_along_k() const {
+    if (ping_pong || planes > 1) return 1;
+    int most = 8;
+    while (most > 1 && exchange_bytes(most) > stages * slot_bytes()) most /= 2;
+    return most;
+  }
+  constexpr int exchange_chunks(int ctas) const { return (chunks(chunk()) + ctas - 1) / ctas; }  // of a consumer
+  constexpr int exchange_bytes(int ctas) const {
+    return (ctas - 1) * tile_groups() * exchange_chunks(ctas) * 64 * chunk() * 4;
+  }
 
   // Register budgets for setmaxnreg: 65536 registers among all warpgroups; 0 where the kernel's own limit is enough.
   constexpr int accumulators() const {                                  // of a thread
@@ -124,14 +134,14 @@ struct WgmmaTmaConfig {
   }
 };
 
-// The clusters that instances form along C: as many CTAs as every GPU can hold, with those that share K.
-inline constexpr ClusterShape kClusterShapes[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 4},
-                                                  {4, 1}, {2, 4}, {4, 2}, {1, 8}, {8, 1}};
-inline constexpr int kMostClusterCtas = 8;
+// The clusters that instances form, of as many CTAs as every GPU can hold, in the order of those along K.
+inline constexpr ClusterShape kClusterShapes[] = {
+    {1, 1},    {1, 2},    {2, 1},    {2, 2},    {1, 4},    {4, 1},    {2, 4},    {4, 2},    {1, 8},    {8, 1},  //
+    {1, 1, 2}, {1, 2, 2}, {2, 1, 2}, {2, 2, 2}, {1, 4, 2}, {4, 1, 2}, {1, 1, 4}, {1, 2, 4}, {2, 1, 4}, {1, 1, 8}};
 
 constexpr std::span<const ClusterShape> cluster_shapes(const WgmmaTmaConfig& c) {
-  std::size_t count = 0;  // shapes are in the order of their sizes
-  for (const ClusterShape& shape : kClusterShapes) count += shape.size() * c.cluster_k <= kMostClusterCtas;
+  std::size_t count = 0;
+  for (const ClusterShape& shape : kClusterShapes) count += shape.k <= c.most_along_k();
   return std::span(kClusterShapes).first(count);
 }
 
@@ -147,11 +157,9 @@ struct WgmmaTmaShape {
   static constexpr int kTileGroups = kConfig.tile_groups();
   static constexpr int kGroupRows = kTileRows / kConfig.groups_rows;
   static constexpr int kGroupColumns = kTileColumns / kConfig.groups_columns;
-  static constexpr int kSplitColumns = kConfig.split_columns();
   static_assert(kGroupColumns <= 256 && kGroupColumns % 8 == 0, "N of a wgmma");
   static_assert(!kConfig.ping_pong || kTileGroups == 1, "ping-pong consumers take whole tiles");
-  static_assert(kTileColumns % kConfig.groups_columns == 0 && kGroupColumns % (8 * kConfig.cluster_k) == 0,
-                "consumers and CTAs store whole 8 x 8 matrices");
+  static_assert(kTileColumns % kConfig.groups_columns == 0, "consumers store whole 8 x 8 matrices");
 
   static constexpr gpu::Major kMajorX = kConfig.major_x();
   static constexpr gpu::Major kMajorY = kConfig.major_y();

@@ -55,14 +55,13 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
   const double area = double(rows) * columns;
   ctas_m = rounded_up(p.m, c.cta_m);
   ctas_n = rounded_up(p.n, c.cta_n);
-  slices = ceil(ceil(k / 64) / c.cluster_k);
+  slices = ceil(k / 64);
 
   const double reads = double(rows / 64) * (64 + columns);
   slice_fourth = fourth(area / 32 * x.tensor) + fourth((rows + columns) * x.write + reads * x.read) + fourth(x.slice);
   unaligned_shared = x.unaligned_shared * ((p.lines_a ? 0 : c.cta_m) + (p.lines_b ? 0 : c.cta_n));
   const double element_bytes = (p.reads_c ? 1 + x.old_c : 1.0) * p.bytes_c / 2;
   double epilogue = x.epilogue + area * x.element * element_bytes;
-  if (c.cluster_k > 1) epilogue += x.exchange + area * x.exchange_element * (c.cluster_k - 1) / c.cluster_k;
   us_per_cycle = 1e-3 / d.rates.sm_ghz;
   us_per_byte = 1e-6 / d.rates.memory_tbs;
   us_per_l2_byte = 1e-6 / d.rates.l2_tbs;
@@ -73,25 +72,32 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
 }
 
 double TileWork::least_us() const {
-  const double all = ctas_m * ctas_n * double(problem.batch_count) * config.cluster_k * slices;
+  const double all = ctas_m * ctas_n * double(problem.batch_count) * slices;
   return all / device.sms * fourth_root(slice_fourth) * us_per_cycle;
 }
 
 TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
-    : constants_(work.constants), tile_slices_(work.slices), epilogue_us_(work.epilogue_us), common_{} {
+    : constants_(work.constants),
+      tile_slices_(ceil(work.slices / cluster.k)),
+      epilogue_us_(work.epilogue_us),
+      common_{} {
   const WgmmaTmaConfig& c = work.config;
   const CostProblem& p = work.problem;
   const CostDevice& device = work.device;
   const CostConstants& x = work.constants;
   const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
-  const int size = cluster.size() * c.cluster_k;
+  const int size = cluster.size();
   const double tiles_m = ceil(work.ctas_m / cluster.m), tiles_n = ceil(work.ctas_n / cluster.n);
   tiles_ = tiles_m * tiles_n * batch;
   clusters_ = device.clusters_of(size);
   sum_bytes_ = 4.0 * c.cta_m * c.cta_n * size;
   fixed_us_ = x.launch + (size > 1 ? x.cluster : 0.0);
   ping_pong_ = c.ping_pong;
-  can_split_ = c.cluster_k == 1;
+  can_split_ = cluster.k == 1;
+  if (cluster.k > 1) {  // a CTA gets so many chunks of sums, and so often
+    const double received = double(c.cta_m) * c.cta_n * c.exchange_chunks(cluster.k) / c.exchange_chunks(1);
+    epilogue_us_ += (x.exchange + received * (cluster.k - 1) * x.exchange_element) * work.us_per_cycle;
+  }
 
   const double own_a = double(c.cta_m) / cluster.n, own_b = double(c.cta_n) / cluster.m;
   const double unaligned = work.unaligned_shared + x.unaligned * ((p.lines_a ? 0 : own_a) + (p.lines_b ? 0 : own_b));

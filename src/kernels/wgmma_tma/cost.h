@@ -88,7 +88,7 @@ struct TileWork {
   const CostDevice& device;
   const CostConstants& constants;
   double ctas_m, ctas_n;
-  double slices;        // of K that a CTA goes through for a tile
+  double slices;        // of a tile
   double slice_fourth;  // of the cycles of a slice, without what a cluster changes
   double unaligned_shared;
   double epilogue_us;

@@ -72,15 +72,19 @@ std::array<float, kProblemFeatures> problem_features(const CostProblem& p, const
 }
 
 std::array<float, kTileFeatures> tile_features(const WgmmaTmaConfig& c) {
-  return {ln(c.cta_m * c.cta_n / 16384.0),  ln(double(c.cta_m) / c.cta_n),   c.ping_pong ? 1.0f : 0.0f,
-          c.transposed ? 1.0f : 0.0f,       c.cluster_k > 1 ? 1.0f : 0.0f,   ln(c.stages / 6.0),
-          c.consumers() == 1 ? 1.0f : 0.0f, c.consumers() == 3 ? 1.0f : 0.0f};
+  return {ln(c.cta_m * c.cta_n / 16384.0),
+          ln(double(c.cta_m) / c.cta_n),
+          c.ping_pong ? 1.0f : 0.0f,
+          c.transposed ? 1.0f : 0.0f,
+          ln(c.stages / 6.0),
+          c.consumers() == 1 ? 1.0f : 0.0f,
+          c.consumers() == 3 ? 1.0f : 0.0f};
 }
 
 std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const ClusterShape& cluster,
                                                const CostProblem& p, const CostDevice& device, const CostSplit& split,
                                                const CostTerms& t) {
-  const int size = cluster.size() * c.cluster_k;
+  const int size = cluster.size();
   // Of what a CTA needs, the share that it fetches itself.
   const double own = (double(c.cta_m) / cluster.n + double(c.cta_n) / cluster.m) / (c.cta_m + c.cta_n);
   const auto share = [&](double us, double most) { return static_cast<float>(std::min(most, us / t.us)); };
@@ -108,6 +112,8 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
           inside(p.n, c.cta_n, cluster.n),
           ln_of_power(cluster.m),
           ln_of_power(cluster.n),
+          ln_of_power(cluster.k),
+          cluster.k > 1 ? 1.0f : 0.0f,
           ln(own),
           size > 1 ? 1.0f : 0.0f,
           size > 2 ? 1.0f : 0.0f,

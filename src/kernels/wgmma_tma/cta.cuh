@@ -26,17 +26,12 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   static constexpr int kWarps = Shape::kTileGroups * gpu::kWarpsPerGroup;  // consumer warps that work on one tile
   static constexpr int kSlabs = Shape::kGroupRows / 64;            // wgmma instructions of a consumer for its rows
   static constexpr int kSlabRegisters = Shape::kGroupColumns / 2;  // accumulators of a thread per 64 rows
-  static constexpr int kSplits = kConfig.cluster_k;
+  static constexpr bool kSharesK = kConfig.most_along_k() > 1;     // in some clusters
   static constexpr int kChunkElements = 64 * Shape::kChunk;
   static constexpr int kBuffers = kConfig.buffers();
   static constexpr bool kTransposed = kConfig.transposed;  // D is C^T: C is contiguous along columns of D
 
-  static constexpr int kPartialVectors =
-      kSplits > 1 ? kSlabs* Shape::kSplitColumns / 8 : 1;  // of a thread, from one CTA
-
   static_assert(Shape::kTileRows % (64 * kConfig.groups_rows) == 0, "a wgmma has 64 rows");
-  static_assert((kSplits & (kSplits - 1)) == 0, "ranks are taken apart by bits");
-  static_assert(kSplits == 1 || !kConfig.ping_pong, "split K shares the tile among the consumers of all CTAs");
   static_assert(kConfig.accumulators() <= 208, "the accumulators must fit the registers");
 
   using Sums = float[kSlabs][kSlabRegisters];
@@ -52,13 +47,12 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     };
     Slot slots[kStages];
     [[no_unique_address]] std::conditional_t<kBuffers != 0, Buffers, NoBuffers> c;
-    alignas(16) float partial[kSplits > 1 ? kSplits - 1 : 1][kGroups][kPartialVectors]
-                             [kSplits > 1 ? gpu::kGroupThreads : 1][4];
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];
-    gpu::Mbarrier turn[2];  // ping-pong
-    gpu::Mbarrier partial_full;
-    gpu::Mbarrier partial_empty;
+    gpu::Mbarrier turn[2];     // ping-pong
+    gpu::Mbarrier rings_free;  // exchange.cuh
+    gpu::Mbarrier sums_arrived;
+    gpu::Mbarrier sums_read;
   };
   static_assert(sizeof(typename SharedStorage::Slot) == static_cast<std::size_t>(kConfig.slot_bytes()));
   static_assert(sizeof(SharedStorage) <= kConfig.shared_bytes() && kConfig.shared_bytes() <= 227 * 1024);
@@ -74,15 +68,19 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
       gpu::mbarrier_init(smem.turn[0], gpu::kWarpsPerGroup);
       gpu::mbarrier_init(smem.turn[1], gpu::kWarpsPerGroup);
     }
-    if constexpr (kSplits > 1) {
-      gpu::mbarrier_init(smem.partial_full, (kSplits - 1) * kWarps * gpu::kWarpSize);
-      gpu::mbarrier_init(smem.partial_empty, (kSplits - 1) * kWarps * gpu::kWarpSize);
+    if constexpr (kSharesK) {
+      const int others = (1 << p.split_bits) - 1;
+      if (others != 0) {
+        gpu::mbarrier_init(smem.rings_free, others * kWarps);
+        gpu::mbarrier_init(smem.sums_arrived, others * kWarps);
+        gpu::mbarrier_init(smem.sums_read, releases);
+      }
     }
     gpu::mbarrier_init_fence();
   }
 
   XGEMM_DEVICE static void sync_cluster(const WgmmaTmaScalars& p) {
-    if (kSplits > 1 || p.sharers > 1) {
+    if (p.split_bits != 0 || p.sharers > 1) {
       gpu::cluster_arrive();
       gpu::cluster_wait();
     } else {
@@ -93,19 +91,27 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   // Where a CTA stands in its cluster.
   struct Place {
     int row, column;
-    int split;    // along K
+    int row_bits;
+    int split;    // along K,
+    int splits;   // of so many
     int sharers;  // CTAs of the same split: they share operands
 
     XGEMM_DEVICE static Place make(const WgmmaTmaScalars& p) {
       // By the number of the block, which is known to be the same for all threads, as the rank in the cluster is not.
       const int cta = gpu::block_x();
-      return {cta & ((1 << p.row_bits) - 1), cta >> p.row_bits & ((1 << p.column_bits) - 1),
-              cta >> (p.row_bits + p.column_bits) & (kSplits - 1), p.sharers};
+      return {cta & ((1 << p.row_bits) - 1),
+              cta >> p.row_bits & ((1 << p.column_bits) - 1),
+              p.row_bits,
+              cta >> (p.row_bits + p.column_bits) & ((1 << p.split_bits) - 1),
+              1 << p.split_bits,
+              p.sharers};
     }
     // The rank in the cluster of a CTA of some split, counted along rows, then columns.
-    XGEMM_DEVICE int rank(int sharer, int of_split) const {
-      return kSplits == 1 ? sharer : sharer + of_split * sharers;
-    }
+    XGEMM_DEVICE int rank(int sharer, int of_split) const { return sharer + of_split * sharers; }
+    XGEMM_DEVICE int sharer() const { return row + (column << row_bits); }
+    XGEMM_DEVICE bool shares_k() const { return kSharesK && splits > 1; }
+    // Whether this CTA stores a chunk of a consumer's sums.
+    XGEMM_DEVICE bool stores(int chunk) const { return !kSharesK || (chunk & (splits - 1)) == split; }
   };
 
   // A position in the ring of slots. `phase` is the parity that consumers wait for.

@@ -1,7 +1,10 @@
-// The sums of a wgmma_tma tile whose K is shared by the CTAs of a cluster: every CTA sends each other CTA of the same
-// tile its partial sums of that CTA's columns; then each adds what it got to its own, in the order of K. Sums travel in
-// fragment order, so threads meet their own positions again. Every thread arrives for its own sums: one lane for a
-// warp, after sync_warp(), would do, but racecheck of compute-sanitizer does not follow that.
+// The sums of a wgmma_tma tile whose K is shared by the CTAs of a cluster: of each chunk of the tile one CTA gets the
+// sums of the others, in its ring, which is free after the mainloop, and adds them to its own in the order of the CTAs.
+// Then it stores the chunk. Sums travel in fragment order, so threads meet their own positions again.
+//
+//     every CTA -- rings_free --> the others, which write --> sums_arrived --> adds -- sums_read --> producers
+//
+// One lane arrives for its warp, after sync_warp().
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -18,61 +21,70 @@ template <WgmmaTmaConfig kConfig>
 struct WgmmaTmaExchange {
   using Cta = WgmmaTmaCta<kConfig>;
   using Place = typename Cta::Place;
+  using Vector = gpu::Vector<float, 4>;
 
-  static constexpr int kSlabs = Cta::kSlabs;
-  static constexpr int kSplits = Cta::kSplits;
-  static constexpr int kRegisters = Cta::kSplitColumns / 2;  // of a slab
-  static constexpr int kVectors = kRegisters / 4;
+  static constexpr int kChunks = Cta::kGroupColumns / Cta::kChunk;  // of one slab
+  static constexpr int kTileChunks = Cta::kSlabs * kChunks;         // of a consumer
+  static constexpr int kVectors = Cta::kChunk / 8;                  // of a thread in a chunk
 
+  // acc: of the chunks that this CTA stores, then the sums of all CTAs. phase: of the barriers.
   XGEMM_DEVICE static void run(typename Cta::SharedStorage& smem, const Place& place, unsigned& phase, int group,
-                               const typename Cta::Sums& acc, float (&sums)[kSlabs][kRegisters]) {
+                               bool inside, typename Cta::Sums& acc) {
     const int thread = gpu::thread_index() % gpu::kGroupThreads;
-    const int mine = place.split;
-    const int sharer = gpu::cluster_rank() - mine * place.sharers;
-    gpu::mbarrier_wait(smem.partial_empty, phase ^ 1);
-    XGEMM_UNROLL
-    for (int to = 0; to < kSplits; ++to) {
-      if (to == mine) continue;
-      float(*part)[gpu::kGroupThreads][4] = smem.partial[mine < to ? mine : mine - 1][group];
-      const int rank = place.rank(sharer, to);
+    const int others = place.splits - 1;
+    const int rounds = (kTileChunks + others) / place.splits;  // chunks of a consumer that a CTA adds up, at most
+    const auto buffer = [&](int from, int owner, int chunk) {
+      const int part = from < owner ? from : from - 1;
+      const int index = (part * Cta::kTileGroups + group) * rounds + chunk / place.splits;
+      return reinterpret_cast<float*>(&smem.slots[0]) + (index * kVectors * gpu::kGroupThreads + thread) * 4;
+    };
+    const auto sums_of = [&](int chunk) { return &acc[chunk / kChunks][chunk % kChunks * Cta::kChunk / 2]; };
+
+    const int lane = gpu::lane_index();
+    const bool has_peer = lane < place.splits && lane != place.split;  // a lane for each
+    const int peer = place.rank(place.sharer(), lane);
+    gpu::sync_warp();
+    if (has_peer) gpu::mbarrier_arrive_remote(smem.rings_free, peer);
+    gpu::mbarrier_wait(smem.rings_free, phase);
+    if (inside) {
       XGEMM_UNROLL
-      for (int i = 0; i < kSlabs; ++i) {
+      for (int chunk = 0; chunk < kTileChunks; ++chunk) {
+        if (place.stores(chunk)) continue;
+        const int owner = chunk & others;
+        float* const to = buffer(place.split, owner, chunk);
+        const float* const f = sums_of(chunk);
         XGEMM_UNROLL
         for (int v = 0; v < kVectors; ++v) {
-          const float* f = &acc[i][to * kRegisters + 4 * v];
-          gpu::write_remote(part[i * kVectors + v][thread], rank, f[0], f[1], f[2], f[3]);
+          gpu::write_remote(to + v * gpu::kGroupThreads * 4, place.rank(place.sharer(), owner), f[4 * v], f[4 * v + 1],
+                            f[4 * v + 2], f[4 * v + 3]);
         }
       }
-      gpu::mbarrier_arrive_remote_release(smem.partial_full, rank);
     }
-    gpu::mbarrier_wait_cluster(smem.partial_full, phase);
-    XGEMM_UNROLL
-    for (int own = 0; own < kSplits; ++own) {  // registers are chosen at compile time
-      if (own != mine) continue;
-      XGEMM_UNROLL
-      for (int i = 0; i < kSlabs; ++i) {
+    gpu::fence_async_shared();  // next the copy engine writes to the ring
+    gpu::sync_warp();
+    if (has_peer) gpu::mbarrier_arrive_remote_release(smem.sums_arrived, peer);
+    gpu::mbarrier_wait_cluster(smem.sums_arrived, phase);
+    if (inside) {
+      XGEMM_NO_UNROLL
+      for (int i = 0; i < others; ++i) {
+        const int from = i < place.split ? i : i + 1;
         XGEMM_UNROLL
-        for (int v = 0; v < kVectors; ++v) {
+        for (int chunk = 0; chunk < kTileChunks; ++chunk) {
+          if (!place.stores(chunk)) continue;
+          const float* const part = buffer(from, place.split, chunk);
+          float* const f = sums_of(chunk);
           XGEMM_UNROLL
-          for (int from = 0; from < kSplits; ++from) {
-            gpu::Vector<float, 4> part;
-            if (from == own) {
-              XGEMM_UNROLL
-              for (int e = 0; e < 4; ++e) part[e] = acc[i][own * kRegisters + 4 * v + e];
-            } else {
-              part = gpu::read<gpu::Space::shared>(reinterpret_cast<const gpu::Vector<float, 4>*>(
-                  smem.partial[from < own ? from : from - 1][group][i * kVectors + v][thread]));
-            }
+          for (int v = 0; v < kVectors; ++v) {
+            const auto more =
+                gpu::read<gpu::Space::shared>(reinterpret_cast<const Vector*>(part + v * gpu::kGroupThreads * 4));
             XGEMM_UNROLL
-            for (int e = 0; e < 4; ++e) sums[i][4 * v + e] = from == 0 ? part[e] : sums[i][4 * v + e] + part[e];
+            for (int e = 0; e < 4; ++e) f[4 * v + e] += more[e];
           }
         }
       }
     }
-    XGEMM_UNROLL
-    for (int from = 0; from < kSplits; ++from) {
-      if (from != mine) gpu::mbarrier_arrive_remote(smem.partial_empty, place.rank(sharer, from));
-    }
+    gpu::sync_warp();
+    if (lane < place.sharers) gpu::mbarrier_arrive_remote_release(smem.sums_read, place.rank(lane, place.split));
     phase ^= 1;
   }
 };

@@ -124,10 +124,14 @@ struct BestClusters {
   }
 };
 
-// Half as many CTAs would reach as far, or it is more than the GPU has SMs for.
-bool is_too_wide(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, int sms) {
+// Half as many CTAs would reach as far, or have slices enough, or it is more than the GPU has SMs for. K is shared only
+// where there is a cluster for each tile.
+bool is_too_wide(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostDevice& device) {
+  constexpr int kLeastSlices = 4;  // of a CTA
   return cluster.m / 2 * c.cta_m >= p.m || cluster.n / 2 * c.cta_n >= p.n ||
-         (cluster.size() > 1 && cluster.size() * c.cluster_k > sms);
+         (cluster.size() > 1 && cluster.size() > device.sms) ||
+         (cluster.k > 1 && (cluster_tiles(c, cluster, p) > device.clusters_of(cluster.size()) ||
+                            p.k < std::int64_t{kLeastSlices} * cluster.k * c.cta_k()));
 }
 
 // The network is asked about instances that may turn out to be the best: those that the model puts near its own best.
@@ -157,7 +161,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
       const ClusterShape& cluster = shapes[shape];
       if (request.cluster != nullptr ? cluster != *request.cluster
-                                     : (fitted >> shape & 1) == 0 || is_too_wide(c, cluster, p, device.sms))
+                                     : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(c, cluster, p, device))
         continue;
       of(i).add({TileCost(work, cluster).best_split(limit), cluster});
     }
@@ -188,16 +192,15 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   }
 }
 
-// The CTAs of a cluster may share K already.
-bool splits(const KernelInfo& kernel) {
-  return config_of(kernel).cluster_k == 1;
+bool splits(const KernelInfo&) {
+  return true;
 }
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   const Sharing& sharing) {
   const WgmmaTmaConfig& c = config_of(kernel);
-  return wgmma_tma_schedule(c, p.m, p.n, p.batch_count, sharing,
-                            device.clusters_of(sharing.cluster.size() * c.cluster_k), device.sm_count);
+  return wgmma_tma_schedule(c, p.m, p.n, p.batch_count, sharing, device.clusters_of(sharing.cluster.size()),
+                            device.sm_count);
 }
 
 std::span<const ClusterShape> clusters(const KernelInfo& kernel) {

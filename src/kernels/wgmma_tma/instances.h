@@ -65,12 +65,10 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 64, .cta_n = 80, .stages = 11}, k16, kNN | kTN},
       // Small.
       {{.cta_m = 64, .cta_n = 64, .stages = 13}, kAll},
-      {{.cta_m = 64, .cta_n = 64, .stages = 10, .cluster_k = 2}, k16},
       // Few columns times weights: 48 rows, where 64 would leave SMs without work.
       {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN},
       {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k16},
-      {{.cta_m = 64, .cta_n = 32, .stages = 10}, k16},
-      {{.cta_m = 64, .cta_n = 32, .stages = 10, .cluster_k = 2}, kAll},
+      {{.cta_m = 64, .cta_n = 32, .stages = 10}, kAll},
       {{.cta_m = 64, .cta_n = 16, .stages = 16}, kAll},
       {{.cta_m = 16, .cta_n = 64, .stages = 16, .transposed = true}, kAll},
     };
@@ -86,12 +84,11 @@ struct Instances<Family::wgmma_tma> {
       }
   }
 
-  // pp: ping-pong; t: rows of the instruction along columns of C; kK: K CTAs of a cluster share a sum.
+  // pp: ping-pong; t: rows of the instruction along columns of C.
   static constexpr void describe(InstanceName& name, const WgmmaTmaConfig& c) {
     name << "_" << c.cta_m << "x" << c.cta_n << "x" << c.cta_k();
     if (c.ping_pong) name << "_pp";
     if (c.transposed) name << "_t";
-    if (c.cluster_k > 1) name << "_k" << c.cluster_k;
     name << "_s" << c.stages;
   }
 

@@ -46,7 +46,7 @@ cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams&
 
   cudaLaunchAttribute attributes[2];
   unsigned count = 0;
-  const auto cluster_size = static_cast<unsigned>(schedule.cluster.size() * config.cluster_k);
+  const auto cluster_size = static_cast<unsigned>(schedule.cluster.size());
   if (cluster_size > 1) {
     attributes[count].id = cudaLaunchAttributeClusterDimension;
     attributes[count++].val.clusterDim = {cluster_size, 1, 1};

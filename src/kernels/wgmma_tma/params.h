@@ -31,8 +31,9 @@ struct OperandShare {
 // takes as long as one to the L2.
 struct WgmmaTmaStart {
   int k;  // 0 where A and B are not read
-  // The cluster on D, of 2^row_bits x 2^column_bits CTAs: those of a row share X, those of a column Y.
-  int sharers, row_bits, column_bits;
+  // The cluster on D, of 2^row_bits x 2^column_bits CTAs: those of a row share X, those of a column Y. Of 2^split_bits
+  // such groups each has a part of K.
+  int sharers, row_bits, column_bits, split_bits;
   int row_mask, column_mask;  // the CTAs of its first row, of its first column
   int m;
   int n;

@@ -117,6 +117,7 @@ struct WgmmaTmaProducer {
   XGEMM_DEVICE static void run(const WgmmaTmaParams& p, typename Cta::SharedStorage& smem,
                                const typename Cta::Place& place, const Start& start) {
     typename Cta::Ring ring;
+    unsigned exchange_phase = 0;
     Units units = Units::make(p);
     auto [tile, loaders] = start;
     gpu::grid_wait_dependencies();
@@ -138,6 +139,10 @@ struct WgmmaTmaProducer {
         load<false, true>(smem, ring, slices, loaders, x_batch, y_batch);
       } else {
         load<true, true>(smem, ring, slices, loaders, x_batch, y_batch);
+      }
+      if (place.shares_k()) {  // the ring is where the CTAs exchange their sums
+        gpu::mbarrier_wait_cluster(smem.sums_read, exchange_phase);
+        exchange_phase ^= 1;
       }
       if (epilogue.reads_c() && !units.partial()) Output::load_c(p, smem, place, ring, tile);
       units.next();

@@ -18,8 +18,8 @@ struct WgmmaTmaUnits {
   unsigned unit, step;
 
   XGEMM_DEVICE static WgmmaTmaUnits make(const WgmmaTmaScalars& p) {
-    const auto cluster = static_cast<unsigned>(gpu::block_x()) >> (p.row_bits + p.column_bits);
-    return {p.schedule, cluster / Cta::kSplits, p.schedule.clusters};
+    return {p.schedule, static_cast<unsigned>(gpu::block_x()) >> (p.row_bits + p.column_bits + p.split_bits),
+            p.schedule.clusters};
   }
   XGEMM_DEVICE bool more() const { return unit < schedule.units; }
   XGEMM_DEVICE void next() { unit += step; }
@@ -41,18 +41,12 @@ struct WgmmaTmaUnits {
   };
   XGEMM_DEVICE Slices slices(const WgmmaTmaScalars& p, bool has_product, int split) const {
     const int all = has_product ? (p.k + Cta::kTileK - 1) / Cta::kTileK : 0;
-    if constexpr (Cta::kSplits > 1) {
-      return share(all, split, Cta::kSplits);
-    } else {
-      if (!partial()) return {0, all};
-      return share(all, static_cast<int>(schedule.part_of(unit)), static_cast<int>(schedule.parts));
+    if (partial()) {
+      const std::int64_t part = schedule.part_of(unit);
+      return {static_cast<int>(all * part / schedule.parts), static_cast<int>(all * (part + 1) / schedule.parts)};
     }
-  }
-
- private:
-  XGEMM_DEVICE static Slices share(int all, int index, int parts) {
-    return {static_cast<int>(static_cast<std::int64_t>(all) * index / parts),
-            static_cast<int>(static_cast<std::int64_t>(all) * (index + 1) / parts)};
+    const std::int64_t end = static_cast<std::int64_t>(all) * (split + 1);
+    return {static_cast<int>((end - all) >> p.split_bits), static_cast<int>(end >> p.split_bits)};
   }
 };
 

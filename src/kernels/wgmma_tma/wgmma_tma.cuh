@@ -22,9 +22,9 @@
 // Cluster: CTAs on neighbouring tiles, of a shape that the schedule says. The CTAs of a cluster row share X tiles: each
 // loads its part and multicasts it to the row; Y likewise along cluster columns. A slot is free when the consumers of
 // all these CTAs have released it, also of those that get nothing from this producer: in between, a slot may hold old
-// C, which ties no CTA to another, and one that lags must not be overtaken by a phase. cluster_k CTAs split K: they
-// write their partial sums to each other's shared memory, each sums one part of the tile's columns, in the order of K,
-// and stores it.
+// C, which ties no CTA to another, and one that lags must not be overtaken by a phase. A cluster may have several such
+// groups of CTAs, each with a part of K: they write their sums to each other's shared memory, and each adds up and
+// stores its chunks of the tile.
 //
 // CTAs are persistent, and walk units of the schedule (common/schedule.h). Of a part of a tile they leave the sums, in
 // fragment order, in the workspace, and a second kernel (split_sum.cuh) adds them in the order of K.
@@ -116,7 +116,7 @@ struct WgmmaTma {
     const int tile_group = kConfig.ping_pong ? 0 : group;
     const Mainloop mainloop = Mainloop::make(smem, tile_group);
     typename Cta::Ring ring;
-    unsigned partial_phase = 0;
+    unsigned exchange_phase = 0;
     int tiles_to_skip = group;              // ping-pong
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open
     gpu::grid_wait_dependencies();
@@ -146,42 +146,32 @@ struct WgmmaTma {
       }
       typename Cta::Sums acc;
       mainloop.run(smem, place, ring, slices, acc, inside, c_slots == 0, group);
-      if constexpr (Cta::kSplits == 1) {
-        if (units.partial()) {
-          store_partial(p, units, place, tile_group, acc);
-          continue;
-        }
+      if (units.partial()) {
+        store_partial(p, units, place, tile_group, acc);
+        continue;
+      }
+      if constexpr (Cta::kSharesK) {
+        if (place.shares_k()) WgmmaTmaExchange<kConfig>::run(smem, place, exchange_phase, group, inside, acc);
       }
       const int row = tile.row + Cta::group_row(tile_group);
-      const int column = tile.column + Cta::group_column(tile_group) + place.split * Cta::kSplitColumns;
+      const int column = tile.column + Cta::group_column(tile_group);
       if constexpr (Cta::kPlanes > 1) {
         if (inside) multiply_factors(p, row + 16 * warp, column, tile.batch, acc);
       }
-      const auto store = [&](const auto& sums) {
-        if (!inside) {
-          Output::skip(smem, place, ring, c_slots, group);
-        } else if (epilogue.reads_c()) {
-          Output::template store<true>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, sums);
-        } else {
-          Output::template store<false>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, sums);
-        }
-      };
-      if constexpr (Cta::kSplits == 1) {
-        store(acc);
+      if (!inside) {
+        Output::skip(smem, place, ring, c_slots, group);
+      } else if (epilogue.reads_c()) {
+        Output::template store<true>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
       } else {
-        float sums[Cta::kSlabs][Cta::kSplitColumns / 2];
-        WgmmaTmaExchange<kConfig>::run(smem, place, partial_phase, group, acc, sums);
-        store(sums);
+        Output::template store<false>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
       }
     }
     Output::finish(warp);
-    if constexpr (Cta::kSplits > 1) gpu::cluster_sync();  // a CTA stays while others write to its memory
   }
 
   // Undoes the scaling of operands that are given in parts. (row, column): of the warp's first sum. To the end of
   // a tile there are factors.
   XGEMM_DEVICE static void multiply_factors(const Params& p, int row, int column, int batch, typename Cta::Sums& sums) {
-    static_assert(Cta::kSplits == 1);
     const int lane = gpu::lane_index();
     const float* const factors_x = p.factors_x + batch * p.factors_x_step + row;
     const float* const factors_y = p.factors_y + batch * p.factors_y_step + column;

@@ -18,7 +18,7 @@ namespace xgemm::sim {
 template <class Kernel>
 Result launch_wgmma_tma(const typename Kernel::Params& params, GlobalMemory& memory, const Options& options) {
   LaunchShape shape;
-  shape.cluster = params.sharers * Kernel::Cta::kSplits;
+  shape.cluster = params.sharers << params.split_bits;
   shape.grid = static_cast<std::int64_t>(params.schedule.clusters) * shape.cluster;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);

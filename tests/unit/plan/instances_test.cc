@@ -177,7 +177,6 @@ TEST(Instances, WgmmaTmaNamesSayWhatTheyAre) {
                               c.cta_m, c.cta_n, kernel.config.cta_k);
     if (c.ping_pong) name += "_pp";
     if (c.transposed) name += "_t";
-    if (c.cluster_k > 1) name += format("_k%d", c.cluster_k);
     name += format("_s%d_%c%c", c.stages, c.a_contiguous == kernels::Axis::row ? 'n' : 't',
                    c.b_contiguous == kernels::Axis::row ? 'n' : 't');
     EXPECT_EQ(kernel.name, name);

@@ -90,7 +90,7 @@ void walk(std::uint64_t seed, int count, F&& f) {
       const auto& c = kernels::config_of<Family::wgmma_tma>(*kernel);
       const std::span<const ClusterShape> shapes = kernels::cluster_shapes(c);
       const ClusterShape& cluster = shapes[static_cast<std::size_t>(random.integer(0, std::ssize(shapes) - 1))];
-      SCOPED_TRACE(std::string(kernel->name) + format(" in %dx%d", cluster.m, cluster.n));
+      SCOPED_TRACE(std::string(kernel->name) + " in " + to_string(cluster));
       f(c, cluster, p, device, random);
       if (testing::Test::HasFailure()) return;
     }
@@ -115,7 +115,7 @@ TEST(SplitEstimate, SplitsAreWhatTheKernelCanDo) {
          }
          ++split;
          EXPECT_GE(best.split.parts, 2);
-         EXPECT_EQ(c.cluster_k, 1) << "the CTAs of a cluster share K already";
+         EXPECT_EQ(cluster.k, 1) << "the CTAs of a cluster share K already";
          EXPECT_LE(best.split.parts, (p.k + 63) / 64) << "each part has a slice of K";
          EXPECT_TRUE(best.split.whole_tiles >= 0 && best.split.whole_tiles < tiles);
          EXPECT_EQ(std::fmod(best.split.whole_tiles, device.clusters_of(cluster.size())), 0)

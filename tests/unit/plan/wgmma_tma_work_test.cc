@@ -345,7 +345,8 @@ TEST(WgmmaTmaSchedule, CoversC) {
       expect_tail(p.x, p.x_tail, c.transposed ? c.b_along_k() : c.a_along_k());
       expect_tail(p.y, p.y_tail, c.y_along_k());
       EXPECT_TRUE(1 << p.row_bits == instance.cluster_rows() && 1 << p.column_bits == instance.cluster_columns());
-      EXPECT_EQ(p.sharers, s.cluster.size());
+      EXPECT_EQ(p.sharers << p.split_bits, s.cluster.size());
+      EXPECT_EQ(1 << p.split_bits, s.cluster.k);
       expect_shares(p.x_share, c.x_along_k(), c.tile_rows(), c.widest_piece(), c.cta_k(), instance.cluster_columns());
       expect_shares(p.y_share, c.y_along_k(), c.y_columns(), c.y_piece(), c.cta_k(), instance.cluster_rows());
     }
@@ -516,7 +517,7 @@ TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
   constexpr unsigned kTiles = 3, kParts = 2;
   for_each_instance([](const Instance& instance) {
     const WgmmaTmaConfig& c = instance.config;
-    if (c.cluster_k > 1) return;  // these share K within the cluster
+    if (instance.cluster.k > 1) return;  // these share K within the cluster
     const SplitSumLayout layout = kernels::split_sum_layout(c, instance.schedule(kTiles));
     const int groups = c.ping_pong ? 1 : c.groups_rows * c.groups_columns;
     const int groups_columns = c.ping_pong ? 1 : c.groups_columns;
