@@ -375,7 +375,8 @@ TEST_F(StreamsTogether, RacingThreadsGetTheBitsOfASerialRun) {
           EXPECT_EQ(calls[order(i, t, round)]->enqueue(ctx), 0) << xgemm_last_error();
         XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
         for (std::size_t i = 0; i < calls.size(); ++i)
-          EXPECT_TRUE(calls[i]->same_result(*expected[i])) << calls[i]->spec() << " thread " << t << " round " << round;
+          EXPECT_TRUE(calls[i]->same_result(*expected[i]))
+              << calls[i]->spec() << ", type " << i % 5 << ", thread " << t << ", round " << round;
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -12,7 +12,8 @@
 
 namespace xgemm::kernels {
 
-// resident_clusters: those that the GPU runs at the same time. sms: its SMs.
+// resident_clusters: those that the GPU runs at the same time. sms: its SMs. Tiles whose K a cluster shares are not
+// split.
 inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
                                    const Sharing& sharing, int resident_clusters, int sms) {
   const auto tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
@@ -21,8 +22,8 @@ inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std:
   s.tiles_m = tiles(m, c.cta_m * s.cluster.m);
   s.tiles_n = tiles(n, c.cta_n * s.cluster.n);
   const std::int64_t all = s.tiles_m * s.tiles_n * batch_count;
-  s.parts = static_cast<unsigned>(sharing.parts);
-  s.whole_tiles = sharing.parts == 1 ? all : std::min(sharing.whole_tiles, all);
+  s.parts = static_cast<unsigned>(s.cluster.k > 1 ? 1 : sharing.parts);
+  s.whole_tiles = s.parts == 1 ? all : std::min(sharing.whole_tiles, all);
   s.split_tiles = all - s.whole_tiles;
   s.units = s.whole_tiles + s.split_tiles * s.parts;
   s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, resident_clusters));
