@@ -66,10 +66,12 @@ struct FfmaTmaCta {
     gpu::mbarrier_init_fence();
   }
 
-  // A position in the ring of slots. `phase` is the parity that consumers wait for.
+  // A position in the ring of slots. `phase` is the parity that consumers wait for. held: a slot behind it that a
+  // consumer has yet to release, or -1.
   struct Ring {
     int slot = 0;
     unsigned phase = 0;
+    int held = -1;
 
     XGEMM_DEVICE void next() { skip(1); }
     XGEMM_DEVICE void skip(int slots) {
@@ -82,10 +84,16 @@ struct FfmaTmaCta {
   // Slices of a unit.
   XGEMM_DEVICE static int slices(std::int64_t depth) { return static_cast<int>((depth + kTileK - 1) / kTileK); }
 
-  // By all lanes of a consumer warp that has read what it needs of a slot.
+  // By all lanes of a consumer warp whose reads of a slot are over. A barrier does not wait for reads that are on their
+  // way to registers: it takes an instruction that uses what they bring.
   XGEMM_DEVICE static void release(SharedStorage& smem, int slot) {
     gpu::sync_warp();
     if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.empty[slot]);
+  }
+  XGEMM_DEVICE static void release_held(SharedStorage& smem, Ring& ring) {
+    if (ring.held < 0) return;
+    release(smem, ring.held);
+    ring.held = -1;
   }
 };
 

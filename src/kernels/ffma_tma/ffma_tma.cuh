@@ -129,6 +129,7 @@ struct FfmaTma {
     XGEMM_NO_UNROLL
     for (int slice = 0; slice < slices; ++slice) {
       gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+      Cta::release_held(smem, ring);
       Cta::release(smem, ring.slot);
       ring.next();
     }

@@ -78,7 +78,8 @@ struct FfmaTmaMainloop {
   // Adds the products of the next `slices` slots.
   XGEMM_DEVICE void run(SharedStorage& smem, typename Cta::Ring& ring, int slices, typename Cta::Sums& sums) const {
     // Of the last k of a slot, operands are multiplied after the wait for the next slot, whose first ones come
-    // meanwhile.
+    // meanwhile. The slot is held until then: until registers that its last reads fill are read into again. The last
+    // slot is held over the epilogue.
     Fragments f[2] = {};
     XGEMM_NO_UNROLL
     for (int left = slices; left > 0; --left) {
@@ -95,8 +96,9 @@ struct FfmaTmaMainloop {
           multiply(f[k % 2], sums);
         }
         rows += kBlock * Cta::kPanel;
+        Cta::release_held(smem, ring);
       }
-      Cta::release(smem, ring.slot);
+      ring.held = ring.slot;
       ring.next();
     }
     multiply(f[1], sums);
