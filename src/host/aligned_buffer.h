@@ -13,10 +13,14 @@ template <class T>
 class AlignedBuffer {
  public:
   static constexpr std::int64_t kAlignment = 64;  // bytes
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 47;
 
+  // More than a process can address is not asked for: the product could overflow, and allocators of sanitizers abort.
   explicit AlignedBuffer(std::int64_t count)
-      : data_(static_cast<T*>(::operator new[](static_cast<std::size_t>(count) * sizeof(T),
-                                               std::align_val_t{kAlignment}, std::nothrow))) {}
+      : data_(static_cast<std::size_t>(count) > kMostBytes / sizeof(T)
+                  ? nullptr
+                  : static_cast<T*>(::operator new[](static_cast<std::size_t>(count) * sizeof(T),
+                                                     std::align_val_t{kAlignment}, std::nothrow))) {}
   ~AlignedBuffer() { ::operator delete[](data_, std::align_val_t{kAlignment}, std::nothrow); }
   AlignedBuffer(const AlignedBuffer&) = delete;
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;

@@ -310,13 +310,15 @@ TEST(WgmmaTmaSchedule, CoversC) {
       const std::int64_t columns =
           ceil_div(c.transposed ? g.m : g.n, instance.tile_columns() * instance.cluster_columns());
       const std::int64_t tiles = rows * columns * g.batch_count;
-      const bool split = random.integer(0, 1) != 0;
-      const std::int64_t whole = split ? random.integer(0, tiles - 1) : 0;
-      const int parts = split ? static_cast<int>(random.integer(2, 20)) : 1;
+      const bool asks = random.integer(0, 1) != 0;
+      const std::int64_t whole = asks ? random.integer(0, tiles - 1) : 0;
+      const int asked = asks ? static_cast<int>(random.integer(2, 20)) : 1;
+      const bool split = asks && instance.cluster.k == 1;  // where a cluster shares K, tiles are whole
+      const int parts = split ? asked : 1;
       const int resident = static_cast<int>(random.integer(1, 264));
 
       const Schedule s =
-          kernels::wgmma_tma_schedule(c, g.m, g.n, g.batch_count, {whole, parts, instance.cluster}, resident, 132);
+          kernels::wgmma_tma_schedule(c, g.m, g.n, g.batch_count, {whole, asked, instance.cluster}, resident, 132);
       SCOPED_TRACE(describe(s));
       EXPECT_EQ(c.transposed ? s.tiles_n : s.tiles_m, rows);
       EXPECT_EQ(c.transposed ? s.tiles_m : s.tiles_n, columns);
