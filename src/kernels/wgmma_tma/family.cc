@@ -160,8 +160,9 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     const std::span<const ClusterShape> shapes = cluster_shapes(c);
     for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
       const ClusterShape& cluster = shapes[shape];
-      if (request.cluster != nullptr ? cluster != *request.cluster
-                                     : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(c, cluster, p, device))
+      if (request.cluster != nullptr
+              ? cluster != *request.cluster
+              : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(c, cluster, p, device))
         continue;
       of(i).add({TileCost(work, cluster).best_split(limit), cluster});
     }
