@@ -4,7 +4,7 @@
 //
 //     every CTA -- rings_free --> the others, which write --> sums_arrived --> adds -- sums_read --> producers
 //
-// One lane arrives for its warp, after sync_warp().
+// One lane arrives for its warp, after sync_warp() where lanes have read or written.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -43,7 +43,6 @@ struct WgmmaTmaExchange {
     const int lane = gpu::lane_index();
     const bool has_peer = lane < place.splits && lane != place.split;  // a lane for each
     const int peer = place.rank(place.sharer(), lane);
-    gpu::sync_warp();
     if (has_peer) gpu::mbarrier_arrive_remote(smem.rings_free, peer);
     gpu::mbarrier_wait(smem.rings_free, phase);
     if (inside) {
