@@ -106,7 +106,10 @@ enum xgemm_argument {
   XGEMM_ARG_PREPARED_A = 37,
   XGEMM_ARG_PREPARED_B = 38,
   XGEMM_ARG_OPERAND = 39,
-  XGEMM_ARG_STRIDED = 40
+  XGEMM_ARG_STRIDED = 40,
+  XGEMM_ARG_AUX = 41,
+  XGEMM_ARG_LD_AUX = 42,
+  XGEMM_ARG_STRIDE_AUX = 43
 };
 
 /* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums of doubles are kept in double, all
@@ -277,13 +280,19 @@ typedef struct xgemm_args {
   int64_t column_stride_b;
   int64_t row_stride_c;
   int64_t column_stride_c;
+  /* What gradients need of the activation: a matrix in the call's layout, where C is, that overlaps with nothing else;
+   * NULL: none. Of XGEMM_RELU it is of bits, the first one of a byte the lowest: whether an element of what the
+   * activation is given is 0 or more. Of the others it is of C's type, and what the activation is given. */
+  void* aux;
+  int64_t ld_aux;     /* elements, or, of bits, a multiple of 8 of them; what is over in the last byte of a line is 0 */
+  int64_t stride_aux; /* likewise, from a matrix to the next of the batch */
 } xgemm_args;
 
 #define XGEMM_ARGS_INIT                                                                                                \
   {                                                                                                                    \
     sizeof(xgemm_args), XGEMM_F32, XGEMM_COL_MAJOR, 'N', 'N', 0, 0, 0, NULL, NULL, 1, NULL, 1, NULL, NULL, 1, 1, 0, 0, \
         0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 0, 0, XGEMM_FILL_FULL, 0, \
-        NULL, NULL, 0, 0, 0, 0, 0, 0                                                                                   \
+        NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0                                                                       \
   }
 
 XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);

@@ -204,6 +204,24 @@ Status check_batch(const xgemm_args& args) {
   return kOk;
 }
 
+Status check_aux(const xgemm_args& args, const Stored& c) {
+  if (args.aux == nullptr) return kOk;
+  const bool bits = args.activation == XGEMM_RELU;
+  if (args.activation == XGEMM_NO_ACTIVATION)
+    return illegal(XGEMM_ARG_AUX, "aux is given, but activation = XGEMM_NO_ACTIVATION = 0: it has to be NULL then");
+  if (args.ld_aux < max1(c.extent)) return illegal_leading_dimension(XGEMM_ARG_LD_AUX, "ld_aux", args.ld_aux, c);
+  if (bits && args.ld_aux % 8 != 0)
+    return illegal(XGEMM_ARG_LD_AUX, format("ld_aux = %lld, but a multiple of 8 is required: aux of XGEMM_RELU is of "
+                                            "bits",
+                                            wide(args.ld_aux)));
+  if (args.batch_count > 1 && (args.stride_aux <= 0 || (bits && args.stride_aux % 8 != 0)))
+    return illegal(XGEMM_ARG_STRIDE_AUX,
+                   format("stride_aux = %lld, but stride_aux > 0%s is required for a batch of "
+                          "%lld",
+                          wide(args.stride_aux), bits ? ", a multiple of 8," : "", wide(args.batch_count)));
+  return kOk;
+}
+
 Status check_epilogue(const xgemm_args& args, const Stored& c) {
   if (!is_activation(args.activation))
     return illegal(XGEMM_ARG_ACTIVATION,
@@ -260,6 +278,9 @@ Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool
     XGEMM_RETURN_IF_FAILED(
         check_reach("ld_old_c", XGEMM_ARG_LD_OLD_C, matrices.c, args.ld_old_c,
                     {"stride_old_c", XGEMM_ARG_STRIDE_OLD_C, args.stride_old_c, batch, size_of(type_c)}));
+  if (args.aux != nullptr)
+    XGEMM_RETURN_IF_FAILED(check_reach("ld_aux", XGEMM_ARG_LD_AUX, matrices.c, args.ld_aux,
+                                       {"stride_aux", XGEMM_ARG_STRIDE_AUX, args.stride_aux, batch, size_of(type_c)}));
   if (scalars_on_device && args.alpha == nullptr)
     return illegal(XGEMM_ARG_ALPHA, "alpha = NULL, but scalars on the device need a device pointer");
   if (reads_inputs && args.a == nullptr)
@@ -367,6 +388,7 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   XGEMM_RETURN_IF_FAILED(check_strides(args));
   XGEMM_RETURN_IF_FAILED(check_batch(args));
   XGEMM_RETURN_IF_FAILED(check_epilogue(args, matrices.c));
+  XGEMM_RETURN_IF_FAILED(check_aux(args, matrices.c));
   if (square && (args.activation != XGEMM_NO_ACTIVATION || args.bias != nullptr || args.row_scales != nullptr ||
                  args.column_scales != nullptr || args.old_c != nullptr))
     return illegal(XGEMM_ARG_FILL, format("fill = %d, but an epilogue requires XGEMM_FILL_FULL = 0", args.fill));

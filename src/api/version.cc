@@ -106,6 +106,12 @@ const char* xgemm_status_string(int status) {
       return "illegal stride_old_c";
     case -XGEMM_ARG_FILL:
       return "illegal fill";
+    case -XGEMM_ARG_AUX:
+      return "illegal aux";
+    case -XGEMM_ARG_LD_AUX:
+      return "illegal ld_aux";
+    case -XGEMM_ARG_STRIDE_AUX:
+      return "illegal stride_aux";
     default:
       return "unknown status";
   }

@@ -128,6 +128,7 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
       args.old_c == args.c && (lines <= 1 || args.ld_old_c == args.ldc) && stride_old_c == p.c.batch_stride;
   if (args.old_c != nullptr && !is_c && p.reads_c())
     e.old_c = args.old_c, e.ld_old_c = args.ld_old_c, e.stride_old_c = stride_old_c;
+  if (args.aux != nullptr) e.aux = args.aux, e.ld_aux = args.ld_aux, e.stride_aux = batched ? args.stride_aux : 0;
   if (p.compute == Compute::fp32_emulated && p.reads_inputs())
     p.a.prepared = args.prepared_a, p.b.prepared = args.prepared_b;
 
@@ -135,7 +136,7 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   bool turned = row_major;
   if (args.strided & XGEMM_STRIDED_C) {
     Strided c = {args.m, args.n, args.row_stride_c, args.column_stride_c};
-    if (e.old_c == nullptr) turned = columns_of(c).transposed;
+    if (e.old_c == nullptr && e.aux == nullptr) turned = columns_of(c).transposed;
     if (turned) c = c.transposed();
     const Columns columns = columns_of(c);
     p.c.ld = columns.transposed ? c.col_stride : columns.ld;

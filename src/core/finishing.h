@@ -50,6 +50,8 @@ inline Problem columns_of(const Problem& all, std::int64_t column, std::int64_t 
   p.c.data = moved(all.c.data, entry * all.c.batch_stride + all.c.offset(0, column), all.c.type);
   Epilogue& e = p.epilogue;
   e.old_c = moved(e.old_c, entry * e.stride_old_c + column * e.ld_old_c, all.c.type);
+  const std::int64_t aux = entry * e.stride_aux + column * e.ld_aux;
+  if (e.aux != nullptr) e.aux = static_cast<char*>(e.aux) + (e.aux_is_bits() ? aux / 8 : aux * size_of(all.c.type));
   if (e.bias_along == Along::columns) e.bias = moved(e.bias, column, all.c.type);
   e.column_scales = moved(e.column_scales, column, all.sums());
   return p;

@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/activation.h"
 #include "core/dtype.h"
 #include "core/fill.h"
 #include "core/prepared.h"
@@ -28,9 +29,6 @@ enum class Compute : std::uint8_t {
   fp32_emulated  // of fp32: by products of a smaller type, with errors no larger (docs/numerics.md)
 };
 
-// A function of each element (core/activation.h). The values are those of enum xgemm_activation.
-enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
-
 // Whose elements those of a vector belong to.
 enum class Along : std::uint8_t { none, rows, columns };
 
@@ -47,7 +45,13 @@ struct Epilogue {
   std::int64_t ld_old_c = 0;
   std::int64_t stride_old_c = 0;
 
+  // What the activation is given, for gradients: of C's type, or, of ReLU, bits that say whether it is 0 or more.
+  void* aux = nullptr;
+  std::int64_t ld_aux = 0;
+  std::int64_t stride_aux = 0;
+
   bool any() const { return *this != Epilogue{}; }
+  bool aux_is_bits() const { return activation == Activation::relu; }
   bool operator==(const Epilogue&) const = default;
 };
 

@@ -22,7 +22,8 @@ constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   auto& [a_type, a_data, a_op, a_ld, a_stride, a_step, a_prepared] = a;
   auto& [b_type, b_data, b_op, b_ld, b_stride, b_step, b_prepared] = b;
   auto& [c_type, c_data, c_ld, c_stride, c_step] = c;
-  auto& [activation, bias_along, bias, row_scales, column_scales, old_c, ld_old_c, stride_old_c] = epilogue;
+  auto& [activation, bias_along, bias, row_scales, column_scales, old_c, ld_old_c, stride_old_c, aux, ld_aux,
+         stride_aux] = epilogue;
 
   visitor.exact("type", a_type);
   visitor.exact("type_b", b_type);
@@ -40,6 +41,9 @@ constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   visitor.unplanned("old_c", old_c);
   visitor.unplanned("ld_old_c", ld_old_c);
   visitor.unplanned("stride_old_c", stride_old_c);
+  visitor.unplanned("aux", aux);
+  visitor.unplanned("ld_aux", ld_aux);
+  visitor.unplanned("stride_aux", stride_aux);
   visitor.factor("alpha", alpha);
   visitor.factor("beta", beta);
   visitor.presence("prepared_a", a_prepared);

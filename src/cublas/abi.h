@@ -75,12 +75,18 @@ enum : int {
   kMatmulEpilogue = 7,
   kMatmulBias = 8,
   kMatmulBiasBatchStride = 10,
+  kMatmulAux = 11,
+  kMatmulAuxLd = 12,
+  kMatmulAuxBatchStride = 13,
   kMatmulSmCountTarget = 15,
   kMatmulAScale = 17,
   kMatmulBScale = 18,
   kMatmulCScale = 19,
   kMatmulDScale = 20,
   kMatmulAmaxD = 21,
+  kMatmulAuxType = 22,
+  kMatmulAuxScale = 23,
+  kMatmulAuxAmax = 24,
   kMatmulBiasType = 26,
 };
 
@@ -109,6 +115,11 @@ enum : int {
   kEpilogueReluBias = kEpilogueRelu | kEpilogueBias,
   kEpilogueGelu = 32,
   kEpilogueGeluBias = kEpilogueGelu | kEpilogueBias,
+  kEpilogueAux = 128,
+  kEpilogueReluAux = kEpilogueRelu | kEpilogueAux,
+  kEpilogueReluAuxBias = kEpilogueReluAux | kEpilogueBias,
+  kEpilogueGeluAux = kEpilogueGelu | kEpilogueAux,
+  kEpilogueGeluAuxBias = kEpilogueGeluAux | kEpilogueBias,
 };
 
 // The functions that are asked for the state of a handle or a descriptor.

@@ -72,7 +72,7 @@ bool read_layout(Original& get, const void* descriptor, Layout* layout) {
   return reader.good();
 }
 
-constexpr int kBiasOfTheTypeOfD = -1;
+constexpr int kTypeOfD = -1;  // of a bias, of auxiliary results
 
 // A matrix in the other order is a transposed matrix in this one.
 int operation_in_order(int operation, const Layout& layout, int order) {
@@ -98,10 +98,15 @@ const char* describe(int version, const MatmulArguments& x, Request* request) {
   call.epilogue = static_cast<int>(epilogue);
   call.bias = operation.read_if_known<const void*>(kMatmulBias, nullptr);
   const auto bias_stride = operation.read_if_known<std::int64_t>(kMatmulBiasBatchStride, 0);
-  const int bias_type = operation.read_if_known<std::int32_t>(kMatmulBiasType, kBiasOfTheTypeOfD);
+  const int bias_type = operation.read_if_known<std::int32_t>(kMatmulBiasType, kTypeOfD);
+  call.aux = {operation.read_if_known<const void*>(kMatmulAux, nullptr),
+              operation.read_if_known<std::int32_t>(kMatmulAuxType, kTypeOfD),
+              operation.read_if_known<std::int64_t>(kMatmulAuxLd, 0),
+              operation.read_if_known<std::int64_t>(kMatmulAuxBatchStride, 0)};
   request->state.sm_count_target = operation.read_if_known<std::int32_t>(kMatmulSmCountTarget, 0);
   bool scaled = false;
-  for (const int scale : {kMatmulAScale, kMatmulBScale, kMatmulCScale, kMatmulDScale, kMatmulAmaxD})
+  for (const int scale :
+       {kMatmulAScale, kMatmulBScale, kMatmulCScale, kMatmulDScale, kMatmulAmaxD, kMatmulAuxScale, kMatmulAuxAmax})
     scaled = scaled || operation.read_if_known<const void*>(scale, nullptr) != nullptr;
   if (!operation.good()) return "a description that cannot be read";
 
@@ -132,16 +137,28 @@ const char* describe(int version, const MatmulArguments& x, Request* request) {
     case kEpilogueBias:
     case kEpilogueReluBias:
     case kEpilogueGeluBias:
+    case kEpilogueReluAuxBias:
+    case kEpilogueGeluAuxBias:
       if (call.bias == nullptr) return "a bias that is not there";
-      if (bias_type != kBiasOfTheTypeOfD && bias_type != d.type) return "a bias of another type";
+      if (bias_type != kTypeOfD && bias_type != d.type) return "a bias of another type";
       if (bias_stride != 0 && d.batch_count > 1) return "a bias for each product of a batch";
       [[fallthrough]];
     case kEpilogueRelu:
     case kEpilogueGelu:
+    case kEpilogueReluAux:
+    case kEpilogueGeluAux:
       if (call.row_major) return "an epilogue of a row-major D";
       break;
     default:
       return "this epilogue";
+  }
+  if ((epilogue & kEpilogueAux) != 0) {
+    const bool bits = (epilogue & kEpilogueRelu) != 0;
+    const std::int64_t unit = bits ? 128 : 8;  // as cublasLt demands
+    if (call.aux.data == nullptr) return "auxiliary results that go nowhere";
+    if (!bits && call.aux.type != kTypeOfD && call.aux.type != d.type) return "auxiliary results of another type";
+    if (call.aux.ld < call.m || call.aux.ld % unit != 0 || call.aux.stride % unit != 0)
+      return "auxiliary results that lie badly";
   }
   if (scaled) return "scales of matrices";
   if (transc != kOpN) return "a transposed C";

@@ -134,6 +134,7 @@ std::string epilogue_in_words(const Call& call) {
   if ((call.epilogue & kEpilogueRelu) != 0) text += " relu";
   if ((call.epilogue & kEpilogueGelu) != 0) text += " gelu";
   if ((call.epilogue & kEpilogueBias) != 0) text += " bias";
+  if ((call.epilogue & kEpilogueAux) != 0) text += " aux";
   if (call.old_c.data != nullptr) text += " old_c";
   return text;
 }
@@ -209,6 +210,11 @@ void translate(Request* request) {
                                                            : XGEMM_NO_ACTIVATION;
   if ((call.epilogue & kEpilogueBias) != 0) args.bias = call.bias;
   args.bias_along = XGEMM_BIAS_OF_ROWS;
+  if ((call.epilogue & kEpilogueAux) != 0) {
+    args.aux = const_cast<void*>(call.aux.data);
+    args.ld_aux = call.aux.ld;
+    args.stride_aux = call.aux.stride;
+  }
   args.old_c = call.old_c.data;
   args.ld_old_c = call.old_c.data != nullptr ? call.old_c.ld : 0;
   args.stride_old_c = call.old_c.stride;

@@ -35,6 +35,7 @@ struct Call {
   // Of cublasLtMatmul alone.
   int epilogue = kEpilogueDefault;
   const void* bias = nullptr;
+  Operand aux = {};    // what gradients need; of ReLU, elements are bits
   Operand old_c = {};  // what beta multiplies, where it is not c; data is null elsewhere
 };
 

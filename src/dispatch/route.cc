@@ -35,14 +35,15 @@ int misaligned_argument(const Problem& p, const Placement& placement) {
   if (misaligned(placement.bias, e.bias, p.c.type)) return XGEMM_ARG_BIAS;
   if (misaligned(placement.row_scales, e.row_scales, p.sums())) return XGEMM_ARG_ROW_SCALES;
   if (misaligned(placement.column_scales, e.column_scales, p.sums())) return XGEMM_ARG_COLUMN_SCALES;
-  return misaligned(placement.old_c, e.old_c, p.c.type) ? XGEMM_ARG_OLD_C : 0;
+  if (misaligned(placement.old_c, e.old_c, p.c.type)) return XGEMM_ARG_OLD_C;
+  return !e.aux_is_bits() && misaligned(placement.aux, e.aux, p.c.type) ? XGEMM_ARG_AUX : 0;
 }
 
 // Whether what is in device memory is all on the GPU that computes.
 bool on_one_device(const Placement& placement, int ordinal) {
   for (const runtime::PointerLocation* p :
        {&placement.a, &placement.b, &placement.c, &placement.alpha, &placement.beta, &placement.bias,
-        &placement.row_scales, &placement.column_scales, &placement.old_c})
+        &placement.row_scales, &placement.column_scales, &placement.old_c, &placement.aux})
     if (p->location == Location::device && p->device != ordinal) return false;
   return true;
 }

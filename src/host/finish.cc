@@ -31,6 +31,16 @@ void narrow(DType type, const Sum* from, Element* to, int64_t count) {
   }
 }
 
+// Whether numbers are 0 or more, in bits from the first one on.
+template <class Sum>
+void store_signs(const Sum* from, unsigned char* to, int64_t count) {
+  for (int64_t first = 0; first < count; first += 8) {
+    unsigned bits = 0;
+    for (int64_t r = first; r < std::min(first + 8, count); ++r) bits |= (from[r] >= 0 ? 1u : 0u) << (r - first);
+    to[first / 8] = static_cast<unsigned char>(bits);
+  }
+}
+
 template <class Element, class Sum>
 void finish_matrices(const Problem& p, const Sum* sums, int64_t ld_sums, int64_t stride_sums) {
   constexpr int64_t kMost = 512;
@@ -69,6 +79,14 @@ void finish_matrices(const Problem& p, const Sum* sums, int64_t ld_sums, int64_t
         } else if (e.bias_along == Along::columns) {
           widen(type, bias + j, other, 1);
           for (int64_t r = 0; r < count; ++r) x[r] += other[0];
+        }
+        if (e.aux != nullptr) {
+          const int64_t at = b * e.stride_aux + j * e.ld_aux + i;
+          if (e.aux_is_bits()) {
+            store_signs(x, static_cast<unsigned char*>(e.aux) + at / 8, count);
+          } else {
+            narrow(type, x, static_cast<Element*>(e.aux) + at, count);
+          }
         }
         if (e.activation != Activation::none)
           for (int64_t r = 0; r < count; ++r) x[r] = activated(e.activation, x[r]);

@@ -127,12 +127,13 @@ Placement locate(const Problem& problem) {
   p.row_scales = ask(get_attributes, problem.epilogue.row_scales);
   p.column_scales = ask(get_attributes, problem.epilogue.column_scales);
   p.old_c = ask(get_attributes, problem.epilogue.old_c);
+  p.aux = ask(get_attributes, problem.epilogue.aux);
   return p;
 }
 
 const device::DeviceInfo* device_for(const Placement& placement) {
   for (const PointerLocation* p : {&placement.c, &placement.a, &placement.b, &placement.old_c, &placement.bias,
-                                   &placement.row_scales, &placement.column_scales})
+                                   &placement.row_scales, &placement.column_scales, &placement.aux})
     if (p->location == Location::device) return device::device_info(p->device);
   return device::device_info(device::current_device());
 }

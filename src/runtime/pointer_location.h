@@ -23,14 +23,15 @@ struct PointerLocation {
 
 struct Placement {
   PointerLocation a, b, c, alpha, beta;
-  PointerLocation bias{}, row_scales{}, column_scales{}, old_c{};  // of the epilogue
+  PointerLocation bias{}, row_scales{}, column_scales{}, old_c{}, aux{};  // of the epilogue
 
   bool all_on_host() const { return !any(Location::device) && !any(Location::managed); }
   bool any(Location l) const {
     return a.location == l || b.location == l || c.location == l || alpha.location == l || beta.location == l;
   }
   bool any_of_epilogue(Location l) const {
-    return bias.location == l || row_scales.location == l || column_scales.location == l || old_c.location == l;
+    return bias.location == l || row_scales.location == l || column_scales.location == l || old_c.location == l ||
+           aux.location == l;
   }
 };
 

@@ -136,9 +136,15 @@ TEST_F(Matmul, EpiloguesAreServed) {
     std::vector<float> ma(144), mb(144), mc(200), md(200), bias(12);
     for (std::vector<float>* const x : {&ma, &mb, &mc, &bias})
       for (float& e : *x) e = static_cast<float>(pick(-2, 2));
-    const int kinds[] = {kEpilogueDefault, kEpilogueRelu,     kEpilogueBias,
-                         kEpilogueGelu,    kEpilogueReluBias, kEpilogueGeluBias};
-    const int epilogue = kinds[pick(0, 5)];
+    const int kinds[] = {kEpilogueDefault,     kEpilogueRelu,       kEpilogueBias,    kEpilogueGelu,
+                         kEpilogueReluBias,    kEpilogueGeluBias,   kEpilogueReluAux, kEpilogueGeluAux,
+                         kEpilogueReluAuxBias, kEpilogueGeluAuxBias};
+    const int epilogue = kinds[pick(0, 9)];
+    const bool bits = (epilogue & kEpilogueRelu) != 0;
+    const std::int64_t ld_aux = bits ? 128 * pick(1, 2) : 8 * pick(2, 3);
+    std::vector<float> aux(1000);
+    set<void*>(kMatmulAux, aux.data());
+    set<std::int64_t>(kMatmulAuxLd, ld_aux);
     set<std::uint32_t>(kMatmulEpilogue, static_cast<std::uint32_t>(epilogue));
     set<const void*>(kMatmulBias, bias.data());
     set<std::int32_t>(kMatmulBiasType, pick(0, 1) != 0 ? -1 : static_cast<int>(kReal32F));
@@ -153,6 +159,12 @@ TEST_F(Matmul, EpiloguesAreServed) {
         for (std::int64_t l = 0; l < k; ++l)
           x += ma[static_cast<std::size_t>(a.at(r, l))] * mb[static_cast<std::size_t>(b.at(l, s))];
         if ((epilogue & kEpilogueBias) != 0) x += bias[static_cast<std::size_t>(r)];
+        if ((epilogue & kEpilogueAux) != 0) {
+          const std::int64_t at = s * ld_aux + r;
+          const auto* const bytes = reinterpret_cast<const unsigned char*>(aux.data());
+          ASSERT_EQ(bits ? bytes[at / 8] >> (at % 8) & 1 : double{aux[static_cast<std::size_t>(at)]},
+                    bits ? x >= 0 : x);
+        }
         if ((epilogue & kEpilogueRelu) != 0) x = std::max(x, 0.0);
         if ((epilogue & kEpilogueGelu) != 0) x = 0.5 * x * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x)));
         ASSERT_NEAR(md[static_cast<std::size_t>(d.at(r, s))], x, 1e-4) << "epilogue " << epilogue;
@@ -173,10 +185,24 @@ TEST_F(Matmul, IsForwardedWithWhatLibxgemmDoesNotHave) {
   set<std::int32_t>(kMatmulBiasType, kReal16F);
   EXPECT_TRUE(is_forwarded());
   set<std::int32_t>(kMatmulBiasType, -1);
-  for (const int epilogue : {kEpilogueRelu | 128, kEpilogueGeluBias | 128, 8 | 128, 64 | 128 | 16, 256, 512}) {
+  for (const int epilogue : {8 | 128, 64 | 128 | 16, 256, 512}) {
     set<std::uint32_t>(kMatmulEpilogue, static_cast<std::uint32_t>(epilogue));
-    EXPECT_TRUE(is_forwarded()) << "auxiliary results and gradients";
+    EXPECT_TRUE(is_forwarded()) << "gradients";
   }
+  float aux[128];
+  set<std::uint32_t>(kMatmulEpilogue, kEpilogueGeluAux);
+  set<std::int64_t>(kMatmulAuxLd, 8);
+  EXPECT_TRUE(is_forwarded()) << "there is none";
+  set<void*>(kMatmulAux, aux);
+  EXPECT_FALSE(is_forwarded());
+  set<std::uint32_t>(kMatmulEpilogue, kEpilogueReluAux);
+  EXPECT_TRUE(is_forwarded()) << "bits begin at multiples of 128";
+  set<std::int64_t>(kMatmulAuxLd, 128);
+  EXPECT_FALSE(is_forwarded());
+  set<std::uint32_t>(kMatmulEpilogue, kEpilogueGeluAux);
+  set<std::int32_t>(kMatmulAuxType, kReal16F);
+  EXPECT_TRUE(is_forwarded());
+  set<std::int32_t>(kMatmulAuxType, -1);
   set<std::uint32_t>(kMatmulEpilogue, kEpilogueDefault);
   for (const int attribute : {kMatmulAScale, kMatmulBScale, kMatmulCScale, kMatmulDScale, kMatmulAmaxD}) {
     set<void*>(attribute, &scale);

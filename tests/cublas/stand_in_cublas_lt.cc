@@ -70,6 +70,10 @@ int cublasLtMatmulDescCreate(void** descriptor, int compute, int scale) {
     made->set<void*>(attribute, nullptr);
   made->set<const void*>(kMatmulBias, nullptr);
   made->set<std::int64_t>(kMatmulBiasBatchStride, 0);
+  made->set<void*>(kMatmulAux, nullptr);
+  made->set<std::int64_t>(kMatmulAuxLd, 0);
+  made->set<std::int64_t>(kMatmulAuxBatchStride, 0);
+  made->set<std::int32_t>(kMatmulAuxType, -1);
   made->set<std::int32_t>(kMatmulBiasType, -1);
   *descriptor = made;
   return kSuccess;

@@ -66,6 +66,7 @@ void run(EpilogueCase<T, C>& x, bool scalars_on_device, std::int32_t math_mode =
   xgemm_destroy(ctx);
   cudaFree(scalars);
   copies.fetch(x.c);
+  if (x.has_aux) copies.fetch(x.aux);
   ASSERT_EQ(x.check(), "") << (scalars_on_device ? "scalars on the device" : "");
 }
 

@@ -47,6 +47,11 @@ void run_case(Random& random, int number) {
   if (x.has_old_c && x.beta != 0)
     e.old_c = x.old_c.data(), e.ld_old_c = x.old_c.ld(), e.stride_old_c = x.old_c.ld() * x.n;
 
+  if (x.has_aux) {
+    const std::int64_t bits = x.activation == XGEMM_RELU ? 8 * sizeof(C) : 1;
+    e.aux = x.aux.data(), e.ld_aux = bits * x.aux.ld(), e.stride_aux = e.ld_aux * x.n;
+  }
+
   Matrix<Sum> buffer(x.m, x.n * x.batch);
   if (const auto product = product_before(p, buffer.data())) {
     for (std::int64_t entry = 0; entry < x.batch; ++entry) {
@@ -81,6 +86,11 @@ void run_case(Random& random, int number) {
   memory.add({"c", p.c.data, kC, x.m, x.n, x.batch, 1, p.c.ld, p.c.batch_stride, Access::read_write});
   if (e.old_c != nullptr)
     memory.add({"old c", e.old_c, kC, x.m, x.n, x.batch, 1, e.ld_old_c, e.stride_old_c, Access::read});
+  if (e.aux != nullptr) {
+    const int bytes = e.aux_is_bits() ? 1 : kC;
+    memory.add({"aux", e.aux, bytes, e.aux_is_bits() ? (x.m + 7) / 8 : x.m, x.n, x.batch, 1, params.aux.col_stride,
+                params.aux.batch_stride, Access::write});
+  }
   add_vector("bias", e.bias, e.bias_along == Along::rows ? x.m : x.n, kC);
   add_vector("row scales", e.row_scales, x.m, kSum);
   add_vector("column scales", e.column_scales, x.n, kSum);
@@ -105,6 +115,23 @@ template <class T, class C = T>
 void run_cases() {
   Random random(5);
   for (int i = 0; i < 60 && !testing::Test::HasFailure(); ++i) run_case<T, C>(random, i);
+}
+
+// Far below half a unit in the last place of 16 bits, wherever results are no smaller than what these can hold; numbers
+// stay numbers, and NaN stays NaN.
+TEST(Finish, ShortSigmoidsAreExactEnough) {
+  for (const Activation activation : {Activation::gelu_tanh, Activation::silu}) {
+    const auto function = kernels::ShortSigmoid::of(activation);
+    for (double size = 0x1p-30; size < 0x1p127; size *= 1.07)
+      for (const float x : {static_cast<float>(size), static_cast<float>(-size)}) {
+        const double expected = Sigmoid<double>::of(activation)(x);
+        EXPECT_TRUE(std::fabs(function(x) - expected) <= 0x1p-15 * std::fabs(expected) + 0x1p-100) << x;
+        EXPECT_TRUE(std::fabs(Sigmoid<float>::of(activation)(x) - expected) <= 0x1p-15 * std::fabs(expected) + 0x1p-100)
+            << x;
+      }
+    EXPECT_EQ(function(INFINITY), INFINITY);
+    EXPECT_TRUE(std::isnan(function(NAN)));
+  }
 }
 
 TEST(Finish, F32) {

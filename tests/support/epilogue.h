@@ -42,9 +42,10 @@ struct EpilogueCase {
   std::int64_t m, n, k, batch;
   Scalar alpha, beta;
   std::int32_t activation, bias_along;
-  bool has_bias, has_row_scales, has_column_scales, has_old_c, row_major;
+  bool has_bias, has_row_scales, has_column_scales, has_old_c, has_aux, row_major;
   Matrix<T> a, b;
   Matrix<C> c, c_before, old_c, bias;  // vectors are columns
+  Matrix<C> aux;                       // ReLU's bits lie in its bytes
   Matrix<Scalar> row_scales, column_scales;
 
   EpilogueCase(Random& random, std::int64_t most) {
@@ -70,6 +71,8 @@ struct EpilogueCase {
     make(c, m, n * batch, beta != 0 && !has_old_c);
     make(old_c, m, n * batch, beta != 0);
     make(bias, bias_along == XGEMM_BIAS_OF_ROWS ? m : n, 1, true);
+    has_aux = activation != XGEMM_NO_ACTIVATION && coin();
+    make(aux, m, n * batch, false);
     make(row_scales, m, 1, true);
     make(column_scales, n, 1, true);
     c_before = c;
@@ -97,6 +100,10 @@ struct EpilogueCase {
     if (has_row_scales) x.row_scales = at(row_scales);
     if (has_column_scales) x.column_scales = at(column_scales);
     if (has_old_c) x.old_c = at(old_c), x.ld_old_c = old_c.ld(), x.stride_old_c = old_c.ld() * n;
+    if (has_aux) {
+      const std::int64_t bits = activation == XGEMM_RELU ? 8 * sizeof(C) : 1;
+      x.aux = at(aux), x.ld_aux = bits * aux.ld(), x.stride_aux = x.ld_aux * n;
+    }
     if (row_major) {  // of the transposes
       x.layout = XGEMM_ROW_MAJOR;
       std::swap(x.transa, x.transb), std::swap(x.m, x.n);
@@ -109,7 +116,8 @@ struct EpilogueCase {
 
   // "" or what is wrong with c.
   std::string check() const {
-    if (std::string guards = c.guards_intact(); !guards.empty()) return guards;
+    for (const Matrix<C>* written : {&c, &aux})
+      if (std::string guards = written->guards_intact(); !guards.empty()) return guards;
     for (std::int64_t entry = 0; entry < batch; ++entry) {
       const Matrix<C>& before = has_old_c ? old_c : c_before;
       const Product<T, C> product = {transa,     transb,
@@ -126,6 +134,11 @@ struct EpilogueCase {
           const double scale =
               (has_row_scales ? double(row_scales(i, 0)) : 1) * (has_column_scales ? double(column_scales(j, 0)) : 1);
           const double expected = activated(activation, sum.value + added) * scale;
+          if (has_aux) {
+            const double given = sum.value + added;
+            const double error = kConstant * kSumRoundoff<T> * (double(k + 2) * sum.magnitude + 8 * std::fabs(added));
+            if (std::string wrong = check_aux(i, entry * n + j, given, error); !wrong.empty()) return wrong;
+          }
           // No activation is steeper than 1.13; each of them is some roundings of its argument and its value.
           const double u = kSumRoundoff<T>, x = std::fabs(sum.value) + std::fabs(added);
           double bound = 1.2 * (kConstant * u * double(k + 2) * sum.magnitude + 32 * u * x) * std::fabs(scale);
@@ -140,6 +153,23 @@ struct EpilogueCase {
     return {};
   }
 
+  // What the activation was given, which is known but for an error.
+  std::string check_aux(std::int64_t i, std::int64_t column, double given, double error) const {
+    bool good = false;
+    if (activation == XGEMM_RELU) {
+      const auto* const bytes = reinterpret_cast<const unsigned char*>(&aux(0, column));
+      const bool is_set = (bytes[i / 8] >> (i % 8) & 1) != 0;
+      const bool rest_is_0 = i + 1 < m || m % 8 == 0 || bytes[i / 8] >> (m % 8) == 0;
+      good = (std::fabs(given) <= error || is_set == (given >= 0)) && rest_is_0;
+    } else {
+      if (sizeof(C) == 2) error += half_ulp<C>(std::fabs(given) + error);
+      good = std::fabs(to_double(aux(i, column)) - given) <= error + 0x1p-149;
+    }
+    return good ? ""
+                : "aux of (" + std::to_string(i) + ", " + std::to_string(column) + "), " + std::to_string(given) +
+                      ": " + words();
+  }
+
   std::string words() const {
     std::string text = std::string(1, transa) + transb;
     const auto say = [&](const char* name, double x) {
@@ -149,7 +179,7 @@ struct EpilogueCase {
     say("alpha", double(alpha)), say("beta", double(beta)), say("activation", activation);
     say("bias", has_bias ? bias_along + 1 : 0), say("row_scales", has_row_scales),
         say("column_scales", has_column_scales);
-    say("old_c", has_old_c), say("row_major", row_major);
+    say("old_c", has_old_c), say("aux", has_aux), say("row_major", row_major);
     return text;
   }
 };

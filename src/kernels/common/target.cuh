@@ -106,6 +106,29 @@ XGEMM_DEVICE double multiply(double a, double b) {
   return __dmul_rn(a, b);
 }
 
+// NaN where a is; b is a number.
+XGEMM_DEVICE float larger(float a, float b) {
+  if constexpr (kArch >= 800) {
+    float x;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
+    return x;
+  } else {
+    return a > b || a != a ? a : b;
+  }
+}
+
+// With errors of two or three units in the last place, in an instruction; numbers below 2^-126 count as 0.
+XGEMM_DEVICE float exp2_approximately(float a) {
+  float x;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(a));
+  return x;
+}
+XGEMM_DEVICE float reciprocal_approximately(float a) {
+  float x;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(a));
+  return x;
+}
+
 // The value, as something the compiler knows nothing about: what follows from it is computed where it is needed, not
 // kept in registers across a mainloop that needs them.
 XGEMM_DEVICE int opaque(int value) {

@@ -41,6 +41,8 @@ xgemm_args random_args(Random& random) {
   args.old_c = random.integer(0, 2) == 0 ? args.c : maybe(0x7000);
   args.ld_old_c = random.integer(0, 1) == 0 ? args.ldc : random.integer(100, 200);
   args.stride_old_c = random.integer(0, 1) == 0 ? args.stride_c : random.integer(0, 1000);
+  if (args.activation != XGEMM_NO_ACTIVATION && random.integer(0, 1) == 0)
+    args.aux = nowhere(0x8000), args.ld_aux = random.integer(13, 25) * 8, args.stride_aux = random.integer(1, 99) * 8;
   return args;
 }
 
@@ -85,6 +87,7 @@ xgemm_args args_of(const Problem& p, Scalars& scalars) {
   args.bias_along = e.bias_along == Along::columns ? XGEMM_BIAS_OF_COLUMNS : XGEMM_BIAS_OF_ROWS;
   args.row_scales = e.row_scales, args.column_scales = e.column_scales;
   args.old_c = e.old_c, args.ld_old_c = e.ld_old_c, args.stride_old_c = e.stride_old_c;
+  args.aux = e.aux, args.ld_aux = e.ld_aux, args.stride_aux = e.stride_aux;
   return args;
 }
 

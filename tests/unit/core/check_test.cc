@@ -60,8 +60,28 @@ std::vector<BadArgument> bad_arguments() {
       {XGEMM_ARG_LD_OLD_C,
        [](xgemm_args& x) { x.old_c = nowhere(), x.ld_old_c = 0; },
        {"ld_old_c = 0", "ld_old_c >= max(1, m)"}},
+      {XGEMM_ARG_LD_AUX,
+       [](xgemm_args& x) { x.activation = XGEMM_GELU, x.aux = nowhere(), x.ld_aux = 0; },
+       {"ld_aux = 0", "ld_aux >= max(1, m)"}},
+      {XGEMM_ARG_LD_AUX,
+       [](xgemm_args& x) { x.activation = XGEMM_RELU, x.aux = nowhere(), x.ld_aux = 12; },
+       {"ld_aux = 12", "a multiple of 8"}},
+      {XGEMM_ARG_STRIDE_AUX,
+       [](xgemm_args& x) {
+         x.activation = XGEMM_RELU, x.aux = nowhere(), x.ld_aux = 16;
+         x.batch_count = 2, x.stride_c = 1000, x.stride_aux = 1004;
+       },
+       {"stride_aux = 1004", "a multiple of 8, is required"}},
       {XGEMM_ARG_OLD_C, [](xgemm_args& x) { x.old_c = x.c, x.ld_old_c = x.ldc + 1; }, {"old_c = c", "ld_old_c = ldc"}},
   };
+}
+
+TEST(Check, AuxIsOfAnActivation) {
+  xgemm_args x = legal_args();
+  x.aux = nowhere(), x.ld_aux = x.ldc;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_AUX);
+  x.activation = XGEMM_SILU;
+  EXPECT_EQ(code_of(x), 0);
 }
 
 TEST(Check, ATriangleIsSquareAndItsExtentIsN) {

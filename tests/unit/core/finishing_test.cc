@@ -64,6 +64,8 @@ TEST(Finishing, PanelsCoverTheProduct) {
     p.epilogue.bias = nowhere(0x100000);
     p.epilogue.column_scales = nowhere(0x200000);
     p.epilogue.old_c = nowhere(0x300000), p.epilogue.ld_old_c = 3, p.epilogue.stride_old_c = 1001;
+    p.epilogue.activation = random.integer(0, 1) == 0 ? Activation::relu : Activation::silu;
+    p.epilogue.aux = nowhere(0x400000), p.epilogue.ld_aux = 8 * 5, p.epilogue.stride_aux = 8 * 777;
     Panels panels(p);
     EXPECT_LE(panels.buffer_bytes(), std::max(Panels::kMostBytes, p.m * 4));
     const auto at = [](const void* x) { return reinterpret_cast<std::intptr_t>(x); };
@@ -75,6 +77,8 @@ TEST(Finishing, PanelsCoverTheProduct) {
       EXPECT_EQ(at(panel.b.data), 0x2000 + 2 * (entry * 8888 + column * (p.b.op == Op::none ? 64 : 1)));
       EXPECT_EQ(at(panel.c.data), 0x4000 + 2 * (entry * 9999 + column * 112));
       EXPECT_EQ(at(panel.epilogue.old_c), 0x300000 + 2 * (entry * 1001 + column * 3));
+      const std::int64_t aux = entry * 777 + column * 5;
+      EXPECT_EQ(at(panel.epilogue.aux), 0x400000 + aux * (p.epilogue.aux_is_bits() ? 1 : 8 * 2));
       EXPECT_EQ(at(panel.epilogue.bias), 0x100000 + 2 * (p.epilogue.bias_along == Along::columns ? column : 0));
       EXPECT_EQ(at(panel.epilogue.column_scales), 0x200000 + 4 * column);
       if ((column += panel.n) == p.n) column = 0, entry += panel.batch_count;

@@ -93,6 +93,16 @@ TEST(Route, EpiloguesStayOnOneSide) {
   placement.bias = {Location::device, 0};
   p.epilogue.bias = nowhere(0x1002);
   EXPECT_EQ(dispatch::choose_route(p, placement, &kServed, kTimes).status, -XGEMM_ARG_BIAS);
+  p.epilogue.bias = nowhere(0x1000);
+  p.epilogue.aux = nowhere(0x1002);
+  for (const Activation activation : {Activation::relu, Activation::silu}) {
+    p.epilogue.activation = activation;  // bits may lie anywhere
+    placement.aux = {Location::device, 0};
+    EXPECT_EQ(dispatch::choose_route(p, placement, &kServed, kTimes).status,
+              activation == Activation::relu ? 0 : -XGEMM_ARG_AUX);
+    placement.aux = {Location::host, -1};
+    EXPECT_EQ(dispatch::choose_route(p, placement, &kServed, kTimes).status, XGEMM_UNSUPPORTED);
+  }
 }
 
 TEST(Route, EveryMixOfLocations) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "core/problem_fields.h"
@@ -56,7 +57,9 @@ class Mutation {
   void exact(const char* name, Kind& x) {
     if (hit(name, true)) x = static_cast<Kind>(static_cast<int>(x) + 1);
   }
-  void unplanned(const char* name, const void*& x) {
+  template <class Pointer>
+  requires std::is_pointer_v<Pointer>
+  void unplanned(const char* name, Pointer& x) {
     if (hit(name, false)) x = moved(x, 4096);
   }
   void unplanned(const char* name, std::int64_t& x) {

@@ -96,6 +96,16 @@ inline double multiply(double a, double b) {
   return a * b;
 }
 
+inline float larger(float a, float b) {
+  return a > b || a != a ? a : b;
+}
+inline float exp2_approximately(float a) {
+  return std::exp2(a);
+}
+inline float reciprocal_approximately(float a) {
+  return 1 / a;
+}
+
 // The value, as something the compiler knows nothing about; on the GPU this saves registers.
 template <class T>
 T opaque(T value) {
