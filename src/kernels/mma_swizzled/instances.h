@@ -15,9 +15,9 @@ struct Instances<Family::mma_swizzled> : TileInstances {
   template <TileConfig kConfig>
   using Kernel = MmaSwizzled<kConfig, LinearCombinationOf<kConfig.type>>;
 
-  // Kinds of products: C of 16 bits; C in fp32 of operands that cp.async can copy, and of operands that start anywhere;
-  // doubles, by pairs, and one by one, which cp.async copies wherever they start.
-  enum : unsigned { kC16 = 1, kC32 = 2, kC32Words = 4, kPairs = 8, kDoubles = 16 };
+  // Kinds of products: C of 16 bits and in fp32, of operands that cp.async can copy, and of operands that start
+  // anywhere; doubles, by pairs, and one by one, which cp.async copies wherever they start.
+  enum : unsigned { kC16 = 1, kC16Words = 2, kC32 = 4, kC32Words = 8, kPairs = 16, kDoubles = 32 };
 
   struct Product {
     DType type, type_c;
@@ -26,21 +26,23 @@ struct Instances<Family::mma_swizzled> : TileInstances {
     int vector;
   };
   static constexpr Product kProducts[] = {
-      {DType::f16, DType::f16, Copy::async, kC16, 8},    {DType::bf16, DType::bf16, Copy::async, kC16, 8},
-      {DType::f16, DType::f16, Copy::prefetch, kC16, 1}, {DType::bf16, DType::bf16, Copy::prefetch, kC16, 1},
-      {DType::f16, DType::f32, Copy::async, kC32, 8},    {DType::f16, DType::f32, Copy::prefetch, kC32Words, 1},
-      {DType::bf16, DType::f32, Copy::async, kC32, 8},   {DType::bf16, DType::f32, Copy::prefetch, kC32Words, 1},
-      {DType::f64, DType::f64, Copy::async, kPairs, 2},  {DType::f64, DType::f64, Copy::async, kDoubles, 1}};
+      {DType::f16, DType::f16, Copy::async, kC16, 8},         {DType::bf16, DType::bf16, Copy::async, kC16, 8},
+      {DType::f16, DType::f16, Copy::prefetch, kC16Words, 1}, {DType::bf16, DType::bf16, Copy::prefetch, kC16Words, 1},
+      {DType::f16, DType::f32, Copy::async, kC32, 8},         {DType::f16, DType::f32, Copy::prefetch, kC32Words, 1},
+      {DType::bf16, DType::f32, Copy::async, kC32, 8},        {DType::bf16, DType::f32, Copy::prefetch, kC32Words, 1},
+      {DType::f64, DType::f64, Copy::async, kPairs, 2},       {DType::f64, DType::f64, Copy::async, kDoubles, 1}};
 
   // stages: of cp.async.
   struct Tile {
     int cta_m, cta_n, cta_k, warp_m, warp_n, stages;
     unsigned products;
   };
-  static constexpr Tile kTiles[] = {
-      {128, 256, 32, 64, 64, 4, kC16},      {128, 128, 32, 64, 64, 4, kC16 | kC32 | kC32Words},
-      {64, 64, 64, 32, 32, 4, kC16 | kC32}, {128, 128, 16, 64, 32, 4, kPairs | kDoubles},
-      {128, 64, 16, 64, 32, 4, kPairs},     {32, 32, 32, 16, 16, 4, kPairs | kDoubles}};
+  static constexpr Tile kTiles[] = {{128, 256, 32, 64, 64, 4, kC16},
+                                    {128, 128, 32, 64, 64, 4, kC16 | kC16Words | kC32 | kC32Words},
+                                    {64, 64, 64, 32, 32, 4, kC16 | kC16Words | kC32},
+                                    {128, 128, 16, 64, 32, 4, kPairs | kDoubles},
+                                    {128, 64, 16, 64, 32, 4, kPairs},
+                                    {32, 32, 32, 16, 16, 4, kPairs | kDoubles}};
 
   template <class Add>
   static constexpr void list(const Add& add) {
