@@ -120,7 +120,8 @@ struct WgmmaTmaChunkOutput {
         const float* sums = &acc[chunk / kChunks][chunk % kChunks * kChunk / 2];
         const int warp_row = row + chunk / kChunks * 64 + 16 * warp;
         const int first_column = column + chunk % kChunks * kChunk;
-        if (place.stores(chunk)) {
+        // Without old C, chunks that others store are converted as well: asking here would take as long.
+        if (!kReadsC || place.stores(chunk)) {
           XGEMM_UNROLL
           for (int c = 0; c < kChunk / 16 * 16; c += 16) {
             convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,

@@ -140,8 +140,8 @@ struct WgmmaTmaProducer {
       } else {
         load<true, true>(smem, ring, slices, loaders, x_batch, y_batch);
       }
-      if (place.shares_k()) {  // the ring is where the CTAs exchange their sums, and none is a unit ahead of its
-                               // producer
+      // The ring is where the CTAs exchange their sums, and none is a unit ahead of its producer.
+      if (place.shares_k()) [[unlikely]] {
         gpu::mbarrier_arrive(smem.rings_free);
         gpu::mbarrier_wait_cluster(smem.sums_read, exchange_phase);
         exchange_phase ^= 1;

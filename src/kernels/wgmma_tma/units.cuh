@@ -45,8 +45,7 @@ struct WgmmaTmaUnits {
       const std::int64_t part = schedule.part_of(unit);
       return {static_cast<int>(all * part / schedule.parts), static_cast<int>(all * (part + 1) / schedule.parts)};
     }
-    const std::int64_t end = static_cast<std::int64_t>(all) * (split + 1);
-    return {static_cast<int>((end - all) >> p.split_bits), static_cast<int>(end >> p.split_bits)};
+    return {all * split >> p.split_bits, all * (split + 1) >> p.split_bits};  // K / 64 times 8 at most
   }
 };
 

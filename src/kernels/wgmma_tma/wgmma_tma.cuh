@@ -151,7 +151,9 @@ struct WgmmaTma {
         continue;
       }
       if constexpr (Cta::kSharesK) {
-        if (place.shares_k()) WgmmaTmaExchange<kConfig>::run(smem, place, exchange_phase, group, inside, acc);
+        if (place.shares_k()) [[unlikely]] {
+          WgmmaTmaExchange<kConfig>::run(smem, place, exchange_phase, group, inside, acc);
+        }
       }
       const int row = tile.row + Cta::group_row(tile_group);
       const int column = tile.column + Cta::group_column(tile_group);
