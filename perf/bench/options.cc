@@ -64,7 +64,8 @@ std::vector<std::int64_t> parse_from_zero(const std::string& text) {
 int parse_math_mode(const std::string& name) {
   if (name == "strict") return XGEMM_MATH_STRICT;
   if (name == "fp32_emulated") return XGEMM_MATH_FP32_EMULATED;
-  throw InputError(fmt::format("--math: '{}' is neither strict nor fp32_emulated", name));
+  if (name == "tf32") return XGEMM_MATH_TF32;
+  throw InputError(fmt::format("--math: '{}' is none of strict, fp32_emulated, tf32", name));
 }
 
 void apply(const Texts& texts, Options& options) {
@@ -135,7 +136,7 @@ void add_candidate_options(CLI::App& app, Options& options, Texts& texts) {
       ->group(group);
   app.add_option("--device", options.device, "Number of the GPU")->check(CLI::NonNegativeNumber)->group(group);
   app.add_flag("--cpu", options.cpu_only, "As if there were no GPU")->group(group);
-  app.add_option("--math", texts.math, "How fp32 products may be computed: strict, fp32_emulated")->group(group);
+  app.add_option("--math", texts.math, "How fp32 products may be computed: strict, fp32_emulated, tf32")->group(group);
   app.add_option("--prepared", options.prepared,
                  "Operands of fp32_emulated products that xgemm prepares once, before they are timed: A, B or AB")
       ->check(CLI::IsMember({"A", "B", "AB"}))

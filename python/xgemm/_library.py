@@ -35,7 +35,7 @@ pack_operands, pack_bias = _OPERANDS.pack, _BIAS.pack
 
 FILLS = {"lower": 1, "upper": 2}  # enum xgemm_fill
 _ALL_STRIDED = 1 + 2 + 4  # enum xgemm_strided
-MATH_MODES = {"strict": 0, "fp32_emulated": 1}  # enum xgemm_math_mode
+MATH_MODES = {"strict": 0, "fp32_emulated": 1, "tf32": 2}  # enum xgemm_math_mode
 ACTIVATIONS = {"relu": 1, "gelu": 2, "gelu_tanh": 3, "silu": 4}  # enum xgemm_activation
 _BIAS_OF_COLUMNS = 1  # enum xgemm_bias
 

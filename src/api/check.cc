@@ -362,8 +362,8 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
                                 args.type_c, args.type + 1));
   if (args.math_mode < 0 || (args.math_mode > 0 && !compute_of(args.math_mode - 1)))
     return illegal(XGEMM_ARG_MATH_MODE,
-                   format("math_mode = %d, but 0, XGEMM_MATH_STRICT + 1 = 1 or XGEMM_MATH_FP32_EMULATED + 1 = 2 is "
-                          "required",
+                   format("math_mode = %d, but 0, XGEMM_MATH_STRICT + 1 = 1, XGEMM_MATH_FP32_EMULATED + 1 = 2 or "
+                          "XGEMM_MATH_TF32 + 1 = 3 is required",
                           args.math_mode));
   if (args.layout != XGEMM_COL_MAJOR && args.layout != XGEMM_ROW_MAJOR)
     return illegal(XGEMM_ARG_LAYOUT,

@@ -67,7 +67,7 @@ int xgemm_set_math_mode(xgemm_context* ctx, int mode) {
     const std::optional<Compute> compute = xgemm::compute_of(mode);
     if (!compute)
       return illegal(XGEMM_ARG_MATH_MODE, format("mode = %d, but one of XGEMM_MATH_STRICT = 0, "
-                                                 "XGEMM_MATH_FP32_EMULATED = 1 is required",
+                                                 "XGEMM_MATH_FP32_EMULATED = 1, XGEMM_MATH_TF32 = 2 is required",
                                                  mode));
     resolve(ctx).compute = *compute;
     return kOk;

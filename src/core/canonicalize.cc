@@ -82,8 +82,9 @@ std::optional<Fill> fill_of(std::int32_t fill) {
 
 std::optional<Compute> compute_of(std::int32_t math_mode) {
   static_assert(static_cast<int>(Compute::strict) == XGEMM_MATH_STRICT &&
-                static_cast<int>(Compute::fp32_emulated) == XGEMM_MATH_FP32_EMULATED);
-  if (math_mode != XGEMM_MATH_STRICT && math_mode != XGEMM_MATH_FP32_EMULATED) return std::nullopt;
+                static_cast<int>(Compute::fp32_emulated) == XGEMM_MATH_FP32_EMULATED &&
+                static_cast<int>(Compute::tf32) == XGEMM_MATH_TF32);
+  if (math_mode < XGEMM_MATH_STRICT || math_mode > XGEMM_MATH_TF32) return std::nullopt;
   return static_cast<Compute>(math_mode);
 }
 
@@ -103,7 +104,7 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   p.k = args.k;
   p.batch_count = args.batch_count;
   p.fill = *fill_of(args.fill);
-  // Other types than fp32 know one mode, and triangles are not emulated: they share the plans of strict calls.
+  // Other types than fp32 know one mode, as do triangles: they share the plans of strict calls.
   if (args.type == XGEMM_F32 && p.fill == Fill::full) p.compute = compute;
   // The strides of a single product are unchecked and mean nothing: no pointer may be stepped by them.
   const bool batched = args.batch_count > 1;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/compute.h"
 #include "core/once.h"
 #include "core/status.h"
 #include "xgemm.h"
@@ -35,8 +36,10 @@ void read_verbose(Environment* result) {
 
 int read_math_mode() {
   const char* value = value_of("XGEMM_MATH");
-  if (value != nullptr && std::strcmp(value, "fp32_emulated") == 0) return XGEMM_MATH_FP32_EMULATED;
-  if (value != nullptr && std::strcmp(value, "strict") != 0) complain("XGEMM_MATH", value, "strict, fp32_emulated");
+  if (value == nullptr) return XGEMM_MATH_STRICT;
+  for (const int mode : {XGEMM_MATH_STRICT, XGEMM_MATH_FP32_EMULATED, XGEMM_MATH_TF32})
+    if (std::strcmp(value, name_of(static_cast<Compute>(mode))) == 0) return mode;
+  complain("XGEMM_MATH", value, "strict, fp32_emulated, tf32");
   return XGEMM_MATH_STRICT;
 }
 

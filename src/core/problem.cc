@@ -31,16 +31,6 @@ const char* name_of(Fill fill) {
   return "?";
 }
 
-const char* name_of(Compute compute) {
-  switch (compute) {
-    case Compute::strict:
-      return "strict";
-    case Compute::fp32_emulated:
-      return "fp32_emulated";
-  }
-  return "?";
-}
-
 const char* name_of(Activation activation) {
   switch (activation) {
     case Activation::none:

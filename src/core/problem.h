@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/activation.h"
+#include "core/compute.h"
 #include "core/dtype.h"
 #include "core/fill.h"
 #include "core/prepared.h"
@@ -21,12 +22,6 @@ enum class BatchKind : std::uint8_t {
   strided,   // batch_stride elements from one to the next
   pointers,  // data points to batch_count pointers
   groups     // the same, and every product has extents of its own
-};
-
-// How products and sums may be computed.
-enum class Compute : std::uint8_t {
-  strict,        // in the type in which sums are kept
-  fp32_emulated  // of fp32: by products of a smaller type, with errors no larger (docs/numerics.md)
 };
 
 // Whose elements those of a vector belong to.

@@ -91,28 +91,34 @@ std::vector<Packing> packings_of(const Problem& p, const layout::ProblemFacts& f
       double(p.batch_count) * (double(p.m) * double(p.k) + double(p.k) * double(p.n) + double(p.m) * double(p.n)) * 16;
   if (!p.reads_inputs() || bytes > kMostBytes) return {};
 
-  // Tensor cores read 16-bit operands along either axis, and want them aligned; doubles wherever they start. The FMA
-  // units are fed with columns of op(A) and rows of op(B), and whatever lies otherwise is turned on the way to them.
-  const bool along_c = p.a.type == DType::f32, vectors = size_of(p.a.type) <= 4;
-  const Axis a_axis = along_c || p.a.op == Op::none ? Axis::row : Axis::col;
-  const Axis b_axis = along_c || p.b.op != Op::none ? Axis::col : Axis::row;
-  const bool a = lies_badly(facts.a, a_axis, vectors), b = lies_badly(facts.b, b_axis, vectors);
+  const bool vectors = size_of(p.a.type) <= 4;
   const bool c = p.reads_c() && lies_badly(facts.c, Axis::row, size_of(p.c.type) < 4);
-
   std::vector<Packing> all;
-  const auto add = [&](bool copies_a, bool copies_b) {
+  const auto add = [&](bool copies_a, Axis a_axis, bool copies_b, Axis b_axis) {
     Packing packing;
-    packing.a = {.used = copies_a, .contiguous = along_c ? a_axis : facts.a_facts.contiguous};
-    packing.b = {.used = copies_b, .contiguous = along_c ? b_axis : facts.b_facts.contiguous};
+    packing.a = {.used = copies_a, .contiguous = a_axis};
+    packing.b = {.used = copies_b, .contiguous = b_axis};
     packing.c.used = c;
     packing.m = p.m, packing.n = p.n, packing.batch = p.batch_count;
     if (packing.any() && fit(packing, p, packing_limit(device))) all.push_back(packing);
   };
-  add(a, b);
-  if (along_c && a && b) {
-    add(true, false);
-    add(false, true);
+  if (p.a.type != DType::f32) {
+    // Tensor cores read 16-bit operands along either axis, and want them aligned; doubles wherever they start.
+    add(lies_badly(facts.a, p.a.op == Op::none ? Axis::row : Axis::col, vectors), facts.a_facts.contiguous,
+        lies_badly(facts.b, p.b.op == Op::none ? Axis::row : Axis::col, vectors), facts.b_facts.contiguous);
+    return all;
   }
+  // The FMA units are fed with columns of op(A) and rows of op(B), and whatever lies otherwise is turned on the way to
+  // them.
+  const bool a = lies_badly(facts.a, Axis::row, vectors), b = lies_badly(facts.b, Axis::col, vectors);
+  add(a, Axis::row, b, Axis::col);
+  if (a && b) {
+    add(true, Axis::row, false, Axis::col);
+    add(false, Axis::row, true, Axis::col);
+  }
+  // Tensor cores read TF32 along k alone.
+  if (p.compute == Compute::tf32)
+    add(lies_badly(facts.a, Axis::col, vectors), Axis::col, lies_badly(facts.b, Axis::row, vectors), Axis::row);
   return all;
 }
 

@@ -1,10 +1,10 @@
 // Operands that reach a kernel as copies: which, in what layout, and how much of a product at a time. Pure.
 //
 // The fast kernels want operands that start at multiples of 16 bytes and are contiguous along an axis, those of fp32
-// along the one that they share with C. Others are copied first, at the speed of the memory (kernels/pack/), where the
-// copies and the product take less time together than the product takes with operands as they lie: the planner weighs
-// the ways. The copies' memory is bounded: a large product is computed in blocks of C, each from copies of the rows of
-// op(A) and columns of op(B) that it needs.
+// along the one that they share with C, or, as TF32, along k. Others are copied first, at the speed of the memory
+// (kernels/pack/), where the copies and the product take less time together than the product takes with operands as
+// they lie: the planner weighs the ways. The copies' memory is bounded: a large product is computed in blocks of C,
+// each from copies of the rows of op(A) and columns of op(B) that it needs.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ struct Packing {
 inline constexpr std::size_t kMostPackedBytes = std::size_t{512} << 20;
 std::size_t packing_limit(const device::DeviceInfo& device);
 
-// The ways to copy what lies badly that may pay: all of it, and in fp32 each input alone. None where everything lies
-// well, or where the least block does not fit.
+// The ways to copy what lies badly that may pay: all of it, and in fp32 each input alone and for TF32. None where
+// everything lies well, or where the least block does not fit.
 std::vector<Packing> packings_of(const Problem& problem, const layout::ProblemFacts& facts,
                                  const device::DeviceInfo& device);
 

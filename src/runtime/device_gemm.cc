@@ -31,7 +31,7 @@ Status cached_plan(const Problem& problem, const device::DeviceInfo& device, pla
 // What is planned first of a product: all of it, or its first block where blocks of it are to be emulated.
 Status plan_first(const Problem& problem, const device::DeviceInfo& device, Problem* first, plan::Plan* chosen) {
   *first = problem;
-  if (problem.compute == Compute::strict) return cached_plan(problem, device, chosen);
+  if (problem.compute != Compute::fp32_emulated) return cached_plan(problem, device, chosen);
   plan::Blocks blocks(problem);
   blocks.next(first);
   *first = with_own_parts(*first);

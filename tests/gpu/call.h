@@ -62,6 +62,12 @@ struct Types<WideC<T>> {
   using Input = T;
   using Output = float;
 };
+// fp32 in XGEMM_MATH_TF32, whose products are exact: the bound is that of strict sums.
+template <>
+struct Types<Tf32> {
+  using Input = Tf32;
+  using Output = float;
+};
 
 template <class T>
 class Call {
@@ -106,6 +112,7 @@ class Call {
     xgemm_args args = XGEMM_ARGS_INIT;
     args.type = kTypeOf<Input>;
     args.type_c = std::is_same_v<Input, Output> ? XGEMM_C_SAME : kTypeOf<Output> + 1;
+    if (std::is_same_v<Input, Tf32>) args.math_mode = XGEMM_MATH_TF32 + 1;
     args.layout = spec_.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
     args.transa = spec_.transa;
     args.transb = spec_.transb;

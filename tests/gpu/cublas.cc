@@ -106,6 +106,7 @@ int Cublas::multiply(const Product& p, const Operand<T>& a, const Operand<T>& b,
 
 template int Cublas::multiply(const Product&, const Operand<float>&, const Operand<float>&,
                               const Operand<float>&) const;
+template int Cublas::multiply(const Product&, const Operand<Tf32>&, const Operand<Tf32>&, const Operand<float>&) const;
 template int Cublas::multiply(const Product&, const Operand<double>&, const Operand<double>&,
                               const Operand<double>&) const;
 template int Cublas::multiply(const Product&, const Operand<Half>&, const Operand<Half>&, const Operand<Half>&) const;

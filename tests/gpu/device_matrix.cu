@@ -48,6 +48,10 @@ struct Format<float> : SingleSums {
   static __device__ float widen(Bits bits) { return __uint_as_float(bits); }
 };
 template <>
+struct Format<Tf32> : Format<float> {
+  static constexpr int kPrecision = 11;
+};
+template <>
 struct Format<Half> : SingleSums {
   using Bits = std::uint16_t;
   static constexpr Bits kGuard = 0x7ea5;
@@ -640,6 +644,7 @@ XGEMM_INSTANTIATE(float)
 XGEMM_INSTANTIATE(double)
 XGEMM_INSTANTIATE(Half)
 XGEMM_INSTANTIATE(Bfloat16)
+XGEMM_INSTANTIATE(Tf32)
 #undef XGEMM_INSTANTIATE
 #define XGEMM_INSTANTIATE(T, U)                                                                                      \
   template testing::AssertionResult judge(const Product&, const Operand<T>&, const Operand<T>&, const Operand<U>&,   \
@@ -652,6 +657,7 @@ XGEMM_INSTANTIATE(Half, Half)
 XGEMM_INSTANTIATE(Half, float)
 XGEMM_INSTANTIATE(Bfloat16, Bfloat16)
 XGEMM_INSTANTIATE(Bfloat16, float)
+XGEMM_INSTANTIATE(Tf32, float)
 #undef XGEMM_INSTANTIATE
 
 namespace {

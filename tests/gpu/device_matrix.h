@@ -24,6 +24,10 @@ using Half = std::uint16_t;  // the bits
 struct Bfloat16 {
   std::uint16_t bits;
 };
+// An fp32 that TF32 holds as well.
+struct Tf32 {
+  float value;
+};
 
 inline constexpr std::int64_t kBand = 64;  // guard elements before and after
 

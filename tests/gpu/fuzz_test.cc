@@ -44,6 +44,10 @@ const char* type_name<double>() {
   return "f64";
 }
 template <>
+const char* type_name<Tf32>() {
+  return "tf32";
+}
+template <>
 const char* type_name<Half>() {
   return "f16";
 }
@@ -65,6 +69,7 @@ struct FuzzCase {
   xgemm_type type;
   bool wide_c;  // in fp32
   bool integers;
+  bool tf32;  // allowed
 };
 
 FuzzCase random_case(std::uint64_t seed) {
@@ -126,6 +131,7 @@ FuzzCase random_case(std::uint64_t seed) {
   s.alpha = in(5) ? 0.0f : in(40) ? 1.0f : c.integers ? one_of({-1, 2, 0.5f, -0.5f}) : float(3 * random.uniform());
   s.beta = in(40) ? 0.0f : in(30) ? 1.0f : c.integers ? one_of({-1, 2, 0.5f, -2}) : float(3 * random.uniform());
   s.seed = random.bits() % 1000000 + 1;
+  c.tf32 = c.type == XGEMM_F32 && in(40);
   c.wide_c = (c.type == XGEMM_F16 || c.type == XGEMM_BF16) && in(30);
   return c;
 }
@@ -202,7 +208,7 @@ class Fuzz : public testing::Test {
       case XGEMM_F64:
         return run<double>(c, message);
       default:
-        return run<float>(c, message);
+        return c.tf32 ? run<Tf32>(c, message) : run<float>(c, message);
     }
   }
 

@@ -33,6 +33,7 @@ class Kernels : public testing::TestWithParam<int> {
 
   // A family that computes fp32 products otherwise: only long sums, and no batches.
   bool emulates() const { return kernels::describe(kernel().family).fallback != nullptr; }
+  bool is_tf32() const { return kernel().config.compute == Compute::tf32; }
 
   // visit(T{}), T being the types of the instance.
   template <class Visit>
@@ -46,14 +47,14 @@ class Kernels : public testing::TestWithParam<int> {
       case DType::f64:
         return visit(double{});
       default:
-        return visit(float{});
+        return is_tf32() ? visit(Tf32{}) : visit(float{});
     }
   }
 
   // False when the instance cannot serve the call.
   template <class T>
   bool launch(const Call<T>& call) {
-    const Problem problem = canonicalize(call.args(), false, emulates() ? Compute::fp32_emulated : Compute::strict);
+    const Problem problem = canonicalize(call.args(), false, kernel().config.compute);
     plan::Plan chosen;
     const Status planned = plan::make_plan(problem, plan::gather_facts(problem), *device_, kernel().name, &chosen);
     if (planned.code == XGEMM_KERNEL_NOT_USABLE) return false;
@@ -281,7 +282,7 @@ void Kernels::packs_in_blocks() {
 TEST_P(Kernels, SmallPackedBlocks) {
   const kernels::TileConfig& config = kernel().config;
   copies_ = config.type == DType::f32 && config.any_strides;
-  if (!copies_ && (size_of(config.type) != 2 || config.vector == 1)) GTEST_SKIP() << "not for copies";
+  if (!copies_ && !is_tf32() && (size_of(config.type) != 2 || config.vector == 1)) GTEST_SKIP() << "not for copies";
   if (size_of(config.type_c) == 4 && config.vector_c > 1) GTEST_SKIP() << "not for a C of these lines";
   with_type([&](auto element) { packs_in_blocks<decltype(element)>(); });
 }

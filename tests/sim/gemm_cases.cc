@@ -301,7 +301,7 @@ auto with_elements(const kernels::TileConfig& config, Visit&& visit) {
     case DType::f64:
       return visit(double{}, double{});
     default:
-      return visit(float{}, float{});
+      return config.compute == Compute::tf32 ? visit(test::Tf32{}, float{}) : visit(float{}, float{});
   }
 }
 

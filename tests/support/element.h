@@ -23,6 +23,11 @@ struct Bfloat16 {
 };
 static_assert(sizeof(Bfloat16) == 2);
 
+// An fp32 that TF32 holds as well, with its 11 significant bits.
+struct Tf32 {
+  float value;
+};
+
 // What tests ask of a type: its name; the bits of a significand, hidden one included; the largest number, and the
 // exponents of the least normal and the least subnormal one.
 template <class T>
@@ -50,6 +55,13 @@ struct ElementTraits<Bfloat16> {
   static constexpr const char* kName = "bf16";
   static constexpr int kPrecision = 8, kMinExponent = -126;
   static constexpr double kMax = 0x1.fep127;
+};
+
+template <>
+struct ElementTraits<Tf32> {
+  static constexpr const char* kName = "tf32";
+  static constexpr int kPrecision = 11, kMinExponent = -126;
+  static constexpr double kMax = 0x1.ffcp127;
 };
 
 // What tests compute in: wide enough to judge sums of doubles, and of the others.
@@ -152,6 +164,9 @@ inline double to_double(float value) {
 inline double to_double(double value) {
   return value;
 }
+inline double to_double(Tf32 value) {
+  return value.value;
+}
 inline double to_double(Half value) {
   return half_to_double(value);
 }
@@ -168,6 +183,11 @@ inline double from_double<double>(double value) {
 template <>
 inline float from_double<float>(double value) {
   return static_cast<float>(value);
+}
+// As fp16 rounds: within its range, to as many bits.
+template <>
+inline Tf32 from_double<Tf32>(double value) {
+  return {static_cast<float>(half_to_double(double_to_half(value)))};
 }
 template <>
 inline Half from_double<Half>(double value) {

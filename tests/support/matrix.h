@@ -54,6 +54,10 @@ struct GuardValue<float> {
   }
 };
 template <>
+struct GuardValue<Tf32> {
+  static Tf32 value() { return {GuardValue<float>::value()}; }
+};
+template <>
 struct GuardValue<double> {
   static double value() {
     const std::uint64_t bits = 0x7ff8a5a5a5a5a5a5u;

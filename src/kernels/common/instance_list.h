@@ -100,7 +100,8 @@ constexpr InstanceName instance_name(const typename Instances<kFamily>::Config& 
   const KernelInfo kernel = Instances<kFamily>::common(c);
   const TileConfig& tile = kernel.config;
   InstanceName name;
-  name << name_of(kFamily) << "_" << name_of(tile.type) << (tile.type_c != tile.type ? name_of(tile.type_c) : "");
+  name << name_of(kFamily) << "_" << (tile.compute == Compute::tf32 ? "tf32" : name_of(tile.type))
+       << (tile.type_c != tile.type ? name_of(tile.type_c) : "");
   Instances<kFamily>::describe(name, c);
   const auto flag = [](Axis contiguous) { return contiguous == Axis::row ? "n" : "t"; };
   if (!tile.any_strides) name << "_" << flag(tile.a_contiguous) << flag(tile.b_contiguous);

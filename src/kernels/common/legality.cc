@@ -42,6 +42,7 @@ int divisibility_along(const StridedOperand& x, Axis axis) {
 Obstacle obstacle(const TileConfig& c, const Request& request) {
   const auto& [problem, facts, device, cluster] = request;
   if (c.types() != problem.types()) return Obstacle::type;
+  if (c.compute != Compute::strict && c.compute != problem.compute) return Obstacle::compute;
   if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
   // What the others take, every GPU that they are for has.
   if (c.type == DType::f64 && c.on_tensor_cores() && slices_bytes(c) > device.max_shared_bytes_per_block)
@@ -66,6 +67,8 @@ std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& req
     case Obstacle::type:
       return format("it computes %s, and the call is %s", to_string(c.types()).c_str(),
                     to_string(problem.types()).c_str());
+    case Obstacle::compute:
+      return format("it is for the math mode %s", name_of(c.compute));
     case Obstacle::architecture:
       return format("it needs compute capability %d.%d%s, and this GPU has %d.%d", c.min_compute_capability / 10,
                     c.min_compute_capability % 10, c.later_architectures ? "" : " and no other",

@@ -10,6 +10,7 @@ namespace xgemm::kernels {
 enum class Obstacle {
   none,
   type,
+  compute,
   architecture,
   shared_memory,
   axis_a,

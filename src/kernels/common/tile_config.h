@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/compute.h"
 #include "core/dtype.h"
 #include "layout/operand_facts.h"
 
@@ -23,6 +24,7 @@ enum class Copy : std::uint8_t {
 struct TileConfig {
   DType type = DType::f32;              // of A and B
   DType type_c = type;                  // of C
+  Compute compute = Compute::strict;    // not strict: it serves only calls in this mode
   int cta_m = 1, cta_n = 1, cta_k = 1;  // CTA tile of C, and the slice of K staged at a time
   int thread_m = 1, thread_n = 1;       // elements of C per thread
   int warp_m = 0, warp_n = 0;           // elements of C per warp, in kernels that compute by warps

@@ -36,14 +36,12 @@ bool fits(const Problem& p) {
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {
-  return request.problem.compute == Compute::fp32_emulated && fits(request.problem) &&
-         request.device.has_memory_pools && obstacle(kernel.config, request) == Obstacle::none;
+  return obstacle(kernel.config, request) == Obstacle::none && fits(request.problem) && request.device.has_memory_pools;
 }
 
 std::string why_not(const KernelInfo& kernel, const Request& request) {
   const Obstacle found = obstacle(kernel.config, request);
   if (found != Obstacle::none) return to_string(found, kernel.config, request);
-  if (request.problem.compute != Compute::fp32_emulated) return "it is for the math mode fp32_emulated";
   if (!fits(request.problem))
     return format("it is for k from %d on, extents up to %d, and as many of such operands in a batch",
                   static_cast<int>(kLeastK), static_cast<int>(kMost));

@@ -39,6 +39,7 @@ struct Instances<Family::fp16x3> {
   static constexpr KernelInfo common(const WgmmaTmaConfig& c) {
     return {.config = {.type = c.type,
                        .type_c = c.type_c,
+                       .compute = Compute::fp32_emulated,
                        .cta_m = c.cta_m,
                        .cta_n = c.cta_n,
                        .cta_k = c.cta_k(),

@@ -32,9 +32,10 @@ inline TensorBox operand_box(const Operand& o, const MmaPolicy& mma, gpu::Major 
   const std::int64_t plane = major == gpu::Major::k ? o.mn_extent * o.mn_stride : k * o.k_stride;
   const std::int64_t z_stride = mma.planes > 1 ? plane : o.batch_stride;
   const int bytes = mma.element_bytes();
+  const bool tf32 = mma.element == DType::f32;
   if (major == gpu::Major::k) {
     const int rows = static_cast<int>(std::min<std::int64_t>(box, o.mn_extent));
-    return {o.data, k, o.mn_extent, z, o.mn_stride, z_stride, mma.slice_k(), rows, MmaPolicy::kRowBytes, bytes};
+    return {o.data, k, o.mn_extent, z, o.mn_stride, z_stride, mma.slice_k(), rows, MmaPolicy::kRowBytes, bytes, tf32};
   }
   return {o.data, o.mn_extent, k, z, o.k_stride, z_stride, piece, box, piece * bytes, bytes};
 }

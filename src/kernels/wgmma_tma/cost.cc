@@ -55,7 +55,7 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
   const double area = double(rows) * columns;
   ctas_m = rounded_up(p.m, c.cta_m);
   ctas_n = rounded_up(p.n, c.cta_n);
-  slices = ceil(k / 64);
+  slices = ceil(k / CostProblem::kSlice);
 
   const double reads = double(rows / 64) * (64 + columns);
   slice_fourth = fourth(area / 32 * x.tensor) + fourth((rows + columns) * x.write + reads * x.read) + fourth(x.slice);

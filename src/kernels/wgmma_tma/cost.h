@@ -25,7 +25,11 @@
 
 namespace xgemm::kernels {
 
+// k is in elements of 16 bits: those of TF32 are twice as large and take twice as long to multiply, so that each counts
+// as two.
 struct CostProblem {
+  static constexpr int kSlice = 64;  // of k, of a slot of the ring
+
   std::int64_t m = 0, n = 0, k = 0, batch_count = 1;
   bool a_transposed = false, b_transposed = false;
   bool reads_c = false;                 // beta is not 0

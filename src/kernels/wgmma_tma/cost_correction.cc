@@ -133,7 +133,10 @@ std::string tile_name(const WgmmaTmaConfig& c) {
 }
 
 int fitted_tile(const WgmmaTmaConfig& c) {
-  const std::string name = tile_name(c);
+  // A tile of TF32 is used as the same tile of elements half as large.
+  WgmmaTmaConfig measured = c;
+  if (c.element == DType::f32) measured.element = DType::f16;
+  const std::string name = tile_name(measured);
   const auto* found = std::find(std::begin(kFittedTiles), std::end(kFittedTiles), name);
   return found == std::end(kFittedTiles) ? -1 : static_cast<int>(found - std::begin(kFittedTiles));
 }

@@ -74,7 +74,7 @@ CostProblem cost_problem(const Request& request) {
   };
   return {.m = p.m,
           .n = p.n,
-          .k = p.reads_inputs() ? p.k : 0,
+          .k = p.reads_inputs() ? p.k * (size_of(p.a.type) / 2) : 0,
           .batch_count = p.batch_count,
           .a_transposed = p.a.op == Op::transpose,
           .b_transposed = p.b.op == Op::transpose,
@@ -131,7 +131,7 @@ bool is_too_wide(const WgmmaTmaConfig& c, const ClusterShape& cluster, const Cos
   return cluster.m / 2 * c.cta_m >= p.m || cluster.n / 2 * c.cta_n >= p.n ||
          (cluster.size() > 1 && cluster.size() > device.sms) ||
          (cluster.k > 1 && (cluster_tiles(c, cluster, p) > device.clusters_of(cluster.size()) ||
-                            p.k < std::int64_t{kLeastSlices} * cluster.k * c.cta_k()));
+                            p.k < std::int64_t{kLeastSlices} * cluster.k * CostProblem::kSlice));
 }
 
 // The network is asked about instances that may turn out to be the best: those that the model puts near its own best.

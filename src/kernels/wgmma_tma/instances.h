@@ -1,5 +1,5 @@
 // The instances of wgmma_tma: tiles, and the products that each is made for. fp16 has all tiles but one, bf16 and C in
-// fp32 those that win most often.
+// fp32 those that win most often; fp32 as TF32, which the tensor cores read along k alone, a few.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -19,7 +19,15 @@ struct Instances<Family::wgmma_tma> {
   using Kernel = WgmmaTma<kConfig, LinearCombination>;
 
   // Kinds of products.
-  enum : unsigned { kF16 = 1, kBf16 = 2, kF32c = 4, k16 = kF16 | kBf16, kAll = k16 | kF32c };
+  enum : unsigned {
+    kF16 = 1,
+    kBf16 = 2,
+    kF32c = 4,
+    kTf32 = 8,
+    k16 = kF16 | kBf16,
+    k32 = k16 | kF32c,
+    kAll = k32 | kTf32
+  };
 
   struct Product {
     DType type, type_c;
@@ -28,7 +36,8 @@ struct Instances<Family::wgmma_tma> {
   static constexpr Product kProducts[] = {{DType::f16, DType::f16, kF16},
                                           {DType::bf16, DType::bf16, kBf16},
                                           {DType::f16, DType::f32, kF32c},
-                                          {DType::bf16, DType::f32, kF32c}};
+                                          {DType::bf16, DType::f32, kF32c},
+                                          {DType::f32, DType::f32, kTf32}};
 
   struct Tile {
     WgmmaTmaConfig config;  // without its types, flags and groups_rows
@@ -45,7 +54,7 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll},
       // Large.
       {{.cta_m = 128, .cta_n = 256, .stages = 4}, kAll},
-      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll},
+      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, k32},
       {{.cta_m = 192, .cta_n = 176, .stages = 4}, k16},
       {{.cta_m = 128, .cta_n = 208, .stages = 4}, k16},
       {{.cta_m = 128, .cta_n = 160, .stages = 5}, k16},
@@ -68,9 +77,9 @@ struct Instances<Family::wgmma_tma> {
       // Few columns times weights: 48 rows, where 64 would leave SMs without work.
       {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN},
       {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k16},
-      {{.cta_m = 64, .cta_n = 32, .stages = 10}, kAll},
-      {{.cta_m = 64, .cta_n = 16, .stages = 16}, kAll},
-      {{.cta_m = 16, .cta_n = 64, .stages = 16, .transposed = true}, kAll},
+      {{.cta_m = 64, .cta_n = 32, .stages = 10}, k32},
+      {{.cta_m = 64, .cta_n = 16, .stages = 16}, k32},
+      {{.cta_m = 16, .cta_n = 64, .stages = 16, .transposed = true}, k32},
     };
     // clang-format on
     for (const Tile& tile : kTiles)
@@ -80,7 +89,7 @@ struct Instances<Family::wgmma_tma> {
         c.type = c.element = product.type;
         c.type_c = product.type_c;
         c.groups_rows = c.ping_pong ? 1 : c.tile_rows() / 64;  // a warpgroup multiplies 64 rows at a time
-        add_flags(c, tile.flags, add);
+        add_flags(c, product.kind == kTf32 ? kTN : tile.flags, add);
       }
   }
 
@@ -96,6 +105,7 @@ struct Instances<Family::wgmma_tma> {
   static constexpr KernelInfo common(const WgmmaTmaConfig& c) {
     return {.config = {.type = c.type,
                        .type_c = c.type_c,
+                       .compute = c.element == DType::f32 ? Compute::tf32 : Compute::strict,
                        .cta_m = c.cta_m,
                        .cta_n = c.cta_n,
                        .cta_k = c.cta_k(),

@@ -15,7 +15,8 @@ struct MmaPolicy {
   // Of low parts, against what they stand for: as many bits as an fp16 of the high part holds.
   static constexpr float kLowScale = 0x1p11f;
 
-  DType element = DType::f16;  // of the tiles
+  // Of the tiles. Elements of fp32 are multiplied as TF32, with 11 significant bits: the copy engine rounds them.
+  DType element = DType::f16;
   // Matrices that an operand is made of: itself, or a high and a low part, X = high + low / kLowScale. A slot of the
   // ring holds a tile of each. The products of two low parts are left out.
   int planes = 1;

@@ -20,6 +20,7 @@ struct TensorBox {
   int box_y;              // at most 256
   int swizzle_bytes;      // 128, 64, 32 or 0
   int element_bytes;      // 2, 4 or 8
+  bool tf32 = false;      // elements are fp32, and are rounded to TF32 on their way
 
   constexpr bool operator==(const TensorBox&) const = default;
 };

@@ -57,7 +57,8 @@ cudaError_t encode_tensor_map(TensorMap& map, const TensorBox& box) {
   const CUtensorMapL2promotion promotion = lines_of(256)   ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
                                            : lines_of(128) ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
                                                            : CU_TENSOR_MAP_L2_PROMOTION_NONE;
-  const CUtensorMapDataType type = box.element_bytes == 2   ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+  const CUtensorMapDataType type = box.tf32                 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+                                   : box.element_bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
                                    : box.element_bytes == 4 ? CU_TENSOR_MAP_DATA_TYPE_UINT32
                                                             : CU_TENSOR_MAP_DATA_TYPE_UINT64;
   const CUresult result =

@@ -1,5 +1,6 @@
 // wgmma: the warpgroup matrix product of Hopper (sm_90a), D (64 x N, fp32 registers) += X (64 x 16) * Y (16 x N), X and
-// Y in shared memory, described by 64-bit descriptors.
+// Y in shared memory, described by 64-bit descriptors. Elements of 16 bits, or of fp32, of which it takes the upper 19
+// bits (TF32): then K is 8, and both are K-major.
 //
 // Asynchronous: registers of D and the shared memory of X and Y belong to the tensor cores from wgmma() until
 // wgmma_wait() says that the group has finished. wgmma_fence() comes before the first wgmma of a group (it orders the
@@ -10,7 +11,7 @@
 // 8 g + 2 (l % 4) + 0, 1; d[4 g + 2, 3] the same columns of row 16 w + l / 4 + 8.
 //
 // Shared memory layouts, S the width of the swizzle (128, 64 or 32 bytes; S * 8 bytes is one atom):
-//   K-major   rows of S = 128 bytes, 64 elements of K each; 8 rows make an atom, `stride_bytes` is the next 8 rows.
+//   K-major   rows of S = 128 bytes of K each; 8 rows make an atom, `stride_bytes` is the next 8 rows.
 //   MN-major  rows of S bytes, S / 2 elements along M or N, a row per k; `stride_bytes` is the next 8 of K,
 //             `leading_bytes` the next S / 2 elements along M or N.
 //
@@ -79,7 +80,10 @@ inline void keep_register(float& x, Loc loc = Loc::current()) {
 template <class Element, int kN, Major kMajorX, Major kMajorY, bool kAdds = true>
 void wgmma(float* d, std::uint64_t x, std::uint64_t y, Loc loc = Loc::current()) {
   static_assert(kN % 8 == 0 && kN >= 8 && kN <= 256);
-  sim::wgmma({kN, kMajorX, kMajorY, std::is_same_v<Element, bfloat16>, kAdds}, d, x, y, loc);
+  constexpr DType kType = std::is_same_v<Element, float>      ? DType::f32
+                          : std::is_same_v<Element, bfloat16> ? DType::bf16
+                                                              : DType::f16;
+  sim::wgmma({kN, kMajorX, kMajorY, kType, kAdds}, d, x, y, loc);
 }
 
 #else
@@ -142,50 +146,53 @@ struct Wgmma;
 #define XGEMM_WGMMA_REGS_120 XGEMM_WGMMA_REGS_112, XGEMM_WGMMA_D4(112), XGEMM_WGMMA_D4(116)
 #define XGEMM_WGMMA_REGS_128 XGEMM_WGMMA_REGS_120, XGEMM_WGMMA_D4(120), XGEMM_WGMMA_D4(124)
 
-// Arguments: element type, its PTX name, N, N / 2 and the numbers of the five operands after the registers.
-#define XGEMM_WGMMA(Element, ptx, n, regs, x, y, tx, ty, adds)                                                      \
+// Arguments: element type, N, K and types, N / 2, the numbers of the operands after the registers, and those that say
+// how X and Y lie, which TF32 leaves no choice about.
+#define XGEMM_WGMMA(Element, n, kind, regs, x, y, adds, majors)                                                        \
   template <>                                                                                                          \
   struct Wgmma<Element, n> {                                                                                           \
     template <int kMajorX, int kMajorY, int kAdds>                                                                     \
     XGEMM_DEVICE static void run(float* d, std::uint64_t desc_x, std::uint64_t desc_y) {                               \
-      asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." ptx "." ptx " {" XGEMM_WGMMA_NAMES_##regs         \
-                   "}, %" #x ", %" #y ", %" #adds ", 1, 1, %" #tx ", %" #ty ";"                                            \
+      asm volatile("wgmma.mma_async.sync.aligned.m64n" #n kind " {" XGEMM_WGMMA_NAMES_##regs                           \
+                   "}, %" #x ", %" #y ", %" #adds ", 1, 1" majors ";"                                                  \
                    : XGEMM_WGMMA_REGS_##regs                                                                           \
-                   : "l"(desc_x), "l"(desc_y), "n"(kMajorX), "n"(kMajorY), "n"(kAdds));                       \
+                   : "l"(desc_x), "l"(desc_y), "n"(kMajorX), "n"(kMajorY), "n"(kAdds));                                \
     }                                                                                                                  \
   };
-#define XGEMM_WGMMA_BOTH(n, regs, x, y, tx, ty, adds)         \
-  XGEMM_WGMMA(half, "f16", n, regs, x, y, tx, ty, adds)       \
-  XGEMM_WGMMA(bfloat16, "bf16", n, regs, x, y, tx, ty, adds)
+#define XGEMM_WGMMA_ALL(n, regs, x, y, tx, ty, adds)                                            \
+  XGEMM_WGMMA(half, n, "k16.f32.f16.f16", regs, x, y, adds, ", %" #tx ", %" #ty)                \
+  XGEMM_WGMMA(bfloat16, n, "k16.f32.bf16.bf16", regs, x, y, adds, ", %" #tx ", %" #ty)          \
+  XGEMM_WGMMA(float, n, "k8.f32.tf32.tf32", regs, x, y, adds, "")
 
-XGEMM_WGMMA_BOTH(8, 4, 4, 5, 6, 7, 8)
-XGEMM_WGMMA_BOTH(16, 8, 8, 9, 10, 11, 12)
-XGEMM_WGMMA_BOTH(32, 16, 16, 17, 18, 19, 20)
-XGEMM_WGMMA_BOTH(48, 24, 24, 25, 26, 27, 28)
-XGEMM_WGMMA_BOTH(64, 32, 32, 33, 34, 35, 36)
-XGEMM_WGMMA_BOTH(80, 40, 40, 41, 42, 43, 44)
-XGEMM_WGMMA_BOTH(96, 48, 48, 49, 50, 51, 52)
-XGEMM_WGMMA_BOTH(104, 52, 52, 53, 54, 55, 56)
-XGEMM_WGMMA_BOTH(112, 56, 56, 57, 58, 59, 60)
-XGEMM_WGMMA_BOTH(128, 64, 64, 65, 66, 67, 68)
-XGEMM_WGMMA_BOTH(144, 72, 72, 73, 74, 75, 76)
-XGEMM_WGMMA_BOTH(160, 80, 80, 81, 82, 83, 84)
-XGEMM_WGMMA_BOTH(176, 88, 88, 89, 90, 91, 92)
-XGEMM_WGMMA_BOTH(192, 96, 96, 97, 98, 99, 100)
-XGEMM_WGMMA_BOTH(208, 104, 104, 105, 106, 107, 108)
-XGEMM_WGMMA_BOTH(224, 112, 112, 113, 114, 115, 116)
-XGEMM_WGMMA_BOTH(240, 120, 120, 121, 122, 123, 124)
-XGEMM_WGMMA_BOTH(256, 128, 128, 129, 130, 131, 132)
+XGEMM_WGMMA_ALL(8, 4, 4, 5, 6, 7, 8)
+XGEMM_WGMMA_ALL(16, 8, 8, 9, 10, 11, 12)
+XGEMM_WGMMA_ALL(32, 16, 16, 17, 18, 19, 20)
+XGEMM_WGMMA_ALL(48, 24, 24, 25, 26, 27, 28)
+XGEMM_WGMMA_ALL(64, 32, 32, 33, 34, 35, 36)
+XGEMM_WGMMA_ALL(80, 40, 40, 41, 42, 43, 44)
+XGEMM_WGMMA_ALL(96, 48, 48, 49, 50, 51, 52)
+XGEMM_WGMMA_ALL(104, 52, 52, 53, 54, 55, 56)
+XGEMM_WGMMA_ALL(112, 56, 56, 57, 58, 59, 60)
+XGEMM_WGMMA_ALL(128, 64, 64, 65, 66, 67, 68)
+XGEMM_WGMMA_ALL(144, 72, 72, 73, 74, 75, 76)
+XGEMM_WGMMA_ALL(160, 80, 80, 81, 82, 83, 84)
+XGEMM_WGMMA_ALL(176, 88, 88, 89, 90, 91, 92)
+XGEMM_WGMMA_ALL(192, 96, 96, 97, 98, 99, 100)
+XGEMM_WGMMA_ALL(208, 104, 104, 105, 106, 107, 108)
+XGEMM_WGMMA_ALL(224, 112, 112, 113, 114, 115, 116)
+XGEMM_WGMMA_ALL(240, 120, 120, 121, 122, 123, 124)
+XGEMM_WGMMA_ALL(256, 128, 128, 129, 130, 131, 132)
 
-#undef XGEMM_WGMMA_BOTH
+#undef XGEMM_WGMMA_ALL
 #undef XGEMM_WGMMA
 // clang-format on
 }  // namespace detail
 
-// One product of a group, K = 16. d: the N / 2 accumulators of this thread. kAdds: to what they hold, else it is not
-// looked at.
+// One product of a group, 32 bytes of K. d: the N / 2 accumulators of this thread. kAdds: to what they hold, else it is
+// not looked at.
 template <class Element, int kN, Major kMajorX, Major kMajorY, bool kAdds = true>
 XGEMM_DEVICE void wgmma(float* d, std::uint64_t x, std::uint64_t y, Loc = Loc::current()) {
+  static_assert(!std::is_same_v<Element, float> || (kMajorX == Major::k && kMajorY == Major::k));
   detail::Wgmma<Element, kN>::template run<static_cast<int>(kMajorX), static_cast<int>(kMajorY), kAdds>(d, x, y);
 }
 

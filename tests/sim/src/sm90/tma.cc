@@ -1,5 +1,8 @@
 // The copy engine. SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -132,6 +135,19 @@ void for_each_part(const TensorBox& map, std::size_t base, const Run& run, F f) 
   }
 }
 
+// Elements of fp32, each to the nearest TF32, of two the one with the larger magnitude. Inf and NaN stay what they are.
+void round_to_tf32(unsigned char* bytes, std::size_t size) {
+  constexpr std::uint32_t kCutOff = 0x1fff, kQuiet = 0x00400000;
+  for (std::size_t at = 0; at < size; at += sizeof(float)) {
+    float x;
+    std::memcpy(&x, bytes + at, sizeof x);
+    auto bits = std::bit_cast<std::uint32_t>(x);
+    bits = std::isnan(x) ? bits | kQuiet : std::isinf(x) ? bits : bits + (kCutOff + 1) / 2;
+    bits &= ~kCutOff;
+    std::memcpy(bytes + at, &bits, sizeof bits);
+  }
+}
+
 struct CopyNumbers {
   std::uint32_t last = 0;
 };
@@ -195,6 +211,7 @@ void land(Thread& thread, const Load& load) {
       const auto* const from = reinterpret_cast<const unsigned char*>(run.address);
       for_each_part(load.map, load.offset, run, [&](std::size_t to, std::size_t at, std::size_t size) {
         std::memcpy(shared.base() + to, from + at, size);
+        if (load.map.tf32) round_to_tf32(shared.base() + to, size);
       });
     }
   }

@@ -20,9 +20,9 @@ namespace xgemm::sim {
 namespace {
 
 constexpr int kRows = 64;
-constexpr int kDepth = 16;
+constexpr int kDepth = 16;     // of K, in pairs of bytes
 constexpr int kThreads = 128;  // of a warpgroup
-constexpr int kChunk = 8;      // elements that lie together in shared memory, 16 bytes
+constexpr int kChunk = 8;      // pairs of bytes that lie together in shared memory
 constexpr int kChunkBytes = 16;
 constexpr int kMaxN = 256;
 
@@ -59,7 +59,7 @@ std::size_t chunk_offset(const Descriptor& d, gpu::Major major, int mn, int k) {
   return swizzled(plain, d.swizzle);
 }
 
-// One operand: extent x 16, as 8 x 8 matrices of eight chunks.
+// One operand: extent x 16, as 8 x 8 matrices of eight chunks. Of elements of 32 bits each counts as two along K.
 struct Operand {
   Descriptor descriptor;
   gpu::Major major;
@@ -165,11 +165,13 @@ constexpr std::uint32_t kPoisonBits = 0xffffffff;
 
 // ---- Shared memory ----
 
-bool check_descriptor(const Operand& operand, const char* name, Loc loc) {
+bool check_descriptor(const Operand& operand, DType type, const char* name, Loc loc) {
   const Descriptor& d = operand.descriptor;
   const std::size_t leading = operand.major == gpu::Major::k ? 0 : d.leading;  // else not used
   std::string why;
-  if (d.reserved != 0) {
+  if (type == DType::f32 && operand.major != gpu::Major::k) {
+    why = "TF32 that is not K-major";
+  } else if (d.reserved != 0) {
     why = "reserved bits are set: an address or offset has run over its field";
   } else if (d.base_offset != 0) {
     why = "a base offset, which the simulator does not know";
@@ -191,7 +193,7 @@ bool check_reads(Warpgroup& group, const Operand& operand, const char* name, con
   Thread& thread = current();
   Cta& cta = *thread.cta;
   SharedMemory& shared = cta.shared;
-  if (!check_descriptor(operand, name, product.loc)) return false;
+  if (!check_descriptor(operand, product.kind.type, name, product.loc)) return false;
   const Options& options = thread.machine->options();
   const Event event{product.group, static_cast<std::uint16_t>(group.agent), site_of(product.loc)};
 
@@ -243,15 +245,26 @@ bool check_reads(Warpgroup& group, const Operand& operand, const char* name, con
   return inside;
 }
 
-// extent x 16 elements as fp32, a row per k.
-void load(const Operand& operand, bool bfloat16, const unsigned char* base, float* to) {
+// What the tensor cores see of an fp32.
+float tf32_of(std::uint32_t bits) {
+  return std::bit_cast<float>(bits & 0xffffe000u);
+}
+
+// The elements as fp32, a row per k.
+void load(const Operand& operand, DType type, const unsigned char* base, float* to) {
   const int extent = operand.extent;
   operand.for_each_matrix([&](int i, int j) {
     operand.for_each_chunk(i, j, [&](int mn, int k, std::size_t offset) {
+      if (type == DType::f32) {
+        std::uint32_t elements[kChunk / 2];
+        std::memcpy(elements, base + offset, sizeof elements);
+        for (int e = 0; e < kChunk / 2; ++e) to[(k / 2 + e) * extent + mn] = tf32_of(elements[e]);
+        return;
+      }
       std::uint16_t elements[kChunk];
       std::memcpy(elements, base + offset, sizeof elements);
       for (int e = 0; e < kChunk; ++e) {
-        const float value = bfloat16 ? bfloat16_to_float(elements[e]) : half_to_float(elements[e]);
+        const float value = type == DType::bf16 ? bfloat16_to_float(elements[e]) : half_to_float(elements[e]);
         if (operand.major == gpu::Major::k) {
           to[(k + e) * extent + mn] = value;
         } else {
@@ -262,32 +275,33 @@ void load(const Operand& operand, bool bfloat16, const unsigned char* base, floa
   });
 }
 
-// sums += x' y, of 64 x 16 by 16 x n. The simulator spends most of its time here, and the sanitizers' checks of each
-// element would make that fifty times as much: left out, for loops whose bounds depend on n alone.
+// sums += x' y, of 64 x depth by depth x n. The simulator spends most of its time here, and the sanitizers' checks of
+// each element would make that fifty times as much: left out, for loops whose bounds depend on n alone.
 __attribute__((noinline, no_sanitize("address", "undefined"))) void multiply(const float (&x)[kDepth * kRows],
                                                                              const float (&y)[kDepth * kMaxN], int n,
-                                                                             float* sums) {
+                                                                             int depth, float* sums) {
   for (int i = 0; i < kRows; ++i)
     for (int first = 0; first < n; first += 8) {
       float* const to = sums + i * n + first;
       float sum[8];
       std::memcpy(sum, to, sizeof sum);
-      for (int k = 0; k < kDepth; ++k)
+      for (int k = 0; k < depth; ++k)
         for (int j = 0; j < 8; ++j) sum[j] += x[k * kRows + i] * y[k * n + first + j];
       std::memcpy(to, sum, sizeof sum);
     }
 }
 
-// As Hopper's tensor cores: the 16 products and the sum before them are aligned to the largest of them, what lies below
+// As Hopper's tensor cores: the products and the sum before them are aligned to the largest of them, what lies below
 // the 25th bit after its first one is cut off each, and so is the result below 24 bits. Where one is not finite the
 // others do not matter.
-void multiply_truncated(const float (&x)[kDepth * kRows], const float (&y)[kDepth * kMaxN], int n, float* sums) {
+void multiply_truncated(const float (&x)[kDepth * kRows], const float (&y)[kDepth * kMaxN], int n, int depth,
+                        float* sums) {
   for (int i = 0; i < kRows; ++i)
     for (int j = 0; j < n; ++j) {
       float& sum = sums[i * n + j];
       double addends[kDepth + 1] = {sum};
       double largest = std::fabs(addends[0]), plain = addends[0];
-      for (int k = 0; k < kDepth; ++k) {
+      for (int k = 0; k < depth; ++k) {
         addends[k + 1] = double{x[k * kRows + i]} * y[k * n + j];
         largest = std::fmax(largest, std::fabs(addends[k + 1]));
         plain += addends[k + 1];
@@ -311,13 +325,15 @@ void compute(const Product& product, const unsigned char* base) {
     return;
   }
   static thread_local float x[kDepth * kRows], y[kDepth * kMaxN];
-  load(product.operand_x(), product.kind.bfloat16, base, x);
-  load(product.operand_y(), product.kind.bfloat16, base, y);
+  const DType type = product.kind.type;
+  const int depth = kDepth * 2 / size_of(type);
+  load(product.operand_x(), type, base, x);
+  load(product.operand_y(), type, base, y);
   if (!product.kind.adds) std::fill(sums.begin(), sums.end(), 0.0f);
   if (machine().options().truncate_sums) {
-    multiply_truncated(x, y, product.kind.n, sums.data());
+    multiply_truncated(x, y, product.kind.n, depth, sums.data());
   } else {
-    multiply(x, y, product.kind.n, sums.data());
+    multiply(x, y, product.kind.n, depth, sums.data());
   }
 }
 

@@ -1,4 +1,5 @@
-// wgmma: the warpgroup's matrix product, D (64 x N, fp32 registers) += X (64 x 16) * Y (16 x N).
+// wgmma: the warpgroup's matrix product, D (64 x N, fp32 registers) += X (64 x 16) * Y (16 x N). X and Y have elements
+// of 16 bits, or of TF32: the upper 19 bits of an fp32, and half as much K.
 //
 // From wgmma() to the wait for its group, D belongs to the tensor cores: the registers hold poison, the sums appear
 // when their last product has been waited for. Shared memory is read in the meantime, so it may be overwritten only by
@@ -23,8 +24,8 @@ namespace xgemm::sim {
 struct WgmmaKind {
   int n = 0;
   gpu::Major major_x = gpu::Major::k, major_y = gpu::Major::k;
-  bool bfloat16 = false;
-  bool adds = true;  // to what D holds
+  DType type = DType::f16;  // of X and Y; fp32 is read as TF32
+  bool adds = true;         // to what D holds
 
   bool operator==(const WgmmaKind&) const = default;
 };
