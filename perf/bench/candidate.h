@@ -23,6 +23,9 @@ class Candidate {
   /// Whether a wrong result is ours to answer for.
   virtual bool is_xgemm() const { return false; }
 
+  /// Half a unit of the numbers, below 1, that it may round A and B to; 0: it takes them as they are.
+  virtual double operand_unit(const Case&) const { return 0; }
+
   /// Gets ready for the calls of a case. An empty text, or why this candidate cannot serve it.
   virtual std::string prepare(const Case& one, const OperandSet& example) = 0;
   /// Before the first call on a set of operands: what is made once of an operand that many calls share.

@@ -112,7 +112,7 @@ class XgemmCandidate final : public Candidate {
   };
 
   XgemmCandidate(Setup setup, const Interface& functions, Device& device, int math_mode)
-      : setup_(std::move(setup)), functions_(functions) {
+      : setup_(std::move(setup)), functions_(functions), math_mode_(math_mode) {
     if (int status = functions_.create(&context_); status != XGEMM_SUCCESS) fail("xgemm_create", status);
     if (int status = functions_.set_stream(context_, device.stream()); status != XGEMM_SUCCESS)
       fail("xgemm_set_stream", status);
@@ -131,6 +131,9 @@ class XgemmCandidate final : public Candidate {
     return fmt::format("libxgemm {} ({})", functions_.version_string(), file_name(setup_.file));
   }
   bool is_xgemm() const override { return setup_.ours; }
+  double operand_unit(const Case& one) const override {
+    return math_mode_ == XGEMM_MATH_TF32 && one.type == 's' ? 0x1p-11 : 0;
+  }
 
   std::string prepare(const Case& one, const OperandSet& example) override {
     release();
@@ -192,6 +195,7 @@ class XgemmCandidate final : public Candidate {
 
   Setup setup_;
   Interface functions_;
+  int math_mode_;
   xgemm_context* context_ = nullptr;
   std::string kernel_;
   std::string plan_;

@@ -124,7 +124,8 @@ class CaseRun {
         fail(*entrant, problem);
         continue;
       }
-      const Accuracy accuracy = judge(one_, reference, operands.c(), operands.fetch_output());
+      const Accuracy accuracy =
+          judge(one_, reference, operands.c(), operands.fetch_output(), entrant->candidate->operand_unit(one_));
       entrant->result.checked = true;
       entrant->result.error = accuracy.normwise;
       entrant->result.bound_share = accuracy.bound_share;

@@ -202,8 +202,9 @@ struct ElementError {
   double difference;
 };
 
-ElementError element_error(const Case& one, double got, double expected, double magnitude) {
-  const double bound = 2 * one.input().sum_unit * (static_cast<double>(one.k) + 2) * magnitude;
+ElementError element_error(const Case& one, double operand_unit, double got, double expected, double magnitude) {
+  const double bound =
+      (2 * one.input().sum_unit * (static_cast<double>(one.k) + 2) + operand_unit * (2 + operand_unit)) * magnitude;
   const Element& type = one.output();
   if (std::abs(expected) + bound >= type.overflow) {
     // Infinity is a right answer here; so is the largest number if the sum could have stayed below the threshold.
@@ -219,7 +220,7 @@ ElementError element_error(const Case& one, double got, double expected, double 
 }
 
 void compare_samples(const Case& one, const Reference& reference, const std::vector<std::uint8_t>& output,
-                     Accuracy& result) {
+                     double operand_unit, Accuracy& result) {
   double errors = 0;
   double norm = 0;
   std::size_t at = 0;
@@ -228,7 +229,7 @@ void compare_samples(const Case& one, const Reference& reference, const std::vec
       for (const std::int64_t col : reference.cols) {
         const double got = element(one, output, c_index(one, batch, row, col));
         const double expected = reference.value[at];
-        const ElementError error = element_error(one, got, expected, reference.magnitude[at]);
+        const ElementError error = element_error(one, operand_unit, got, expected, reference.magnitude[at]);
         ++at;
         errors += error.difference * error.difference;
         norm += expected * expected;
@@ -289,9 +290,9 @@ Reference make_reference(const Case& one, const OperandValues& a, const OperandV
 }
 
 Accuracy judge(const Case& one, const Reference& reference, const OperandValues& initial_c,
-               const std::vector<std::uint8_t>& output) {
+               const std::vector<std::uint8_t>& output, double operand_unit) {
   Accuracy result;
-  compare_samples(one, reference, output, result);
+  compare_samples(one, reference, output, operand_unit, result);
   const bool may_stay = !product_shows(one, reference, initial_c);
   const std::string missing = find_unwritten_or_overwritten(one, may_stay, initial_c, output);
   if (!missing.empty()) result.problem = missing;

@@ -27,16 +27,17 @@ Reference make_reference(const Case& one, const OperandValues& a, const OperandV
 
 struct Accuracy {
   double normwise = 0;     // |C - reference| / |reference| in the Frobenius norm, over the samples
-  double bound_share = 0;  // largest error over its bound 2 u (k+2) (|alpha||A||B| + |beta||C|), u of the sums, after
-                           // what one rounding to the element type may add; more than 1, or NaN, is a failure
+  double bound_share = 0;  // largest error over its bound (2 u (k+2) + 2 v) (|alpha||A||B| + |beta||C|), u of the sums,
+                           // v of the operands, after what one rounding to the element type may add; more than 1, or
+                           // NaN, is a failure
   std::int64_t samples = 0;
   bool pass = false;
   bool complete = false;  // every element was written, nothing beside C was, and no sample is NaN
   std::string problem;    // what is wrong in words; empty when it passes
 };
 
-/// `output`: the bytes of C from its first element on, as they were after the call.
+/// `output`: the bytes of C from its first element on, as they were after the call. operand_unit: as a Candidate's.
 Accuracy judge(const Case& one, const Reference& reference, const OperandValues& initial_c,
-               const std::vector<std::uint8_t>& output);
+               const std::vector<std::uint8_t>& output, double operand_unit = 0);
 
 }  // namespace xgemm::perf
