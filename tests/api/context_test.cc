@@ -38,8 +38,9 @@ TEST(Context, SettingsAreChecked) {
   for (xgemm_context* ctx : {made, static_cast<xgemm_context*>(nullptr)}) {
     EXPECT_EQ(xgemm_set_stream(ctx, nullptr), 0);
     EXPECT_EQ(xgemm_set_math_mode(ctx, XGEMM_MATH_FP32_EMULATED), 0);
+    EXPECT_EQ(xgemm_set_math_mode(ctx, XGEMM_MATH_TF32), 0);
     EXPECT_EQ(xgemm_set_math_mode(ctx, XGEMM_MATH_STRICT), 0);
-    for (const int mode : {2, -1, 99}) {
+    for (const int mode : {3, -1, 99}) {
       EXPECT_EQ(xgemm_set_math_mode(ctx, mode), -XGEMM_ARG_MATH_MODE);
       EXPECT_NE(std::string(xgemm_last_error()).find("mode = " + std::to_string(mode)), std::string::npos);
     }

@@ -339,7 +339,7 @@ class Refused(unittest.TestCase):
         self.refuses(ValueError, "fill is 'lower'.*without c", square, square, fill="lower", function=xgemm.gemm)
         self.refuses(TypeError, "beta is None", x, y, np.ones((3, 5), np.float32), beta=None, function=xgemm.gemm)
         self.refuses(ValueError, "beta is 2.*without c", x, y, beta=2, function=xgemm.gemm)
-        self.refuses(ValueError, "math is 'fast', but None or one of strict, fp32_emulated", x, y, math="fast")
+        self.refuses(ValueError, "math is 'fast', but None or one of strict, fp32_emulated, tf32", x, y, math="fast")
         with mock.patch.dict(xgemm.MATH_MODES, {"unknown": 7}):  # it is the library that refuses this one
             self.refuses(ValueError, "math_mode = 8", x, y, math="unknown")
 

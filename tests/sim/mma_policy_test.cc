@@ -1,5 +1,5 @@
-// Policies of the wgmma mainloop: operands of a high and a low part. Each has to give exactly the sums that it
-// promises, in their order.
+// Policies of the wgmma mainloop: operands of a high and a low part, and fp32 as TF32. Each has to give exactly the
+// sums that it promises, in their order.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
@@ -17,6 +17,7 @@ namespace {
 
 using kernels::MmaPolicy;
 using kernels::nn;
+using kernels::tn;
 using kernels::WgmmaTmaConfig;
 
 // op(A) is m x (planes * k) and op(B) (planes * k) x n: `planes` matrices beside each other, column-major without gaps.
@@ -101,6 +102,55 @@ TEST(MmaPolicy, PartsOfATransposedTile) {
   constexpr WgmmaTmaConfig kConfig{
       .type_c = DType::f32, .cta_m = 32, .cta_n = 64, .stages = 4, .transposed = true, .groups_rows = 1, .planes = 2};
   expect_bits<nn(kConfig)>(40, 72, 600);
+}
+
+// To nearest, by arithmetic: the copy engine's rounding is by bits.
+float rounded_to_tf32(float x) {
+  const float unit = std::ldexp(1.0f, std::ilogb(x) - 10);
+  return std::round(x / unit) * unit;
+}
+
+// op(A) is m x k, op(B) k x n, both along k.
+template <WgmmaTmaConfig kConfig>
+void expect_bits_of_tf32(std::int64_t m, std::int64_t n, std::int64_t k, const kernels::ClusterShape& cluster) {
+  test::Random random(9);
+  const auto some = [&](std::int64_t elements) {
+    std::vector<float> x(static_cast<std::size_t>(elements));
+    for (float& element : x) element = static_cast<float>(random.uniform());
+    return x;
+  };
+  const std::vector<float> a = some(k * m), b = some(k * n);
+  std::vector<float> c(static_cast<std::size_t>(m * n));
+  kernels::GemmParams p{};
+  p.a = {a.data(), k, 1, 0};
+  p.b = {b.data(), 1, k, 0};
+  p.c = {c.data(), 1, m, m * n};
+  p.m = m, p.n = n, p.k = k, p.batch_count = 1;
+  p.alpha = kernels::Factor::of(1.0f);
+  p.beta = kernels::Factor::of(0.0f);
+  GlobalMemory memory;
+  memory.add({"A", a.data(), 4, k, m, 1, 1, k, k * m, Access::read});
+  memory.add({"B", b.data(), 4, k, n, 1, 1, k, k * n, Access::read});
+  memory.add({"C", c.data(), 4, m, n, 1, 1, m, m * n, Access::write});
+  Options options;
+  options.cluster = cluster;
+  const Result result = launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
+      arguments_of(kConfig, p, schedule_of(kConfig, p, options), nullptr), memory, options);
+  ASSERT_TRUE(result.ok()) << result.summary();
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i) {
+      float sum = 0;
+      for (std::int64_t l = 0; l < k; ++l)
+        sum += rounded_to_tf32(a[static_cast<std::size_t>(i * k + l)]) *
+               rounded_to_tf32(b[static_cast<std::size_t>(j * k + l)]);
+      ASSERT_EQ(c[static_cast<std::size_t>(j * m + i)], sum) << i << " " << j;
+    }
+}
+
+TEST(MmaPolicy, OperandsOfTf32AreRounded) {
+  constexpr WgmmaTmaConfig kConfig{.type = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3};
+  expect_bits_of_tf32<tn(kConfig)>(136, 72, 32, {1, 2});
+  expect_bits_of_tf32<tn(kConfig)>(136, 72, 164, {2, 1});
 }
 
 }  // namespace

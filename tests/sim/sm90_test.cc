@@ -711,6 +711,49 @@ TEST_F(Sm90, WgmmaMultipliesInEveryLayout) {
   expect_all_layouts<half, 256>(run);
 }
 
+// The upper 19 bits of fp32, whatever the others are.
+TEST_F(Sm90, WgmmaTakesFp32AsTf32) {
+  constexpr int kN = 24, kK = 8;
+  const Layout layout{Major::k, 128};
+  std::mt19937 random(3);
+  std::vector<float> x(64 * kK), y(kN * kK);
+  for (auto* operand : {&x, &y})
+    for (float& element : *operand)  // from 0.5 to 2, and below 0
+      element = std::bit_cast<float>((static_cast<std::uint32_t>(random()) & 0x80ffffffu) + 0x3f000000u);
+  const auto cut = [](float f) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(f) & ~0x1fffu); };
+  const Result result = launch({}, 128, 1, [&](Shared& s) {
+    const auto fill = [&](std::uint16_t* tile, const std::vector<float>& from) {
+      for (std::size_t i = static_cast<std::size_t>(gpu::thread_index()); i < from.size(); i += 128) {
+        const auto bits = std::bit_cast<std::array<std::uint16_t, 2>>(from[i]);
+        for (int half = 0; half < 2; ++half)
+          gpu::write<Space::shared>(
+              tile + layout.offset(static_cast<int>(i) / kK, 2 * (static_cast<int>(i) % kK) + half) / 2,
+              bits[static_cast<std::size_t>(half)]);
+      }
+    };
+    fill(s.tile[0], x);
+    fill(s.tile[1], y);
+    gpu::fence_async_shared();
+    gpu::sync_threads();
+    float d[kN / 2];
+    for (float& f : d) f = 1.0f;
+    gpu::wgmma_fence();
+    gpu::wgmma<float, kN, Major::k, Major::k>(d, gpu::wgmma_descriptor(s.tile[0], 128, 16, 1024),
+                                              gpu::wgmma_descriptor(s.tile[1], 128, 16, 1024));
+    gpu::wgmma_commit();
+    gpu::wgmma_wait<0>();
+    const int t = gpu::thread_index();
+    for (int r = 0; r < kN / 2; ++r) {
+      const int i = 16 * (t / 32) + gpu::wgmma_row(t % 32, r), j = gpu::wgmma_column(t % 32, r);
+      float sum = 1.0f;
+      for (int k = 0; k < kK; ++k)
+        sum += cut(x[static_cast<std::size_t>(i * kK + k)]) * cut(y[static_cast<std::size_t>(j * kK + k)]);
+      expect(d[r] == sum);
+    }
+  });
+  EXPECT_TRUE(result.ok()) << result.summary();
+}
+
 enum class Wrong {
   nothing,
   no_proxy_fence,

@@ -42,7 +42,7 @@ std::vector<BadArgument> bad_arguments() {
        [](xgemm_args& x) { x.type = 4; },
        {"type = 4", "XGEMM_F32 = 0", "XGEMM_F16 = 1", "XGEMM_BF16 = 2", "XGEMM_F64 = 3"}},
       {XGEMM_ARG_TYPE_C, [](xgemm_args& x) { x.type_c = 4; }, {"type_c = 4", "XGEMM_C_SAME = 0", "XGEMM_C_F32 = 1"}},
-      {XGEMM_ARG_MATH_MODE, [](xgemm_args& x) { x.math_mode = 3; }, {"math_mode = 3", "2 is required"}},
+      {XGEMM_ARG_MATH_MODE, [](xgemm_args& x) { x.math_mode = 4; }, {"math_mode = 4", "3 is required"}},
       {XGEMM_ARG_LAYOUT, [](xgemm_args& x) { x.layout = -1; }, {"layout = -1", "XGEMM_COL_MAJOR = 0"}},
       {XGEMM_ARG_FILL, [](xgemm_args& x) { x.fill = 3; }, {"fill = 3", "XGEMM_FILL_UPPER = 2"}},
       {XGEMM_ARG_TRANSA, [](xgemm_args& x) { x.transa = 'X'; }, {"transa = 'X'", "N, T, C"}},

@@ -107,8 +107,9 @@ TEST(Environment, MathTakesItsModes) {
   std::string err;
   EXPECT_EQ(read_with({{"XGEMM_MATH", "strict"}}, &err)["math"], "0");
   EXPECT_EQ(read_with({{"XGEMM_MATH", "fp32_emulated"}}, &err)["math"], "1");
+  EXPECT_EQ(read_with({{"XGEMM_MATH", "tf32"}}, &err)["math"], "2");
   EXPECT_EQ(err, "");
-  for (const char* bad : {"tf32", "STRICT", "0"}) {
+  for (const char* bad : {"fp32", "STRICT", "0"}) {
     EXPECT_EQ(read_with({{"XGEMM_MATH", bad}}, &err)["math"], "0");
     expect_one_complaint(err, "XGEMM_MATH", bad, {"strict"});
   }

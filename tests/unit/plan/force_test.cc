@@ -121,7 +121,7 @@ TEST(Force, SaysWhichArchitectureAnInstanceNeeds) {
     const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
     const bool emulates = kernels::describe(kernel.family).fallback != nullptr;
     Problem p = make_problem(kernel.config.types(), transa, transb, 64, 64, emulates ? 512 : 64);
-    if (emulates) p.compute = Compute::fp32_emulated;
+    p.compute = kernel.config.compute;
     EXPECT_EQ(force(p, old, kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE);
     EXPECT_NE(std::string(last_error()).find("compute capability"), std::string::npos) << last_error();
     old.compute_capability = kernel.config.min_compute_capability;
@@ -129,8 +129,17 @@ TEST(Force, SaysWhichArchitectureAnInstanceNeeds) {
   }
 }
 
-// Whether an input that lies badly can reach an instance as a copy: of 16 bits along either axis, of fp32 along C's.
+// A call for an instance.
+Problem call_for(const KernelInfo& kernel, char transa, char transb, const Alignment& at = {}) {
+  Problem p = make_problem(kernel.config.types(), transa, transb, 64, 64, 64, at);
+  p.compute = kernel.config.compute;
+  return p;
+}
+
+// Whether an input that lies badly can reach an instance as a copy: of 16 bits along either axis, of fp32 along C's,
+// and for TF32 along k.
 bool takes_copies(const TileConfig& c, bool of_a) {
+  if (c.compute == Compute::tf32) return true;
   if (c.type == DType::f32) return of_a ? c.a_contiguous == Axis::row : c.b_contiguous == Axis::col;
   return size_of(c.type) == 2;
 }
@@ -149,7 +158,7 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
                   {{.lda = 1}, " A "}, {{.ldb = 1}, " B "}, {{.ldc = 1}, " C "}};
     for (const auto& [at, operand] : kCases) {
       Plan chosen;
-      const Problem p = make_problem(kernel.config.types(), transa, transb, 64, 64, 64, at);
+      const Problem p = call_for(kernel, transa, transb, at);
       const TileConfig& c = kernel.config;
       const bool is_c = operand[1] == 'C';
       const int vector = is_c ? c.vector_c : operand[1] == 'A' ? c.vector_a() : c.vector_b();
@@ -181,9 +190,8 @@ TEST(Force, SaysWhichFlagsAnInstanceIsFor) {
     const bool f32 = kernel.config.type == DType::f32;  // copies of which are turned
     const char a = a_plain ? 'N' : 'T', b = b_plain ? 'N' : 'T', not_a = a_plain ? 'T' : 'N',
                not_b = b_plain ? 'T' : 'N';
-    expect(make_problem(kernel.config.types(), not_a, b, 64, 64, 64), f32 && takes_copies(kernel.config, true),
-           a_plain ? "transa = N" : "transa = T");
-    expect(make_problem(kernel.config.types(), a, not_b, 64, 64, 64), f32 && takes_copies(kernel.config, false),
+    expect(call_for(kernel, not_a, b), f32 && takes_copies(kernel.config, true), a_plain ? "transa = N" : "transa = T");
+    expect(call_for(kernel, a, not_b), f32 && takes_copies(kernel.config, false),
            b_plain ? "transb = N" : "transb = T");
   }
 }

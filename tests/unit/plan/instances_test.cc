@@ -173,8 +173,8 @@ TEST(Instances, WgmmaTmaNamesSayWhatTheyAre) {
   for_each_instance([](const KernelInfo& kernel) {
     if (kernel.family != Family::wgmma_tma) return;
     const kernels::WgmmaTmaConfig& c = kernels::config_of<Family::wgmma_tma>(kernel);
-    std::string name = format("wgmma_tma_%s%s_%dx%dx%d", name_of(c.type), c.type_c != c.type ? name_of(c.type_c) : "",
-                              c.cta_m, c.cta_n, kernel.config.cta_k);
+    std::string name = format("wgmma_tma_%s%s_%dx%dx%d", c.element == DType::f32 ? "tf32" : name_of(c.type),
+                              c.type_c != c.type ? name_of(c.type_c) : "", c.cta_m, c.cta_n, kernel.config.cta_k);
     if (c.ping_pong) name += "_pp";
     if (c.transposed) name += "_t";
     name += format("_s%d_%c%c", c.stages, c.a_contiguous == kernels::Axis::row ? 'n' : 't',

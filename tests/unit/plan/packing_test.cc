@@ -202,6 +202,28 @@ TEST(Packing, CopiesOfFp32LieAlongC) {
       }
 }
 
+// Tensor cores read TF32 along k: one way more, with copies of what does not lie so.
+TEST(Packing, CopiesForTf32LieAlongK) {
+  for (const char transa : {'N', 'T'})
+    for (const char transb : {'N', 'T'})
+      for (const std::int64_t odd : {0, 1}) {
+        Problem p = make_problem(DType::f32, transa, transb, 128, 256, 512, {.b = odd, .lda = odd, .ldc = odd});
+        const std::vector<Packing> strict = packings_for(p, h200());
+        p.compute = Compute::tf32;
+        std::vector<Packing> all = packings_for(p, h200());
+        const bool a = transa == 'N' || odd != 0, b = transb == 'T' || odd != 0;
+        if (a || b) {
+          ASSERT_FALSE(all.empty());
+          const Packing along_k = all.back();
+          all.pop_back();
+          EXPECT_TRUE(along_k.a.used == a && along_k.b.used == b && !along_k.c.used) << to_string(p);
+          EXPECT_TRUE(!a || along_k.a.contiguous == layout::Axis::col);
+          EXPECT_TRUE(!b || along_k.b.contiguous == layout::Axis::row);
+        }
+        EXPECT_EQ(all, strict);
+      }
+}
+
 // Doubles are read wherever they start.
 TEST(Packing, DoublesStayWhereTheyAre) {
   Problem p = make_problem(DType::f64, 'T', 'N', 128, 256, 512, {.a = 8, .lda = 1, .ldb = 1, .ldc = 1});

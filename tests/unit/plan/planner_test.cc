@@ -102,7 +102,7 @@ bool any_load_serves(const KernelInfo& kernel, const Problem& p) {
          tiles(p.m, kernel.config.cta_m) * tiles(p.n, kernel.config.cta_n) * p.batch_count < __int128{1} << 31;
 }
 
-// fp16x3 is for calls that allow it, for sums of some length, and for batches whose operands take no more than those of
+// fp16x3 is for sums of some length, and for batches whose operands take no more than those of
 // the largest product.
 bool fp16x3_serves(const Problem& p, const DeviceInfo& device) {
   const auto elements = [&](std::int64_t lines, const InputMatrix& x) {
@@ -111,8 +111,7 @@ bool fp16x3_serves(const Problem& p, const DeviceInfo& device) {
   const bool shared = p.a.batch_stride == 0 && p.b.batch_stride == 0;
   const bool few = p.batch_count == 1 ||
                    (shared ? p.batch_count <= 1024 : elements(p.m, p.a) + elements(p.n, p.b) <= 2.0 * 8192 * 8192);
-  return p.compute == Compute::fp32_emulated && few && p.reads_inputs() && p.k >= 512 &&
-         std::max({p.m, p.n, p.k}) <= 8192 && device.has_memory_pools;
+  return few && p.reads_inputs() && p.k >= 512 && std::max({p.m, p.n, p.k}) <= 8192 && device.has_memory_pools;
 }
 
 // Tiles of doubles are for GPUs with much shared memory.
@@ -127,6 +126,7 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const TileConfig& c = kernel.config;
   const int size = size_of(c.type);
   const Operands x = operands_of(p);
+  if (c.compute != Compute::strict && c.compute != p.compute) return false;
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
   if (!fits(kernel, device)) return false;
   const bool any_load = kernel.family == Family::ffma_tma || kernel.family == Family::dmma_tma;
@@ -477,12 +477,38 @@ TEST(Planner, MoreWorkIsNotEstimatedFaster) {
         const char transa = kernel.config.a_contiguous == Axis::row ? 'N' : 'T';
         const char transb = kernel.config.b_contiguous == Axis::row ? 'N' : 'T';
         Problem p = make_problem(kernel.config.types(), transa, transb, size, size, size);
-        if (emulates) p.compute = Compute::fp32_emulated;
+        p.compute = kernel.config.compute;
         const double now = plan_for(p, device, kernel.name).estimated_us;
         EXPECT_GE(now, 0.75 * last) << kernel.name << " at " << size << " on " << device.name;
         last = now;
       }
     }
+}
+
+// Tensor cores take TF32 where the call allows it and there is much to multiply, however operands lie. On other GPUs,
+// and for little, such calls have the plans of strict ones.
+TEST(Planner, Tf32IsForLargeProductsOnHopper) {
+  for (const DeviceInfo& device : fake_devices())
+    for (const char transa : {'N', 'T'})
+      for (const char transb : {'N', 'T'})
+        for (const std::int64_t odd : {0, 1})
+          for (const std::int64_t size : {16, 1024, 2048, 8192}) {
+            Problem p = make_problem(DType::f32, transa, transb, size, size, size, {.a = odd, .ldb = odd, .ldc = odd});
+            const Plan strict = plan_for(p, device);
+            EXPECT_EQ(kernels::info(strict.kernel).config.compute, Compute::strict);
+            p.compute = Compute::tf32;
+            const Plan loose = plan_for(p, device);
+            SCOPED_TRACE(describe(p, device) + ": " + to_string(loose));
+            if (kernels::info(loose.kernel).config.compute == Compute::tf32) {
+              EXPECT_EQ(device.compute_capability, 90);
+              EXPECT_LT(loose.estimated_us, strict.estimated_us);
+              EXPECT_TRUE(loose.packing.a.used == (transa == 'N' || odd != 0) &&
+                          loose.packing.b.used == (transb == 'T' || odd != 0));
+            } else {
+              EXPECT_TRUE(device.compute_capability != 90 || size == 16 || !device.has_memory_pools);
+              EXPECT_TRUE(loose.kernel == strict.kernel || loose.packing.any());
+            }
+          }
 }
 
 // ---- Facts --------------------------------------------------------------------------------------------------------

@@ -77,8 +77,9 @@ inline Types random_types(Random& random) {
 }
 
 // As calls say it (core/canonicalize.cc).
-inline void may_be_emulated(Problem& p) {
-  if (p.a.type == DType::f32 && (p.m + p.n + p.k) % 2 == 0) p.compute = Compute::fp32_emulated;
+inline void set_some_mode(Problem& p) {
+  constexpr Compute kModes[] = {Compute::strict, Compute::fp32_emulated, Compute::tf32};
+  if (p.a.type == DType::f32) p.compute = kModes[(p.m + p.n + p.k) % 3];
 }
 
 // Extents around every tile edge, thin, large and huge; aligned and not; batched and not.
@@ -144,7 +145,7 @@ inline Problem random_problem(Random& random) {
     p.beta.value = pick(random, kScalars);
     if (random.integer(0, 20) == 0) p.alpha = p.beta = {0.0f, static_cast<const float*>(nowhere())};
     if (random.integer(0, 20) == 0) p.k = 0;
-    may_be_emulated(p);
+    set_some_mode(p);
     if (!p.does_nothing() && passes_checks(p)) return p;
   }
 }
@@ -157,7 +158,7 @@ inline Problem common_problem(Random& random) {
   Problem p = make_problem(types, pick(random, {'N', 'T'}), pick(random, {'N', 'T'}), pick(random, kExtents),
                            pick(random, kExtents), pick(random, kExtents), {}, random.integer(0, 3) == 0 ? 3 : 1);
   p.beta.value = pick(random, {0.0f, 1.0f});
-  may_be_emulated(p);
+  set_some_mode(p);
   return p;
 }
 
