@@ -13,8 +13,15 @@ enum class Compute : std::uint8_t {
 };
 
 constexpr const char* name_of(Compute compute) {
-  constexpr const char* kNames[] = {"strict", "fp32_emulated", "tf32"};
-  return kNames[static_cast<int>(compute)];
+  switch (compute) {
+    case Compute::strict:
+      return "strict";
+    case Compute::fp32_emulated:
+      return "fp32_emulated";
+    case Compute::tf32:
+      return "tf32";
+  }
+  return "?";
 }
 
 }  // namespace xgemm

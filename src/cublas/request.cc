@@ -76,8 +76,14 @@ const char* obstacle_of(const Call& call, const HandleState& state, const std::o
   return nullptr;
 }
 
-// fp32 products that tensor cores may compute with less than fp32's precision: cuBLAS is then several times as fast.
-// And products that it may emulate.
+// fp32 products that the caller allows to be computed in TF32.
+bool allows_tf32(const Call& call, const HandleState& state) {
+  return call.a.type == kReal32F && (call.compute == kCompute32FFastTF32 ||
+                                     (call.compute == kCompute32F && (state.math_mode & kMathModes) == kTf32Math));
+}
+
+// fp32 products that tensor cores may compute from 16 bits: cuBLAS is then several times as fast. And products that it
+// may emulate.
 const char* reservation_of(const Call& call, const HandleState& state) {
   if (call.a.type == kReal64F)
     return call.compute == kCompute64FEmulatedFixedPoint ||
@@ -90,7 +96,7 @@ const char* reservation_of(const Call& call, const HandleState& state) {
     case kCompute32FFast16BF:
       return "16 bits are allowed for fp32";
     case kCompute32FFastTF32:
-      return "TF32 is allowed";
+      return nullptr;
     case kCompute32FEmulated16BFx9:
       return "emulation is allowed";
     default:
@@ -100,7 +106,7 @@ const char* reservation_of(const Call& call, const HandleState& state) {
     case kTensorOpMath:
       return "16 bits are allowed for fp32";
     case kTf32Math:
-      return "TF32 is allowed";
+      return nullptr;
     default:
       return (state.math_mode & kEmulatedBf16x9Math) != 0 ? "emulation is allowed" : nullptr;
   }
@@ -175,6 +181,7 @@ void translate(Request* request) {
   xgemm_args& args = request->product;
   args.type = types->type;
   args.type_c = types->type_c;
+  if (allows_tf32(call, request->state)) args.math_mode = XGEMM_MATH_TF32 + 1;
   args.layout = call.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
   args.transa = flag_of(call.transa);
   args.transb = flag_of(call.transb);

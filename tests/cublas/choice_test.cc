@@ -83,10 +83,27 @@ TEST(Choice, DoublePrecisionIsCublas) {
   EXPECT_NE(nullptr, why_cublas(product(XGEMM_F64, 4096, 4096, 4096), kHopper));
 }
 
-// What the caller allows for fp32 is reserved to cuBLAS's tensor cores, unless everything is to be served.
+// Calls that allow TF32 are served so where an operand need not be copied, or cuBLAS copies as well.
+TEST(Choice, Tf32) {
+  const auto serves = [&](char transa, char transb, std::int64_t ld, std::int64_t batch = 1) {
+    xgemm_args x = product(XGEMM_F32, 2048, 2048, 2048);
+    x.math_mode = XGEMM_MATH_TF32 + 1;
+    x.transa = transa, x.transb = transb, x.lda = x.ldb = ld, x.batch_count = batch;
+    return why_cublas(x, kHopper) == nullptr;
+  };
+  EXPECT_TRUE(serves('T', 'N', 2048));
+  EXPECT_TRUE(serves('N', 'T', 2048));
+  EXPECT_FALSE(serves('N', 'N', 2048));
+  EXPECT_FALSE(serves('T', 'T', 2048));
+  EXPECT_TRUE(serves('N', 'N', 2049));
+  EXPECT_FALSE(serves('T', 'N', 2048, 3));
+}
+
+// What the caller allows for fp32, other than TF32, is reserved to cuBLAS's tensor cores, unless everything is to be
+// served.
 TEST(Reservation, PrecisionThatIsAllowedToBeLess) {
   const double one = 1;  // whose first half is a float that is read as well
-  const auto reserved = [&](int type, int compute, int math_mode) {
+  const auto translated = [&](int type, int compute, int math_mode) {
     Request request;
     request.call.a.type = request.call.b.type = request.call.c.type = type;
     request.call.compute = compute;
@@ -94,18 +111,24 @@ TEST(Reservation, PrecisionThatIsAllowedToBeLess) {
     request.state.math_mode = math_mode;
     translate(&request);
     EXPECT_EQ(nullptr, request.obstacle);
-    return request.reservation != nullptr;
+    return std::pair{request.reservation != nullptr, request.product.math_mode};
+  };
+  const auto reserved = [&](int type, int compute, int math_mode) {
+    return translated(type, compute, math_mode).first;
   };
   constexpr int kNoReducedReductions = 16;
   const int strict[] = {kDefaultMath, kPedanticMath, kDefaultMath | kNoReducedReductions};
   for (const int mode : strict) {
     EXPECT_FALSE(reserved(kReal32F, kCompute32F, mode));
-    for (const int compute : {kCompute32FFast16F, kCompute32FFast16BF, kCompute32FFastTF32, kCompute32FEmulated16BFx9})
+    for (const int compute : {kCompute32FFast16F, kCompute32FFast16BF, kCompute32FEmulated16BFx9})
       EXPECT_TRUE(reserved(kReal32F, compute, mode));
+    EXPECT_EQ(std::pair(false, XGEMM_MATH_TF32 + 1), translated(kReal32F, kCompute32FFastTF32, mode));
   }
   const int loose[] = {kTensorOpMath, kTf32Math, kEmulatedBf16x9Math, kTf32Math | kNoReducedReductions};
   for (const int mode : loose) {
-    EXPECT_TRUE(reserved(kReal32F, kCompute32F, mode));
+    const bool tf32 = (mode & kMathModes) == kTf32Math;
+    EXPECT_EQ(std::pair(!tf32, tf32 ? XGEMM_MATH_TF32 + 1 : 0), translated(kReal32F, kCompute32F, mode));
+    EXPECT_EQ(std::pair(false, 0), translated(kReal16F, kCompute32F, mode));
     EXPECT_FALSE(reserved(kReal32F, kCompute32FPedantic, mode));
     EXPECT_FALSE(reserved(kReal16F, kCompute32F, mode));
     EXPECT_FALSE(reserved(kReal16BF, kCompute32F, mode));

@@ -104,10 +104,10 @@ TEST(MmaPolicy, PartsOfATransposedTile) {
   expect_bits<nn(kConfig)>(40, 72, 600);
 }
 
-// To nearest, by arithmetic: the copy engine's rounding is by bits.
+// To nearest, ties to even, by arithmetic: the copy engine's rounding is by bits.
 float rounded_to_tf32(float x) {
   const float unit = std::ldexp(1.0f, std::ilogb(x) - 10);
-  return std::round(x / unit) * unit;
+  return std::nearbyint(x / unit) * unit;
 }
 
 // op(A) is m x k, op(B) k x n, both along k.

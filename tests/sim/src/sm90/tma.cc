@@ -135,14 +135,14 @@ void for_each_part(const TensorBox& map, std::size_t base, const Run& run, F f) 
   }
 }
 
-// Elements of fp32, each to the nearest TF32, of two the one with the larger magnitude. Inf and NaN stay what they are.
+// Elements of fp32, each to the nearest TF32, of two the even one. Inf and NaN stay what they are.
 void round_to_tf32(unsigned char* bytes, std::size_t size) {
   constexpr std::uint32_t kCutOff = 0x1fff, kQuiet = 0x00400000;
   for (std::size_t at = 0; at < size; at += sizeof(float)) {
     float x;
     std::memcpy(&x, bytes + at, sizeof x);
     auto bits = std::bit_cast<std::uint32_t>(x);
-    bits = std::isnan(x) ? bits | kQuiet : std::isinf(x) ? bits : bits + (kCutOff + 1) / 2;
+    bits = std::isnan(x) ? bits | kQuiet : std::isinf(x) ? bits : bits + kCutOff / 2 + (bits >> 13 & 1);
     bits &= ~kCutOff;
     std::memcpy(bytes + at, &bits, sizeof bits);
   }
