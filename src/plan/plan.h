@@ -23,6 +23,7 @@ struct Plan {
   // Where the kernel may find out on the GPU that it must not compute: what does it then (FamilyInfo::fallback).
   bool has_fallback = false;
   kernels::KernelId fallback;
+  kernels::Sharing fallback_sharing = {};
 
   // Whether smaller blocks than those of `packing` give the same bits: tiles are all whole, or all in the same parts,
   // and of all of C.

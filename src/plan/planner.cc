@@ -110,16 +110,21 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
   }
 }
 
-// The fastest of a family's instances, of those that can serve; null where there are none.
-const KernelInfo* best_of(const FamilyInfo& family, const Request& request) {
-  std::vector<const KernelInfo*> able;
-  for (const KernelInfo& kernel : family.instances)
-    if (family.serves(kernel, request)) able.push_back(&kernel);
-  if (able.empty()) return nullptr;
-  std::vector<Estimate> estimates(able.size());
-  family.estimate(request, able.data(), static_cast<int>(able.size()), estimates.data());
-  const auto us = [](const Estimate& x, const Estimate& y) { return x.us < y.us; };
-  return able[static_cast<std::size_t>(std::min_element(estimates.begin(), estimates.end(), us) - estimates.begin())];
+// The fallback: the instance of its family that a strict call of the product would have, and its order of sums, which
+// are as exact as that call's. It reads operands as they lie, also where the call would copy them.
+void set_fallback(Plan* plan, const FamilyInfo& family, const Problem& p, const ProblemFacts& facts,
+                  const DeviceInfo& device) {
+  double least_us = 0;
+  for_each_way(p, facts, device, [&](const Way& way) {
+    if (way.blocks > 1) return;  // whose sharing is that of a block
+    weigh(way, device, "", [&](const KernelInfo& kernel, const Estimate& estimate) {
+      if (&kernels::describe(kernel.family) != &family || (plan->has_fallback && !(estimate.us < least_us))) return;
+      plan->has_fallback = true;
+      plan->fallback = kernel.id();
+      plan->fallback_sharing = estimate.sharing;
+      least_us = estimate.us;
+    });
+  });
 }
 
 Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way, const DeviceInfo& device) {
@@ -133,12 +138,8 @@ Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way,
   plan.waves = clamp_to_int64(estimate.waves);
   plan.tile_efficiency = covered(p.m, kernel.config.cta_m) * covered(p.n, kernel.config.cta_n);
   plan.estimated_us = estimate.us;
-  if (const FamilyInfo* const family = kernels::describe(kernel.family).fallback; family != nullptr) {
-    if (const KernelInfo* const fallback = best_of(*family, {p, way.facts, device}); fallback != nullptr) {
-      plan.has_fallback = true;
-      plan.fallback = fallback->id();
-    }
-  }
+  if (const FamilyInfo* const family = kernels::describe(kernel.family).fallback; family != nullptr)
+    set_fallback(&plan, *family, p, way.facts, device);
   return with_sharing(plan, p, device, estimate.sharing);
 }
 
@@ -213,7 +214,7 @@ kernels::Schedule schedule_of_block(const Plan& plan, const Problem& block, cons
 Plan fallback_of(const Plan& plan, const Problem& p, const DeviceInfo& device) {
   Plan fallback;
   fallback.kernel = plan.fallback;
-  return with_sharing(fallback, p, device, {});
+  return with_sharing(fallback, p, device, plan.fallback_sharing);
 }
 
 std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device,

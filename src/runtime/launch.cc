@@ -23,6 +23,10 @@ kernels::ConstMatrixArg input_arg(const InputMatrix& x) {
   return {x.data, x.row_stride(), x.col_stride(), x.batch_stride};
 }
 
+// Where the sums of a fallback lie in the workspace, over the parts of operands that it does not read: behind the word
+// of its Condition.
+constexpr std::size_t kFallbackOffset = 256;
+
 // Of the type in which sums are kept.
 kernels::Factor factor_of(const Scalar& x, DType type) {
   return type == DType::f64 ? kernels::Factor::of(x.value, x.device)
@@ -206,9 +210,14 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   if (plan.has_fallback)
     params =
         kernels::in_parts(params, parts_of(problem.a, lines_of_a(problem)), parts_of(problem.b, lines_of_b(problem)));
-  const std::size_t least = plan.has_fallback ? kernels::SplitBlocks::least_bytes(kernels::split_shape(params))
-                                              : kernels::least_workspace(plan.schedule);
-  const Workspace workspace(device.ordinal, settings, plan.schedule.workspace_bytes, least);
+  const plan::Plan fallback = plan.has_fallback ? plan::fallback_of(plan, problem, completed(device)) : plan::Plan{};
+  std::size_t wanted = plan.schedule.workspace_bytes, least = kernels::least_workspace(plan.schedule);
+  if (plan.has_fallback) {
+    wanted = std::max(wanted, kFallbackOffset + fallback.schedule.workspace_bytes);
+    least = std::max(kernels::SplitBlocks::least_bytes(kernels::split_shape(params)),
+                     kFallbackOffset + kernels::least_workspace(fallback.schedule));
+  }
+  const Workspace workspace(device.ordinal, settings, wanted, least);
   if (workspace.data() == nullptr)
     return fail(XGEMM_OUT_OF_DEVICE_MEMORY,
                 format("no %zu bytes of device memory for what %s keeps there", least, plan::name_of(plan)));
@@ -218,8 +227,8 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   XGEMM_RETURN_IF_FAILED(enqueue(plan, params, schedule, workspace.data(), schedule.workspace_bytes, settings));
   params = params_of(problem);
   params.condition = {static_cast<const unsigned*>(workspace.data()), true};
-  const plan::Plan fallback = plan::fallback_of(plan, problem, completed(device));
-  return enqueue(fallback, params, fallback.schedule, nullptr, 0, settings);
+  return enqueue(fallback, params, fallback.schedule, static_cast<char*>(workspace.data()) + kFallbackOffset,
+                 workspace.bytes() - kFallbackOffset, settings);
 }
 
 }  // namespace xgemm::runtime

@@ -42,6 +42,7 @@ struct SplitSum {
       gpu::grid_launch_dependents();
       gpu::grid_wait_dependencies();
     }
+    if (!holds(p.condition)) return;
     const int lanes = p.lanes();
     const int vectors = kThreads / lanes;
     const int lane = gpu::thread_index() / vectors;

@@ -82,6 +82,7 @@ struct SplitSumParams : EpilogueArguments {
   const void* partials;
   BasicSchedule<unsigned> schedule;
   SplitSumLayout layout;
+  Condition condition;
 
   XGEMM_HOST_DEVICE int parts() const { return static_cast<int>(schedule.parts); }
   XGEMM_HOST_DEVICE int lanes() const { return static_cast<int>(schedule.sum_lanes); }
@@ -103,7 +104,8 @@ inline SplitSumParams split_sum_params(const GemmParams& g, const Schedule& sche
           static_cast<int>(g.k),
           partials,
           schedule.as<unsigned>(),
-          layout};
+          layout,
+          g.condition};
 }
 
 }  // namespace xgemm::kernels

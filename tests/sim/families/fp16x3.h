@@ -29,14 +29,20 @@ Result launch_split(const kernels::SplitParams& params, std::int64_t ctas, Globa
   });
 }
 
+// All tiles in two parts: what adds them up has to know as well whether it shall.
 inline Result run_fallback(const kernels::GemmParams& params, const Options& options, const Region* workspace) {
-  constexpr kernels::FfmaTmaConfig kConfig = kernels::kConfigs<kernels::Family::ffma_tma>.back();
-  GlobalMemory memory = memory_of(params, 4, 4);
-  if (workspace != nullptr) memory.add(*workspace);
+  static constexpr kernels::FfmaTmaConfig kConfig = kernels::kConfigs<kernels::Family::ffma_tma>.back();
   const kernels::Schedule schedule =
-      kernels::ffma_tma_schedule(kConfig, params.m, params.n, params.batch_count, 0, 1, 4, 132);
-  return launch_ffma_tma<kernels::FfmaTma<kConfig>>(kernels::ffma_tma_arguments(kConfig, params, schedule, nullptr),
-                                                    memory, options);
+      kernels::ffma_tma_schedule(kConfig, params.m, params.n, params.batch_count, 0, 2, 4, 132);
+  Options own = options;
+  own.workspace_bytes = 0;  // of the sums, which lie in memory of their own here
+  return run_scheduled<kernels::SplitSum<float>>(
+      params, schedule, 4, 4, own, [&](const kernels::Schedule& s) { return kernels::ffma_tma_sum_layout(kConfig, s); },
+      [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
+        return launch_ffma_tma<kernels::FfmaTma<kConfig>>(kernels::ffma_tma_arguments(kConfig, params, s, partials),
+                                                          memory, own);
+      },
+      workspace);
 }
 
 // Memory of the GPU for what operands are split into, at first NaN in all types.

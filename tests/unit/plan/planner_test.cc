@@ -485,6 +485,29 @@ TEST(Planner, MoreWorkIsNotEstimatedFaster) {
     }
 }
 
+// What computes where operands are not safe to emulate adds up as a strict call does: the same tiles, in the same
+// parts.
+TEST(Planner, FallbacksSumAsStrictCallsDo) {
+  int split = 0;
+  for (const DeviceInfo& device : fake_devices())
+    for (const char transa : {'N', 'T'})
+      for (const char transb : {'N', 'T'})
+        for (const std::int64_t size : {512, 768, 1024, 1500, 4096})
+          for (const std::int64_t k : {1024, 8192}) {
+            Problem p = make_problem(DType::f32, transa, transb, size, size, k);
+            const Plan strict = plan_for(p, device);
+            p.compute = Compute::fp32_emulated;
+            const Plan emulated = plan_for(p, device);
+            if (!emulated.has_fallback || strict.kernel.family != emulated.fallback.family) continue;
+            SCOPED_TRACE(describe(p, device) + ": " + to_string(strict));
+            const Plan fallback = plan::fallback_of(emulated, p, device);
+            EXPECT_EQ(fallback.kernel, strict.kernel);
+            EXPECT_EQ(fallback.schedule, strict.schedule);
+            split += fallback.schedule.parts > 1 ? 1 : 0;
+          }
+  EXPECT_GT(split, 0);
+}
+
 // Tensor cores take TF32 where the call allows it and there is much to multiply, however operands lie. On other GPUs,
 // and for little, such calls have the plans of strict ones.
 TEST(Planner, Tf32IsForLargeProductsOnHopper) {

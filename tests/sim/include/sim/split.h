@@ -32,15 +32,18 @@ Result launch_split_sum(const kernels::SplitSumParams& params, GlobalMemory& mem
   });
 }
 
-// product(schedule, partials, memory) runs the kernel; layout(schedule) says where it leaves the sums of parts.
+// product(schedule, partials, memory) runs the kernel; layout(schedule) says where it leaves the sums of parts. also:
+// what both kernels may look at beside the matrices, or null.
 template <class Sum, class Layout, class Product>
 Result run_scheduled(const kernels::GemmParams& params, const kernels::Schedule& all, int element_bytes,
-                     int element_bytes_c, const Options& options, const Layout& layout, const Product& product) {
+                     int element_bytes_c, const Options& options, const Layout& layout, const Product& product,
+                     const Region* also = nullptr) {
   Result result;
   const std::size_t room = options.workspace_bytes > 0 ? options.workspace_bytes : all.workspace_bytes;
   kernels::SchedulePieces pieces(all, room);
   for (kernels::Schedule piece; pieces.next(&piece);) {
     GlobalMemory memory = memory_of(params, element_bytes, element_bytes_c);
+    if (also != nullptr) memory.add(*also);
     if (piece.split_tiles == 0) {
       append(result, product(piece, nullptr, memory));
       continue;
@@ -56,6 +59,7 @@ Result run_scheduled(const kernels::GemmParams& params, const kernels::Schedule&
     append(result, product(piece, sums.data(), memory));
 
     GlobalMemory then = memory_of(params, element_bytes, element_bytes_c);
+    if (also != nullptr) then.add(*also);
     region.access = Access::read;
     then.add(region);
     const auto sum = kernels::split_sum_params(params, piece, sums.data(), layout(piece));
