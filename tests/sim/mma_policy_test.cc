@@ -42,8 +42,9 @@ struct Planes {
   }
 };
 
-// The sums of the kernel, bit by bit: those of high parts in slices of 64 of K, which are added one after the other,
-// and the products of high and low parts in one sum that is added in the end.
+// The sums of the kernel, bit by bit: those of high parts over 64 of K, which are added one after the other, or, of
+// short sums, over 32, each begun with what the addition before it rounded off; and the products of high and low parts
+// in one sum that is added in the end.
 template <WgmmaTmaConfig kConfig>
 void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k, const kernels::ClusterShape& cluster = {}) {
   constexpr MmaPolicy kMma = kConfig.mma();
@@ -71,21 +72,24 @@ void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k, const kernels::
       arguments_of(kConfig, p, schedule_of(kConfig, p, options), nullptr), memory, options);
   ASSERT_TRUE(result.ok()) << result.summary();
 
+  const bool carries = k <= MmaPolicy::kShortSlices * kMma.slice_k();
+  const int together = carries ? kMma.slice_k() / 2 : kMma.slice_k();
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < m; ++i) {
       const auto add = [&](float& sum, std::int64_t begin, int plane_a, int plane_b) {
-        for (std::int64_t l = begin; l < begin + kMma.slice_k() && l < k; ++l)
+        for (std::int64_t l = begin; l < begin + together && l < k; ++l)
           sum += x.a_at(plane_a, i, l) * x.b_at(plane_b, l, j);
       };
-      float sum = 0, mixed = 0;
-      for (std::int64_t begin = 0; begin < k; begin += kMma.slice_k()) {
-        float high = 0;
+      float sum = 0, high = 0, mixed = 0;
+      for (std::int64_t begin = 0; begin < k; begin += together) {
         add(high, begin, 0, 0);
         add(mixed, begin, kConfig.transposed ? 1 : 0, kConfig.transposed ? 0 : 1);  // X is high
         add(mixed, begin, kConfig.transposed ? 0 : 1, kConfig.transposed ? 1 : 0);
-        sum += high;
+        const float next = sum + high;
+        high = carries ? high - (next - sum) : 0;
+        sum = next;
       }
-      sum = std::fma(mixed, 1 / MmaPolicy::kLowScale, sum);
+      sum += std::fma(mixed, 1 / MmaPolicy::kLowScale, high);
       const float expected = sum * factors[static_cast<std::size_t>(i)] * factors[static_cast<std::size_t>(512 + j)];
       ASSERT_EQ(c[static_cast<std::size_t>(j * m + i)], expected) << i << " " << j;
     }
@@ -96,6 +100,8 @@ TEST(MmaPolicy, PartsAreMultipliedInThreeProducts) {
       .type_c = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .planes = 2};
   expect_bits<nn(kConfig)>(136, 72, 64, {1, 2});
   expect_bits<nn(kConfig)>(136, 72, 328, {1, 2});
+  expect_bits<nn(kConfig)>(72, 40, 1536);
+  expect_bits<nn(kConfig)>(72, 40, 1544);
 }
 
 TEST(MmaPolicy, PartsOfATransposedTile) {

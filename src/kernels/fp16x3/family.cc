@@ -56,6 +56,7 @@ struct Constants {
   double slice_cycles = 150;     // of a slice, beside its products
   double tensor = 1.1;           // cycles of products, against what the tensor cores' rate says
   double small = 1.3;            // the same where instructions are narrow
+  double short_sums = 1.2;       // of slices, where sums are short (MmaPolicy::kShortSlices)
   double element_cycles = 0.05;  // of the epilogue, of an element
 };
 
@@ -73,8 +74,10 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const Problem& p, const device::De
   const double all = tiles(m, c.cta_m * cluster.m) * tiles(n, c.cta_n * cluster.n) * batch;
   const double rounds = std::ceil(all / device.clusters_of(cluster.size()));
   const double area = double(c.cta_m) * c.cta_n;
+  const double slices = std::ceil(k / c.cta_k());
   const double slice = 3 * area * c.cta_k() / kMultiplyAdds * (c.cta_n < 128 ? x.small : x.tensor) + x.slice_cycles;
-  const double cycles = rounds * (std::ceil(k / c.cta_k()) * slice + area * x.element_cycles * (p.reads_c() ? 2 : 1));
+  const double cycles = rounds * (slices * slice * (slices <= MmaPolicy::kShortSlices ? x.short_sums : 1) +
+                                  area * x.element_cycles * (p.reads_c() ? 2 : 1));
   const double busy_us = cycles * 1e-3 / device.rates.sm_ghz;
   const double power_us = 6 * m * n * k * batch * 1e-6 / device.rates.tensor_tflops;
   const SplitShape shape = split_shape(p);

@@ -47,7 +47,11 @@ struct WgmmaTmaMainloop {
     if constexpr (Cta::kPlanes == 1) {
       multiply(smem, place, ring, slices, sums, passes_turn, group);
     } else {
-      multiply_parts(smem, place, ring, slices, sums);
+      if (slices <= MmaPolicy::kShortSlices) {
+        multiply_parts<true>(smem, place, ring, slices, sums);
+      } else {
+        multiply_parts<false>(smem, place, ring, slices, sums);
+      }
     }
   }
 
@@ -70,7 +74,7 @@ struct WgmmaTmaMainloop {
     for (int slice = 0; slice < slices; ++slice) {
       gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
       gpu::wgmma_fence();
-      multiply_slot(ring.slot, sums);
+      multiply_steps(ring.slot, 0, kSteps, sums);
       gpu::wgmma_commit();
       gpu::wgmma_wait<1>();
       if (slice > 0) Cta::release(smem, previous, place);
@@ -84,34 +88,50 @@ struct WgmmaTmaMainloop {
   }
 
   // X and Y of a high and a low part. Tensor cores cut off what long sums would need: those of high parts are added to
-  // sums in registers after every slot. The products of high and low parts are so much smaller that theirs may stay
-  // (docs/numerics.md). They run while the others are added, so that the tensor cores do not wait for that.
+  // sums in registers, after every slot, or, where all sums are short, after every half of one. Then what that addition
+  // rounds off begins the next sum, and nothing is lost but what the tensor cores cut off: short sums in fp32 lose as
+  // little (docs/numerics.md). The products of high and low parts are so much smaller that their sums may stay. They
+  // run while the others are added, so that the tensor cores do not wait for that, or, of halves, not long.
+  template <bool kCarries>
   XGEMM_DEVICE void multiply_parts(SharedStorage& smem, const Place& place, Ring& ring, int slices, Sums& sums) const {
     static_assert(Cta::kPlanes <= 2 && (Cta::kPlanes == 1 || !kConfig.ping_pong));
+    constexpr int kTogether = kCarries ? kSteps / 2 : kSteps;
     Sums high, mixed;
     clear(high);
     clear(mixed);
-    int previous = 0;
+    int previous = -1;
     XGEMM_NO_UNROLL
-    for (int slice = 0; slice < slices; ++slice) {
+    for (int left = slices; left > 0; --left) {
       gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
-      gpu::wgmma_fence();
-      multiply_slot<false>(ring.slot, high, 0, 0);
-      gpu::wgmma_commit();
-      multiply_slot(ring.slot, mixed, 0, 1);
-      multiply_slot(ring.slot, mixed, 1, 0);
-      gpu::wgmma_commit();
-      gpu::wgmma_wait<1>();
-      if (slice > 0) Cta::release(smem, previous, place);
-      keep(high);
-      add(sums, 1.0f, high);
+      XGEMM_UNROLL
+      for (int step = 0; step < kSteps; step += kTogether) {
+        gpu::wgmma_fence();
+        multiply_steps<kCarries>(ring.slot, step, step + kTogether, high, 0, 0);
+        gpu::wgmma_commit();
+        multiply_steps(ring.slot, step, step + kTogether, mixed, 0, 1);
+        multiply_steps(ring.slot, step, step + kTogether, mixed, 1, 0);
+        gpu::wgmma_commit();
+        gpu::wgmma_wait<1>();
+        if (step == 0 && previous >= 0) Cta::release(smem, previous, place);
+        keep(high);
+        if constexpr (kCarries) {
+          carry(sums, high);
+        } else {
+          add(sums, 1.0f, high);
+        }
+      }
       previous = ring.slot;
       ring.next();
     }
     gpu::wgmma_wait<0>();
     keep(mixed);
-    add(sums, 1 / MmaPolicy::kLowScale, mixed);
-    if (slices > 0) Cta::release(smem, previous, place);
+    if constexpr (kCarries) {
+      add(high, 1 / MmaPolicy::kLowScale, mixed);
+      add(sums, 1.0f, high);
+    } else {
+      add(sums, 1 / MmaPolicy::kLowScale, mixed);
+    }
+    if (previous >= 0) Cta::release(smem, previous, place);
   }
 
   XGEMM_DEVICE static void add(Sums& sums, float factor, const Sums& more) {
@@ -122,9 +142,26 @@ struct WgmmaTmaMainloop {
     }
   }
 
-  // The product of a plane of X and one of Y, added to sums, or, without kAdds, in place of them.
+  // Adds `more` to sums, and leaves in it what that rounds off: all of it where the sum is the larger one, and
+  // otherwise but for an error of the same size.
+  XGEMM_DEVICE static void carry(Sums& sums, Sums& more) {
+    XGEMM_UNROLL
+    for (int i = 0; i < Cta::kSlabs; ++i) {
+      XGEMM_UNROLL
+      for (int j = 0; j < Cta::kSlabRegisters; ++j) {
+        const float sum = sums[i][j] + more[i][j];
+        more[i][j] -= sum - sums[i][j];
+        sums[i][j] = sum;
+      }
+    }
+  }
+
+  static constexpr int kSteps = Cta::kTileK / Cta::kMma.mma_k();  // instructions for the K of a slot
+
+  // The product of a plane of X and one of Y, over some steps of a slot's K, added to sums, or, without kAdds, in place
+  // of them.
   template <bool kAdds = true>
-  XGEMM_DEVICE void multiply_slot(int slot, Sums& sums, int plane_x = 0, int plane_y = 0) const {
+  XGEMM_DEVICE void multiply_steps(int slot, int begin, int end, Sums& sums, int plane_x = 0, int plane_y = 0) const {
     constexpr int kPlaneX = Cta::kXElements * Cta::kElementBytes;
     constexpr int kPlaneY = Cta::kYElements * Cta::kElementBytes;
     const std::uint64_t slot_x = gpu::wgmma_advance(x, slot * kConfig.slot_bytes() + plane_x * kPlaneX);
@@ -137,9 +174,9 @@ struct WgmmaTmaMainloop {
             gpu::wgmma_advance(slot_y, step * Cta::kStepY));
       }
     };
-    multiply_step(0, std::bool_constant<kAdds>{});
+    multiply_step(begin, std::bool_constant<kAdds>{});
     XGEMM_UNROLL
-    for (int step = 1; step < Cta::kTileK / Cta::kMma.mma_k(); ++step) multiply_step(step, std::true_type{});
+    for (int step = begin + 1; step < end; ++step) multiply_step(step, std::true_type{});
   }
 
   XGEMM_DEVICE static void keep(Sums& sums) {

@@ -21,6 +21,10 @@ struct MmaPolicy {
   // ring holds a tile of each. The products of two low parts are left out.
   int planes = 1;
 
+  // Sums over so many slots, 1536 of K, are short: beside them are fp32 sums that lose less than tensor cores do
+  // over 64.
+  static constexpr int kShortSlices = 24;
+
   constexpr bool operator==(const MmaPolicy&) const = default;
 
   constexpr int element_bytes() const { return size_of(element); }

@@ -23,7 +23,8 @@ struct WgmmaTmaUnits {
   }
   XGEMM_DEVICE bool more() const { return unit < schedule.units; }
   XGEMM_DEVICE void next() { unit += step; }
-  XGEMM_DEVICE bool partial() const { return schedule.is_partial(unit); }
+  // Products of operands in parts are not split (fp16x3/family.cc).
+  XGEMM_DEVICE bool partial() const { return Cta::kPlanes == 1 && schedule.is_partial(unit); }
 
   XGEMM_DEVICE typename Cta::Tile at(const WgmmaTmaScalars& p, const typename Cta::Place& place) const {
     const auto t = schedule.position(schedule.tile_of(unit));

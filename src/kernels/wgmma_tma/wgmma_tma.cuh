@@ -174,7 +174,7 @@ struct WgmmaTma {
   // Undoes the scaling of operands that are given in parts. (row, column): of the warp's first sum. To the end of
   // a tile there are factors.
   XGEMM_DEVICE static void multiply_factors(const Params& p, int row, int column, int batch, typename Cta::Sums& sums) {
-    const int lane = gpu::lane_index();
+    const int lane = gpu::opaque(gpu::lane_index());  // what follows from it would be kept all the time
     const float* const factors_x = p.factors_x + batch * p.factors_x_step + row;
     const float* const factors_y = p.factors_y + batch * p.factors_y_step + column;
     float of_rows[Cta::kSlabs][2];
