@@ -112,7 +112,11 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double bytes =
       double(p.batch_count) * depth * (double(p.m) * size_of(p.a.type) + double(p.n) * size_of(p.b.type)) +
       p.elements() * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
-  const double fixed_us = bytes / memory_bytes_per_us + row->launch_us;
+  const double memory_us = bytes / memory_bytes_per_us;
+  // Of doubles, which take the tensor cores long, most of the shorter one is hidden.
+  constexpr double kHidden = 0.75;
+  const double hidden_us = c.type == DType::f64 && c.on_tensor_cores() ? kHidden * std::min(memory_us, waves.us) : 0.0;
+  const double fixed_us = memory_us - hidden_us + row->launch_us;
   Estimate best = {fixed_us + waves.us, waves.number};
   weigh_splits(kernel, request, *row, ctas, fixed_us, &best);
   return best;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/common/legality.h"
 #include "kernels/common/tile_family.h"
 #include "kernels/skinny/instances.h"
 
@@ -16,6 +17,18 @@ constexpr double kFmaShare = 0.03;     // of the SMs' 128 multiply-adds in a clo
 constexpr double kRoundUs = 1.5;       // until a CTA's first slice is there, and its sums are added
 constexpr int kMinSlices = 2;          // of a part
 constexpr int kMaxParts = 1024;
+
+// Of those for vectors, measured on an H100.
+constexpr double kVectorLaunchUs = 2.2;
+constexpr double kVectorTileUs = 0.8;     // until a CTA's first loads are there, and its sums are stored
+constexpr double kVectorShare = 1.085;    // of what tiled kernels get from the memory
+constexpr double kElementsShare = 1.02;   // the same of a matrix that comes element by element
+constexpr double kVectorCycle = 32;       // bytes that an SM brings in a cycle in vectors, at most,
+constexpr double kElementsCycle = 4.4;    // and elements: neighbours in memory,
+constexpr double kApartCycle = 0.9;       // or not
+constexpr double kFlightUs = 1.15;        // of what a CTA has under way
+constexpr double kGapUs = 2.4;            // between CTAs, where an SM holds one
+constexpr double kVectorFmaShare = 0.06;  // of the SMs' multiply-adds
 
 double rounded_up(std::int64_t extent, int tile) {
   return double(extent / tile + (extent % tile != 0 ? 1 : 0));
@@ -60,8 +73,58 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   return best;
 }
 
+// Of an instance for vectors: what it brings in whole vectors comes at the speed of the memory, where there are enough
+// SMs to ask for it; what it brings element by element costs instructions, and sectors where neighbours in a warp do
+// not lie together.
+Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
+  const VectorShape shape = VectorShape::of(kernel.config);
+  const Problem& p = request.problem;
+  const device::Rates& rates = request.device.rates;
+  const double sms = request.device.sm_count;
+  const bool columns = p.m >= p.n;
+  const std::int64_t rows = columns ? p.m : p.n, vectors = columns ? p.n : p.m;
+  const layout::StridedOperand& x = columns ? request.facts.a : request.facts.b;
+  const Axis k = columns ? Axis::col : Axis::row, along = shape.along_k ? k : layout::other(k);
+  const bool together = x.stride(along) == 1 || x.extent(along) <= 1;
+  const bool whole = together && x.extent(along) * x.element_bytes % 16 == 0 && divisibility_along(x, along) % 16 == 0;
+
+  const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
+  const double tiles = batch * rounded_up(rows, shape.rows);
+  const double element = together ? x.element_bytes : std::max(32, x.element_bytes);
+  const double bytes = batch * double(rows) * depth * double(vectors) * element;
+  const double c_bytes = batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
+  const double memory_us = (bytes + c_bytes) * 1e-6 / ((whole ? kVectorShare : kElementsShare) * rates.memory_tbs);
+
+  const int width = whole ? 16 / x.element_bytes : 1;
+  const double under_way = 32.0 * shape.rows * shape.at_once(x.element_bytes, width) * width;  // elements, of a CTA
+  const double most_in_cycle = whole ? kVectorCycle / x.element_bytes : together ? kElementsCycle : kApartCycle;
+  const double most = std::min(std::floor(std::ceil(depth / kernel.config.cta_k) / kMinSlices), double{kMaxParts});
+  Estimate best;
+  for (double parts = 1;; parts = std::min(2 * parts, most)) {
+    const double sum_bytes = parts > 1 ? tiles * parts * shape.rows * shape.rows * size_of(p.sums()) : 0.0;
+    if (sum_bytes > workspace_limit(request.device)) break;
+    // Of the SM that has most tiles; it brings what its CTAs have under way, and not more than it can.
+    const double ctas = std::ceil(tiles * parts / sms);
+    const double elements = ctas * double(vectors) * shape.rows * depth / parts;
+    const double most_in_us = 1e3 * rates.sm_ghz * most_in_cycle;
+    const double bring_us =
+        elements / std::min(most_in_us, std::min(ctas, double(shape.ctas_per_sm)) * under_way / kFlightUs);
+    const double fma_us = elements * 1e-3 / (128 * rates.sm_ghz * kVectorFmaShare);
+    const double rounds = std::ceil(tiles * parts / (sms * shape.ctas_per_sm));
+    const double us = kVectorLaunchUs + kVectorTileUs +
+                      std::max({memory_us, bring_us, fma_us, (rounds * double(vectors) - 1) * kVectorTileUs}) +
+                      (shape.ctas_per_sm == 1 ? (rounds - 1) * kGapUs : 0.0) +
+                      (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
+    if (parts == 1 || us < best.us) best = {us, rounds, 0, static_cast<int>(parts)};
+    if (parts >= most || tiles * parts >= 2 * sms) break;
+  }
+  return best;
+}
+
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
-  for (int i = 0; i < count; ++i) estimates[i] = estimate_one(*kernels[i], request);
+  for (int i = 0; i < count; ++i)
+    estimates[i] = VectorShape::is(kernels[i]->config) ? estimate_vector(*kernels[i], request)
+                                                       : estimate_one(*kernels[i], request);
 }
 
 constexpr FamilyInfo family() {

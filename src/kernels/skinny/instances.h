@@ -1,8 +1,11 @@
-// The instances of skinny: products that are narrow along n, which stream A, and along m, which stream B; with vectors
-// of 16 bytes, and of one element for operands that start anywhere.
+// The instances of skinny: fp32 products that are narrow along n, which stream A, and along m, which stream B; with
+// vectors of 16 bytes, and of one element for operands that start anywhere. And products with a vector, of any type,
+// which take operands as they lie.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+
+#include <type_traits>
 
 #include "kernels/common/instance_list.h"
 
@@ -10,6 +13,8 @@ namespace xgemm::kernels {
 
 template <TileConfig kConfig, class Epilogue>
 struct Skinny;
+template <TileConfig kConfig, class Epilogue>
+struct MatrixVector;
 
 // What follows from a config.
 struct SkinnyShape {
@@ -26,10 +31,29 @@ struct SkinnyShape {
   }
 };
 
+// The same of the instances for vectors.
+struct VectorShape {
+  bool along_k;  // a warp has a row of the matrix; else warps share k
+  int rows;      // of a tile, and warps
+  int ctas_per_sm;
+
+  // Loads of the matrix that a thread has under way, of so many elements.
+  constexpr int at_once(int element_bytes, int width) const {
+    if (width == 1) return element_bytes == 8 ? 8 : 16;
+    return along_k && element_bytes > 2 ? 8 : 4;
+  }
+
+  static constexpr bool is(const TileConfig& c) { return c.cta_m == c.cta_n; }
+  static constexpr VectorShape of(const TileConfig& c) {
+    return c.any_strides ? VectorShape{true, 8, 4} : VectorShape{false, 32, 1};
+  }
+};
+
 template <>
 struct Instances<Family::skinny> : TileInstances {
   template <TileConfig kConfig>
-  using Kernel = Skinny<kConfig, LinearCombination>;
+  using Kernel = std::conditional_t<VectorShape::is(kConfig), MatrixVector<kConfig, LinearCombinationOf<kConfig.type>>,
+                                    Skinny<kConfig, LinearCombination>>;
 
   template <class Add>
   static constexpr void list(const Add& add) {
@@ -51,8 +75,20 @@ struct Instances<Family::skinny> : TileInstances {
               c.raster_group = 1;
               add(c);
             }
+    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16})
+      for (const bool any_strides : {true, false}) {
+        TileConfig c = {.type = type, .type_c = type, .any_strides = any_strides};
+        c.b_contiguous = Axis::col;  // with op(A) along m; a vector lies along both axes
+        c.cta_m = c.cta_n = VectorShape::of(c).rows;
+        c.cta_k = 256;
+        c.raster_group = 1;
+        c.min_compute_capability = 90;  // measured nowhere else
+        add(c);
+      }
   }
-  static constexpr KernelInfo common(const TileConfig& c) { return {.config = c, .threads = 32 * SkinnyShape::kWarps}; }
+  static constexpr KernelInfo common(const TileConfig& c) {
+    return {.config = c, .threads = 32 * (VectorShape::is(c) ? VectorShape::of(c).rows : SkinnyShape::kWarps)};
+  }
 };
 
 }  // namespace xgemm::kernels

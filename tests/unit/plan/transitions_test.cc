@@ -82,5 +82,23 @@ TEST(Transitions, AlignmentCostsAPassOverTheOperandsAtMost) {
           }
 }
 
+// A product with a vector is bound by reading the matrix, whichever operand that is and however it lies.
+TEST(Transitions, AVectorCostsNoMoreThanReadingTheMatrix) {
+  constexpr double kFixedUs = 10, kShare = 0.6;  // of the memory's rate
+  for (const DType type : {DType::f16, DType::bf16, DType::f32, DType::f64})
+    for (const char* flags : {"NN", "NT", "TN", "TT"})
+      for (const std::int64_t extent : {200, 1024, 4096, 16384})
+        for (const std::int64_t k : {1024, 4096, 16384})
+          for (const bool tall : {false, true})
+            for (const int pad : {0, 1}) {
+              const Problem p = make_problem(type, flags[0], flags[1], tall ? extent : 1, tall ? 1 : extent, k,
+                                             {.lda = pad, .ldb = pad, .ldc = pad});
+              const Plan chosen = plan_for(p, h200());
+              const double bytes = double(extent) * double(k) * size_of(type);
+              EXPECT_TRUE(chosen.estimated_us <= kFixedUs + bytes * 1e-6 / (kShare * h200().rates.memory_tbs))
+                  << to_string(p) << ": " << chosen.estimated_us << " us by " << kernels::info(chosen.kernel).name;
+            }
+}
+
 }  // namespace
 }  // namespace xgemm::test

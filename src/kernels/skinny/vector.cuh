@@ -1,0 +1,245 @@
+// The vectors of skinny: products of a matrix and a vector (GEMV), of any type. Nothing is used twice but the vector,
+// which the L1 holds, so that warps need neither shared memory for it nor a barrier: what counts is how many bytes of
+// the matrix are on their way.
+//
+// The kernel computes d = X y for each column of C, with X = op(A), or for each row where these are fewer, with X the
+// transpose of op(B).
+//
+//   an instance for an X along k, or along neither     one for an X along its rows: 8 lanes across them, or 4 or
+//   axis: a warp for each row                          16, and all others of the CTA share k
+//
+//          k                                              k: 0    1    ...
+//        +-----------------------+                      +--------+--------+-----
+//   warp | lane 0 | lane 1 | ... |                      | lane 0 | lane 8 |
+//        +-----------------------+                      | lane 1 |  ...   |
+//   warp | ...                                          | ...    |        |
+//
+// Operands that lie otherwise, or off 16 bytes, come element by element.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/common/kernel.cuh"
+#include "kernels/common/read_line.cuh"
+#include "kernels/common/sm90/cluster.cuh"
+#include "kernels/skinny/instances.h"
+
+namespace xgemm::kernels {
+
+template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
+struct MatrixVector {
+  using Element = gpu::ElementOf<kConfig.type>;
+  using ElementC = gpu::ElementOf<kConfig.type_c>;
+  using Sum = typename Epilogue::Sum;
+  static constexpr TileConfig kInstance = kConfig;
+  static constexpr VectorShape kShape = VectorShape::of(kConfig);
+  static constexpr bool kAlongK = kShape.along_k;
+  static constexpr int kRows = kShape.rows, kWarps = kShape.rows;  // a warp stores a row's sum
+  static constexpr int kTileK = kConfig.cta_k;
+  static constexpr int kThreads = kWarps * gpu::kWarpSize;
+  static constexpr int kMinBlocksPerSm = kShape.ctas_per_sm;
+  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
+  static constexpr bool kStartsEarly = true;
+  static constexpr int kVector = 16 / static_cast<int>(sizeof(Element));
+  static_assert(kConfig.cta_m == kRows && kConfig.cta_n == kRows, "a tile is long along m or along n");
+
+  static constexpr int at_once(int width) { return kShape.at_once(sizeof(Element), width); }
+
+  // Of warps that share k: a line for each, so much longer than its rows that reads across the lines meet all banks.
+  static constexpr int kSumLine = kRows + 1;
+  struct SharedStorage {
+    SharedArray<Sum, kAlongK ? 1 : kWarps * kSumLine> sums;
+  };
+
+  XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
+    gpu::grid_launch_dependents();
+    // The first task is worked out while the kernel before ends.
+    std::int64_t index = gpu::block_x();
+    if (index >= p.schedule.units) return;
+    Task task = task_of(p, index, 0);
+    task.depth = gpu::opaque(task.depth), task.rows = gpu::opaque(task.rows);
+    gpu::grid_wait_dependencies();
+    const Epilogue epilogue = Epilogue::make(p);
+    for (int j = 0;;) {
+      if (!epilogue.has_product) task.depth = 0;
+      const Sum sum = row_sum(task, smem);
+      if (gpu::lane_index() == 0) {
+        // Worked out again, and not kept in registers that loads need.
+        const Unit unit = tile_at(p, gpu::opaque(index));
+        const int i = gpu::warp_index();
+        store_unit<kConfig, kRows, kRows>(epilogue, p, unit, 0, 0,
+                                          [&](const auto& c) { c.store(long_m(p) ? i : j, long_m(p) ? j : i, sum); });
+      }
+      ++j;
+      if (j == kRows || j >= (long_m(p) ? p.n : p.m)) {
+        j = 0;
+        index += gpu::grid_x();
+        if (index >= p.schedule.units) return;
+      }
+      task = task_of(p, index, j);
+    }
+  }
+
+ private:
+  // Whether X is op(A), and rows of the product are C's.
+  XGEMM_DEVICE static bool long_m(const TileParams& p) { return p.m >= p.n; }
+
+  // Most products have tiles along one axis, and one entry: their numbers need no division.
+  XGEMM_DEVICE static Unit tile_at(const TileParams& p, std::int64_t index) {
+    const Schedule& s = p.schedule;
+    if (s.tiles_m + s.tiles_n - 1 == s.units && s.first_tile == 0 && s.split_tiles == 0)
+      return {index, 0, s.tiles_n == 1 ? index * kRows : 0, s.tiles_n == 1 ? 0 : index * kRows, 0, p.k};
+    return unit_at<kRows, kRows, kTileK>(p, index);
+  }
+
+  // A tile's rows of X times one of its vectors. Strides are those along k.
+  struct Task {
+    const Element* x;  // this warp's row; of instances that share k, the tile's first one
+    const Element* y;
+    std::int64_t x_stride, y_stride, depth;
+    int rows;  // of the tile; 0 where it has no such vector
+  };
+  XGEMM_DEVICE static Task task_of(const TileParams& p, std::int64_t index, int j) {
+    const Unit unit = tile_at(p, index);
+    const ConstMatrixArg a = {p.a.data, p.a.row_stride, p.a.col_stride, p.a.batch_stride};
+    const ConstMatrixArg b = {p.b.data, p.b.col_stride, p.b.row_stride, p.b.batch_stride};
+    const ConstMatrixArg x = long_m(p) ? a : b, y = long_m(p) ? b : a;
+    const std::int64_t first = (long_m(p) ? unit.row : unit.col), line = (long_m(p) ? unit.col : unit.row) + j;
+    const std::int64_t rows = (long_m(p) ? p.n : p.m) > line ? (long_m(p) ? p.m : p.n) - first : 0;
+    const std::int64_t row = first + (kAlongK ? gpu::warp_index() : 0);
+    return {
+        static_cast<const Element*>(x.data) + unit.batch * x.batch_stride + row * x.row_stride + unit.k * x.col_stride,
+        static_cast<const Element*>(y.data) + unit.batch * y.batch_stride + line * y.row_stride + unit.k * y.col_stride,
+        x.col_stride,
+        y.col_stride,
+        rows > 0 ? unit.depth : 0,
+        static_cast<int>(rows < kRows ? rows : kRows)};
+  }
+
+  // The sum of this warp's row, in its first lane.
+  XGEMM_DEVICE static Sum row_sum(const Task& t, SharedStorage& smem) {
+    if constexpr (kAlongK) {
+      if (gpu::warp_index() >= t.rows) return Sum{};
+      const bool aligned =
+          t.x_stride == 1 && t.y_stride == 1 && t.depth % kVector == 0 && (address(t.x) | address(t.y)) % 16 == 0;
+      return aligned ? along_k<kVector>(t.x, 1, t.y, 1, t.depth)
+                     : along_k<1>(t.x, t.x_stride, t.y, t.y_stride, t.depth);
+    } else {
+      if (t.rows % kVector == 0 && t.x_stride % kVector == 0 && address(t.x) % 16 == 0) {
+        along_rows<kVector>(t, smem);
+      } else {
+        along_rows<1>(t, smem);
+      }
+      gpu::sync_threads();
+      const Sum sum =
+          sum_over_lanes(gpu::read<Space::shared>(smem.sums.data + gpu::lane_index() * kSumLine + gpu::warp_index()));
+      gpu::sync_threads();
+      return sum;
+    }
+  }
+
+  XGEMM_DEVICE static std::uintptr_t address(const Element* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+  template <int kWidth>
+  XGEMM_DEVICE static gpu::Vector<Element, kWidth> read_or_zero(const Element* from, bool inside) {
+    return gpu::read_line_or_zero(reinterpret_cast<const gpu::Vector<Element, kWidth>*>(from), inside);
+  }
+
+  // A warp's row of X times y.
+  template <int kWidth>
+  XGEMM_DEVICE static Sum along_k(const Element* x, std::int64_t x_stride, const Element* y, std::int64_t y_stride,
+                                  std::int64_t depth) {
+    constexpr int kStep = gpu::kWarpSize * kWidth, kAtOnce = at_once(kWidth);
+    Sum sums[kWidth] = {};
+    const int first = gpu::lane_index() * kWidth;
+    x += first * x_stride;
+    y += first * y_stride;
+    XGEMM_NO_UNROLL
+    for (std::int64_t left = depth - first; left > 0; left -= kAtOnce * kStep) {
+      const int inside = static_cast<int>(left < kAtOnce * kStep ? left : kAtOnce * kStep);
+      gpu::Vector<Element, kWidth> of_x[kAtOnce];
+      XGEMM_UNROLL
+      for (int u = 0; u < kAtOnce; ++u, x += kStep * x_stride) of_x[u] = read_or_zero<kWidth>(x, u * kStep < inside);
+      XGEMM_UNROLL
+      for (int u = 0; u < kAtOnce; ++u, y += kStep * y_stride)
+        add_products(of_x[u], read_or_zero<kWidth>(y, u * kStep < inside), sums);
+    }
+    XGEMM_UNROLL
+    for (int e = 1; e < kWidth; ++e) sums[0] += sums[e];
+    return sum_over_lanes(sums[0]);
+  }
+  template <int kWidth>
+  XGEMM_DEVICE static void add_products(const gpu::Vector<Element, kWidth>& x, const gpu::Vector<Element, kWidth>& y,
+                                        Sum (&sums)[kWidth]) {
+    XGEMM_UNROLL
+    for (int e = 0; e < kWidth; ++e)
+      sums[e] = gpu::fma(gpu::to_sum<Element>(x[e]), gpu::to_sum<Element>(y[e]), sums[e]);
+  }
+
+  // A thread sums for kWidth rows every kShares-th k.
+  template <int kWidth>
+  XGEMM_DEVICE static void along_rows(const Task& t, SharedStorage& smem) {
+    constexpr int kAcross = kRows / kWidth, kShares = kThreads / kAcross, kAtOnce = at_once(kWidth);
+    const int row = gpu::thread_index() % kAcross * kWidth;
+    const int share = gpu::thread_index() / kAcross;
+    const Element* x = t.x + row + share * t.x_stride;
+    // Of y a lane brings one of the elements that the loads of a round need: neighbouring lanes need the same.
+    const int mine = gpu::lane_index() % kAtOnce;
+    const Element* y = t.y + (share + mine * kShares) * t.y_stride;
+
+    const int first = kWidth == 1 && sizeof(Element) == 2 ? 0 : gpu::lane_index() / kAtOnce * kAtOnce;
+    static_assert(kAcross % kAtOnce == 0);
+    Sum sums[kWidth] = {};
+    XGEMM_NO_UNROLL
+    for (std::int64_t left = t.depth; left > 0; left -= kAtOnce * kShares) {
+      const int inside = static_cast<int>(left < kAtOnce * kShares ? left : kAtOnce * kShares) - share;
+      const int inside_x = row < t.rows ? inside : 0;
+      gpu::Vector<Element, kWidth> of_x[kAtOnce];
+      XGEMM_UNROLL
+      for (int u = 0; u < kAtOnce; ++u, x += gpu::opaque(kShares * t.x_stride))
+        of_x[u] = read_or_zero<kWidth>(x, u * kShares < inside_x);
+      const Sum of_y = gpu::to_sum<Element>(read_or_zero<1>(y, mine * kShares < inside)[0]);
+      y += kAtOnce * kShares * gpu::opaque(t.y_stride);
+      XGEMM_UNROLL
+      for (int u = 0; u < kAtOnce; ++u) {
+        const Sum factor = moved(of_y, [&](auto word) { return gpu::shuffle(word, first + u); });
+        XGEMM_UNROLL
+        for (int e = 0; e < kWidth; ++e) sums[e] = gpu::fma(gpu::to_sum<Element>(of_x[u][e]), factor, sums[e]);
+      }
+    }
+    XGEMM_UNROLL
+    for (int distance = kAcross; distance < gpu::kWarpSize; distance *= 2) {
+      XGEMM_UNROLL
+      for (int e = 0; e < kWidth; ++e) sums[e] += across(sums[e], distance);
+    }
+    if (gpu::lane_index() < kAcross) {
+      XGEMM_UNROLL
+      for (int e = 0; e < kWidth; ++e)
+        gpu::write<Space::shared>(smem.sums.data + gpu::warp_index() * kSumLine + row + e, sums[e]);
+    }
+  }
+
+  XGEMM_DEVICE static Sum sum_over_lanes(Sum sum) {
+    XGEMM_UNROLL
+    for (int distance = gpu::kWarpSize / 2; distance >= 1; distance /= 2) sum += across(sum, distance);
+    return sum;
+  }
+  XGEMM_DEVICE static Sum across(Sum x, int distance) {
+    return moved(x, [&](auto word) { return gpu::shuffle_xor(word, distance); });
+  }
+  // By shuffles, of words.
+  template <class Shuffle>
+  XGEMM_DEVICE static Sum moved(Sum x, const Shuffle& shuffle) {
+    struct Words {
+      std::uint32_t word[sizeof(Sum) / 4];
+    };
+    auto words = gpu::detail::bit_cast<Words>(x);
+    for (std::uint32_t& word : words.word) word = shuffle(word);
+    return gpu::detail::bit_cast<Sum>(words);
+  }
+};
+
+}  // namespace xgemm::kernels
