@@ -17,13 +17,25 @@ bool tma_reaches(const void* data, std::int64_t ld, std::int64_t element) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % kBytes) == 0 && ld * element % kBytes == 0;
 }
 
+double tiles_of(const xgemm_args& x) {
+  return static_cast<double>(x.m) * static_cast<double>(x.n) / (128.0 * 128.0);
+}
+
 bool has_epilogue(const xgemm_args& x) {
   return x.activation != XGEMM_NO_ACTIVATION || x.bias != nullptr || x.old_c != nullptr;
 }
 
+// By the kernel of the product (core/finishing.h, kernels/wgmma_tma/family.cc), which has to have large tiles.
+bool is_finished_by_kernels(const xgemm_args& x, const Gpu& gpu, bool reads_c) {
+  if (tiles_of(x) < gpu.multiprocessors) return false;
+  const bool has_16_bits = (x.type == XGEMM_F16 || x.type == XGEMM_BF16) && x.type_c == XGEMM_C_SAME;
+  return has_16_bits && x.transb == 'N' && x.m % 8 == 0 && tma_reaches(x.c, x.ldc, 2) && !reads_c &&
+         x.old_c == nullptr && x.aux == nullptr && x.activation != XGEMM_GELU;
+}
+
 }  // namespace
 
-const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates) {
+const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates, bool reads_c) {
   if (gpu.compute_capability != kMeasured) return "a GPU without measurements";
   // 0.92 in the mean of nine squares on an H200.
   if (x.type == XGEMM_F64) return "double precision";
@@ -31,7 +43,8 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates) {
   const bool batch = x.batch_count > 1;
   // A pass over C after the product (core/finishing.h), which cuBLAS fuses: on an H100 3 % of 4096x4096x4096 in fp32
   // and 30 % in bf16. Beside that, what emulation wins is much.
-  if (has_epilogue(x) && !(emulates && x.type == XGEMM_F32 && !batch && std::min(narrow, x.k) >= 1000))
+  if (has_epilogue(x) && !is_finished_by_kernels(x, gpu, reads_c) &&
+      !(emulates && x.type == XGEMM_F32 && !batch && std::min(narrow, x.k) >= 1000))
     return "an epilogue that is a pass of its own";
   const std::int64_t element = x.type == XGEMM_F32 ? 4 : 2;
   const bool aligned = tma_reaches(x.a, x.lda, element) && tma_reaches(x.b, x.ldb, element);
@@ -54,10 +67,9 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates) {
     if (!aligned && in_between) return "operands that are not aligned";
     return nullptr;
   }
-  const double tiles = static_cast<double>(x.m) * static_cast<double>(x.n) / (128.0 * 128.0);
   // Few tiles with much to sum: 0.95 and 0.94 in the mean of 28, 0.69 at worst. With up to 64 columns it is a matter of
   // the memory again, and libxgemm has it.
-  if (narrow > 64 && x.k >= 1500 && 4 * tiles < gpu.multiprocessors) return "few tiles with a long sum";
+  if (narrow > 64 && x.k >= 1500 && 4 * tiles_of(x) < gpu.multiprocessors) return "few tiles with a long sum";
   // Copies for TMA cost more than they bring where an extent is small: 0.46 to 0.83 below 200, 1.0 to 5.0 above.
   if (!aligned && std::min(narrow, x.k) < 200) return "small operands that are not aligned";
   return nullptr;

@@ -35,7 +35,8 @@ const char* why_not_libxgemm(const Request& request) {
   if (!has_library()) return "libxgemm cannot be opened";
   if (mode() != Mode::automatic) return nullptr;
   if (request.reservation != nullptr) return request.reservation;
-  return why_cublas(request.product, current_gpu(), environment().math_mode == XGEMM_MATH_FP32_EMULATED);
+  return why_cublas(request.product, current_gpu(), environment().math_mode == XGEMM_MATH_FP32_EMULATED,
+                    request.reads_c);
 }
 
 // Whether C is as it was, or will be replaced anyhow, so that cuBLAS may compute what libxgemm could not.

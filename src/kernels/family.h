@@ -66,6 +66,11 @@ struct FamilyInfo {
 
   // The clusters that an instance's CTAs can form along C.
   std::span<const ClusterShape> (*clusters)(const KernelInfo& kernel) = single_ctas;
+
+  // Whether an instance computes a product's epilogue; those of most families compute none.
+  bool (*finishes)(const KernelInfo& kernel, const Problem& problem) = [](const KernelInfo&, const Problem&) {
+    return false;
+  };
 };
 
 #define XGEMM_FAMILY(name, ...) extern const FamilyInfo name##_family;

@@ -20,6 +20,7 @@ struct Plan {
   double tile_efficiency = 0;  // useful part of the tiles' area
   double estimated_us = 0;
   bool forced = false;
+  bool needs_pass = false;  // of a product with an epilogue: the plan is that of the product before (core/finishing.h)
   // Where the kernel may find out on the GPU that it must not compute: what does it then (FamilyInfo::fallback).
   bool has_fallback = false;
   kernels::KernelId fallback;
@@ -37,7 +38,8 @@ const char* name_of(const Plan& plan);
 // "tiles=4x8 raster=m8 units=32 cluster=2x1 clusters=32", and of a split product what is split.
 std::string to_string(const kernels::Schedule& schedule);
 
-// "kernel=naive_f32 tile=32x8x1 vector=1 stages=1 tiles=... waves=... tile_efficiency=... estimated_us=..."
+// "kernel=naive_f32 tile=32x8x1 vector=1 stages=1 tiles=... waves=... tile_efficiency=... estimated_us=...", and what
+// follows the product.
 std::string to_string(const Plan& plan);
 
 }  // namespace xgemm::plan

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/finishing.h"
 #include "kernels/family.h"
 #include "plan/packing.h"
 
@@ -98,6 +100,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
     able.clear();
     for (const KernelInfo* kernel : ranges[f])
       if ((force.empty() || kernels::matches(*kernel, force)) && forms(family, *kernel, request.cluster) &&
+          (!request.problem.epilogue.any() || family.finishes(*kernel, request.problem)) &&
           serves(family, *kernel, request))
         able.push_back(kernel);
     if (able.empty()) continue;
@@ -170,8 +173,11 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
   return reason;
 }
 
-Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, std::string_view force,
-                 Plan* chosen) {
+namespace {
+
+// False where no instance serves.
+bool find_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, std::string_view force,
+               Plan* chosen) {
   double least_us = 0;
   bool found = false;
   for_each_way(p, facts, device, [&](const Way& way) {
@@ -188,11 +194,36 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
     });
     if (best != nullptr) *chosen = plan_of(*best, least, way, device);
   });
-  if (!found && force.empty())
-    return fail(XGEMM_INTERNAL_ERROR, "no kernel serves this call: " + to_string(p) + " on " + to_string(device));
-  if (!found) return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
   chosen->forced = !force.empty();
-  return kOk;
+  return found;
+}
+
+// What the pass costs beside a kernel that finishes: it reads the sums, which are wider than C and written as well.
+double pass_us(const Problem& p, const DeviceInfo& device) {
+  constexpr double kLaunchUs = 2.5;
+  const double bytes = 2.0 * size_of(p.sums()) * double(p.m) * double(p.n) * double(p.batch_count);
+  return kLaunchUs + bytes * 1e-6 / device.rates.memory_tbs;
+}
+
+}  // namespace
+
+Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, std::string_view force,
+                 Plan* chosen) {
+  if (kernels_may_finish(p)) {
+    // A buffer is aligned, and any aligned address has the same facts.
+    const Problem product = *product_before(p, reinterpret_cast<void*>(std::uintptr_t{1} << 30));
+    XGEMM_RETURN_IF_FAILED(make_plan(product, gather_facts(product), device, force, chosen));
+    chosen->needs_pass = true;
+    Plan finishing;
+    if (find_plan(p, facts, device, force, &finishing) &&
+        finishing.estimated_us < chosen->estimated_us + pass_us(p, device))
+      *chosen = finishing;
+    return kOk;
+  }
+  if (find_plan(p, facts, device, force, chosen)) return kOk;
+  if (force.empty())
+    return fail(XGEMM_INTERNAL_ERROR, "no kernel serves this call: " + to_string(p) + " on " + to_string(device));
+  return fail(XGEMM_KERNEL_NOT_USABLE, not_usable_text(force, p, facts, device));
 }
 
 Plan with_sharing(Plan plan, const Problem& p, const DeviceInfo& device, const kernels::Sharing& sharing) {

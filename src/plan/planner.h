@@ -23,7 +23,9 @@ std::string why_not(const kernels::KernelInfo& kernel, const Problem& problem, c
                     const device::DeviceInfo& device);
 
 // Chooses the instance with the least estimated time among those that can serve, or among those that `force` names (an
-// instance or a family; "" for all). XGEMM_KERNEL_NOT_USABLE with the reason when force leaves none.
+// instance or a family; "" for all). XGEMM_KERNEL_NOT_USABLE with the reason when force leaves none. Of a product with
+// an epilogue (kernels_may_finish()), an instance that computes it, or the plan of a product that a pass follows, as is
+// faster.
 Status make_plan(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device,
                  std::string_view force, Plan* chosen);
 

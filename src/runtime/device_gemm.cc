@@ -42,10 +42,20 @@ Status plan_first(const Problem& problem, const device::DeviceInfo& device, Prob
   return cached_plan(*first, device, chosen);
 }
 
-// What is planned of a product whose C is not plain: its first part. Of one with an epilogue: the product before the
-// pass, of the first panel, and where there is none, which only calls that look inside ask about, a product that leaves
-// C as it is. Buffers are aligned, and any aligned address shows the planner the same facts.
-Problem planned(const Problem& problem) {
+// Whether a kernel computes the product with all of its epilogue: the plan, if so.
+Status plan_finishing(const Problem& problem, const device::DeviceInfo& device, std::optional<plan::Plan>* finishing) {
+  if (!kernels_may_finish(problem)) return kOk;
+  plan::Plan chosen;
+  XGEMM_RETURN_IF_FAILED(cached_plan(problem, device, &chosen));
+  if (!chosen.needs_pass) *finishing = chosen;
+  return kOk;
+}
+
+// What is planned of a product whose C is not plain: its first part. Of one with an epilogue that no kernel computes:
+// the product before the pass, of the first panel, and where there is none, which only calls that look inside ask
+// about, a product that leaves C as it is. Buffers are aligned, and any aligned address shows the planner the same
+// facts.
+Problem planned(const Problem& problem, const device::DeviceInfo& device) {
   void* const buffer = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
   if (!problem.has_plain_c()) {
     std::optional<Problem> first;
@@ -53,9 +63,10 @@ Problem planned(const Problem& problem) {
       first = first.value_or(part);
       return kOk;
     }));
-    return planned(with_buffered_c(*first, buffer));
+    return planned(with_buffered_c(*first, buffer), device);
   }
-  if (!problem.epilogue.any()) return problem;
+  std::optional<plan::Plan> finishing;
+  if (!problem.epilogue.any() || (plan_finishing(problem, device, &finishing).ok() && finishing)) return problem;
   Problem panel;
   Panels(problem).next(&panel);
   const std::optional<Problem> product = product_before(panel, buffer);
@@ -76,13 +87,17 @@ Status prepared_here(const Problem& problem, const device::DeviceInfo& device) {
 
 Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan::Plan* chosen) {
   Problem first;
-  return plan_first(planned(problem), device, &first, chosen);
+  return plan_first(planned(problem, device), device, &first, chosen);
 }
 
 Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
   XGEMM_RETURN_IF_FAILED(prepared_here(problem, device));
   if (!problem.has_plain_c()) return scattered_gemm(problem, device, settings);
-  if (problem.epilogue.any()) return finished_gemm(problem, device, settings);
+  if (problem.epilogue.any()) {
+    std::optional<plan::Plan> finishing;
+    XGEMM_RETURN_IF_FAILED(plan_finishing(problem, device, &finishing));
+    return finishing ? launch(*finishing, problem, device, settings) : finished_gemm(problem, device, settings);
+  }
   Problem first;
   plan::Plan chosen;
   XGEMM_RETURN_IF_FAILED(plan_first(problem, device, &first, &chosen));
@@ -99,10 +114,12 @@ Status device_gemm(const Problem& problem, const device::DeviceInfo& device, con
 
 Status explain_plan(const Problem& problem, const device::DeviceInfo& device, std::string* text) {
   if (!problem.has_plain_c()) *text += "C: computed in a buffer, from which its elements are scattered\n";
-  if (problem.epilogue.any()) *text += "epilogue: a pass over C after the product\n";
+  const Problem product = planned(problem, device);
+  if (problem.epilogue.any())
+    *text += product.epilogue.any() ? "epilogue: in the kernel\n" : "epilogue: a pass over C after the product\n";
   Problem first;
   plan::Plan chosen;
-  XGEMM_RETURN_IF_FAILED(plan_first(planned(problem), device, &first, &chosen));
+  XGEMM_RETURN_IF_FAILED(plan_first(product, device, &first, &chosen));
   const plan::ProblemFacts facts = plan::gather_facts(first);
   if (first.m != problem.m || first.n != problem.n || first.k != problem.k || first.batch_count != problem.batch_count)
     *text += "first block: " + to_string(first) + "\n";

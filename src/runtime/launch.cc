@@ -34,14 +34,16 @@ kernels::Factor factor_of(const Scalar& x, DType type) {
 }
 
 kernels::GemmParams params_of(const Problem& p) {
-  return {{factor_of(p.alpha, p.sums()), factor_of(p.beta, p.sums()), p.fill},
-          input_arg(p.a),
-          input_arg(p.b),
-          {p.c.data, 1, p.c.ld, p.c.batch_stride},
-          p.m,
-          p.n,
-          p.k,
-          p.batch_count};
+  kernels::GemmParams params = {{factor_of(p.alpha, p.sums()), factor_of(p.beta, p.sums()), p.fill},
+                                input_arg(p.a),
+                                input_arg(p.b),
+                                {p.c.data, 1, p.c.ld, p.c.batch_stride},
+                                p.m,
+                                p.n,
+                                p.k,
+                                p.batch_count};
+  params.finishing = {p.epilogue.bias, p.epilogue.bias_along == Along::rows, p.epilogue.activation};
+  return params;
 }
 
 // Enqueues a schedule with room for some or all of its sums.
@@ -141,6 +143,9 @@ Status launch_packed(const plan::Plan& plan, const Problem& problem, const devic
         params.a = moved(all.a, row, 0, entry, in_bytes);
         params.b = moved(all.b, 0, col, entry, in_bytes);
         params.c = moved(all.c, row, col, entry, c_bytes);
+        if (all.finishing.bias != nullptr)
+          params.finishing.bias =
+              static_cast<const char*>(all.finishing.bias) + (all.finishing.bias_of_rows ? row : col) * c_bytes;
 
         kernels::PackParams inputs{.element_bytes = in_bytes}, old_c{.element_bytes = c_bytes};
         if (packing.a.used) {

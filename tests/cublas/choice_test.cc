@@ -71,7 +71,30 @@ TEST(Choice, EpiloguesAreServedWhereFp32IsEmulated) {
   EXPECT_TRUE(with_bias(XGEMM_F32, 4096, true));
   EXPECT_FALSE(with_bias(XGEMM_F32, 4096, false));
   EXPECT_FALSE(with_bias(XGEMM_F32, 512, true));
-  EXPECT_FALSE(with_bias(XGEMM_F16, 4096, true));
+  EXPECT_TRUE(with_bias(XGEMM_F16, 512, false)) << "by the kernel";
+}
+
+TEST(Choice, EpiloguesThatNoKernelComputesAreCublas) {
+  for (const xgemm_activation activation : {XGEMM_NO_ACTIVATION, XGEMM_RELU, XGEMM_GELU_TANH}) {
+    xgemm_args x = product(XGEMM_BF16, 4096, 4096, 4096);
+    x.activation = activation;
+    EXPECT_EQ(why_cublas(x, kHopper), nullptr);
+    xgemm_args bias = x;
+    bias.bias = &x;
+    EXPECT_EQ(why_cublas(bias, kHopper), nullptr);
+    EXPECT_NE(why_cublas(bias, kHopper, false, true), nullptr);
+    const auto left_to_the_pass = [&](auto change) {
+      xgemm_args other = bias;
+      change(other);
+      return why_cublas(other, kHopper) != nullptr;
+    };
+    EXPECT_TRUE(left_to_the_pass([](xgemm_args& other) { other.n = 64; })) << "few tiles";
+    EXPECT_TRUE(left_to_the_pass([](xgemm_args& other) { other.m = 4095; }));
+    EXPECT_TRUE(left_to_the_pass([](xgemm_args& other) { other.transb = 'T'; }));
+    EXPECT_TRUE(left_to_the_pass([&](xgemm_args& other) { other.aux = &x; }));
+    x.old_c = &x;
+    EXPECT_NE(why_cublas(x, kHopper), nullptr);
+  }
 }
 
 TEST(Choice, VectorsInFp32AreCublas) {

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -103,6 +104,78 @@ TEST(Epilogue, LargerF16) {
 }
 TEST(Epilogue, LargerBf16) {
   run_random<test::Bfloat16>(25, 500);
+}
+
+// What kernels compute themselves: a bias, and activations.
+template <class T>
+void run_finished(int count, std::int64_t most) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  int device = 0, major = 0;
+  XGEMM_CHECK_CUDA(cudaGetDevice(&device));
+  XGEMM_CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  if (major != 9) GTEST_SKIP() << "no kernel for this GPU finishes a product itself";
+  Random random(static_cast<std::uint64_t>(most));
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    EpilogueCase<T> x(random, most, 8);
+    x.has_row_scales = x.has_column_scales = x.has_old_c = x.has_aux = false;
+    x.beta = 0;
+    constexpr xgemm_activation kActivations[] = {XGEMM_NO_ACTIVATION, XGEMM_RELU, XGEMM_GELU_TANH, XGEMM_SILU};
+    x.activation = kActivations[i % 4];
+    x.has_bias = i % 4 == 0 || i % 3 != 0;
+    run(x, false);
+  }
+  EpilogueCase<T> x(random, 9, 8);
+  Copies copies;
+  xgemm_args args = x.args([&](const auto& matrix) { return copies.at(matrix); });
+  args.layout = XGEMM_COL_MAJOR, args.transa = 'T', args.transb = 'N';
+  args.m = args.n = args.k = 4096, args.lda = args.ldb = args.ldc = 4096, args.batch_count = 1;
+  const float one = 1;
+  args.alpha = &one, args.beta = nullptr;
+  args.row_scales = args.column_scales = args.old_c = nullptr, args.aux = nullptr;
+  args.activation = XGEMM_RELU;
+  std::string text(1 << 16, '\0');
+  ASSERT_EQ(xgemm_explain(nullptr, &args, text.data(), text.size()), 0) << xgemm_last_error();
+  EXPECT_NE(text.find("epilogue: in the kernel"), std::string::npos) << text;
+}
+
+TEST(Epilogue, SmallAndFinishedByKernelsF16) {
+  run_finished<test::Half>(40, 90);
+}
+TEST(Epilogue, FinishedByKernelsF16) {
+  run_finished<test::Half>(20, 500);
+}
+TEST(Epilogue, FinishedByKernelsBf16) {
+  run_finished<test::Bfloat16>(20, 500);
+}
+
+// Where sums are exact, whether the product's kernel or the pass computes the epilogue: scales of 1 are left to the
+// pass.
+template <class T>
+void expect_bits_of_the_pass(int count) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  Random random(11);
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    EpilogueCase<T> x(random, 500, 8);
+    x.a.fill_integers(random.bits()), x.b.fill_integers(random.bits());
+    x.row_scales.fill(1);
+    if (x.activation == XGEMM_NO_ACTIVATION) x.has_bias = true;  // else there is no epilogue
+    x.has_row_scales = x.has_column_scales = x.has_old_c = x.has_aux = false;
+    x.beta = 0;
+    run(x, false);
+    const auto in_the_kernel = x.c.storage();
+    x.c = x.c_before;
+    x.has_row_scales = true;
+    run(x, false);
+    EXPECT_EQ(std::memcmp(in_the_kernel.data(), x.c.storage().data(), in_the_kernel.size() * sizeof(T)), 0)
+        << x.words();
+  }
+}
+
+TEST(Epilogue, KernelsAndThePassGiveTheSameBitsF16) {
+  expect_bits_of_the_pass<test::Half>(20);
+}
+TEST(Epilogue, KernelsAndThePassGiveTheSameBitsBf16) {
+  expect_bits_of_the_pass<test::Bfloat16>(20);
 }
 
 TEST(Epilogue, Emulated) {

@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "core/activation.h"
 #include "families/family.h"
 #include "families/wgmma_tma.h"
 #include "kernels/double_buffered/double_buffered.cuh"
@@ -80,6 +82,59 @@ void expect_places(const Run& run, std::int64_t m, std::int64_t n, std::int64_t 
         for (std::int64_t l = 0; l < k; ++l) expected += value(i, l, 1 + salt) * value(l, j, 3 + salt);
         ASSERT_EQ(test::to_double(c.data()[x * c.stride + j * c.ld + i]), expected)
             << "C(" << i << ", " << j << ") of product " << x << ", " << m << " x " << n << " x " << k;
+      }
+}
+
+// C = activation(0.5 A B + bias), in a kernel that finishes it: of a bias of rows, of columns, and of none; at the
+// edges, in later tiles, and in the sums of parts. Sums are exact.
+template <WgmmaTmaConfig kConfig>
+void expect_finished() {
+  using test::from_double;
+  using test::Half;
+  using test::to_double;
+  const auto value = [](std::int64_t i, std::int64_t j) { return static_cast<double>((3 * i + 5 * j) % 5 - 2); };
+  const auto added = [](std::int64_t i) { return static_cast<double>(7 * i % 23 - 11); };
+  for (const int whose : {0, 1, 2})  // nobody's, rows', columns'
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu_tanh, Activation::silu})
+      for (const int way : {0, 1, 2}) {  // whole tiles, parts of them, CTAs of a cluster that share K
+        if (way == 2 && kConfig.most_along_k() == 1) continue;
+        const std::int64_t m = 2 * kConfig.cta_m + 8, n = kConfig.cta_n + 5, k = 130, ld_a = (m + 15) / 8 * 8;
+        struct alignas(16) Word {
+          Half elements[8];
+        };
+        std::vector<Word> a(static_cast<std::size_t>(ld_a * k / 8)), b(static_cast<std::size_t>(136 * n / 8)),
+            c(static_cast<std::size_t>(ld_a * n / 8));
+        for (std::int64_t l = 0; l < k; ++l) {
+          for (std::int64_t i = 0; i < m; ++i) a.data()->elements[l * ld_a + i] = from_double<Half>(value(i, l));
+          for (std::int64_t j = 0; j < n; ++j) b.data()->elements[j * 136 + l] = from_double<Half>(value(l, j));
+        }
+        std::vector<Half> bias;
+        for (std::int64_t i = 0; i < (whose == 1 ? m : n); ++i) bias.push_back(from_double<Half>(added(i)));
+        GemmParams p{};
+        p.a = {a.data(), 1, ld_a, 0};
+        p.b = {b.data(), 1, 136, 0};
+        p.c = {c.data(), 1, ld_a, 0};
+        p.m = m, p.n = n, p.k = k, p.batch_count = 1;
+        p.alpha = Factor::of(0.5f), p.beta = Factor::of(0.0f);
+        p.finishing = {whose == 0 ? nullptr : bias.data(), whose == 1, activation};
+        Options options;
+        options.max_grid_x = 2;
+        options.parts = way == 1 ? 2 : 1;
+        if (way == 2) options.cluster = {1, 1, 2};
+        const Result result = run_wgmma_tma<kConfig>(p, options);
+        ASSERT_TRUE(result.ok()) << result.summary();
+        for (std::int64_t j = 0; j < n; ++j)
+          for (std::int64_t i = 0; i < m; ++i) {
+            double expected = 0;
+            for (std::int64_t l = 0; l < k; ++l) expected += 0.5 * value(i, l) * value(l, j);
+            if (whose != 0) expected += added(whose == 1 ? i : j);
+            expected = activated(activation, expected);
+            const bool exact = activation == Activation::none || activation == Activation::relu;
+            const double error = std::fabs(to_double(c.data()->elements[j * ld_a + i]) - expected);
+            ASSERT_TRUE(error <= (exact ? 0 : 0x1.02p-11 * std::fabs(expected) + 0x1p-25))
+                << "C(" << i << ", " << j << ") whose " << whose << " activation " << static_cast<int>(activation)
+                << " way " << way << " error " << error << " of " << expected;
+          }
       }
 }
 
@@ -157,6 +212,15 @@ TEST(Epilogue, WgmmaTmaTellsThePlace) {
 TEST(Epilogue, WgmmaTmaTransposedTellsThePlace) {
   expect_places_of_wgmma_tma<WgmmaTmaConfig{
       .cta_m = 32, .cta_n = 64, .stages = 3, .transposed = true, .groups_rows = 1}>();
+}
+TEST(Epilogue, WgmmaTmaFinishes) {
+  expect_finished<WgmmaTmaConfig{.cta_m = 128, .cta_n = 128, .stages = 3, .groups_rows = 2}>();
+}
+TEST(Epilogue, WgmmaTmaTransposedFinishes) {
+  expect_finished<WgmmaTmaConfig{.cta_m = 128, .cta_n = 128, .stages = 3, .transposed = true, .groups_rows = 2}>();
+}
+TEST(Epilogue, WgmmaTmaPingPongFinishes) {
+  expect_finished<WgmmaTmaConfig{.cta_m = 128, .cta_n = 144, .stages = 3, .groups_rows = 1, .ping_pong = true}>();
 }
 
 }  // namespace

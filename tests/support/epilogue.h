@@ -48,12 +48,15 @@ struct EpilogueCase {
   Matrix<C> aux;                       // ReLU's bits lie in its bytes
   Matrix<Scalar> row_scales, column_scales;
 
-  EpilogueCase(Random& random, std::int64_t most) {
+  // multiple: of which extents, leading dimensions and first elements are.
+  EpilogueCase(Random& random, std::int64_t most, std::int64_t multiple = 1) {
     const auto any = [&](std::initializer_list<double> from) {
       return from.begin()[random.integer(0, static_cast<std::int64_t>(from.size()) - 1)];
     };
     const auto coin = [&] { return random.integer(0, 1) == 1; };
-    const auto extent = [&] { return random.integer(1, random.integer(0, 2) == 0 ? 9 : most); };
+    const auto extent = [&] {
+      return (random.integer(1, random.integer(0, 2) == 0 ? 9 : most) + multiple - 1) / multiple * multiple;
+    };
     transa = coin() ? 'T' : 'N', transb = coin() ? 'T' : 'N';
     m = extent(), n = extent(), k = random.integer(0, 9) == 0 ? 0 : extent();
     batch = any({1, 1, 2, 3});
@@ -62,8 +65,8 @@ struct EpilogueCase {
     bias_along = coin() ? XGEMM_BIAS_OF_ROWS : XGEMM_BIAS_OF_COLUMNS;
     has_bias = coin(), has_row_scales = coin(), has_column_scales = coin(), has_old_c = coin(), row_major = coin();
     const auto make = [&](auto& matrix, std::int64_t rows, std::int64_t columns, bool filled) {
-      matrix = std::remove_reference_t<decltype(matrix)>(rows, columns, rows + random.integer(0, 8),
-                                                         coin() ? 0 : random.integer(0, 8));
+      matrix = std::remove_reference_t<decltype(matrix)>(rows, columns, rows + multiple * random.integer(0, 8),
+                                                         coin() ? 0 : multiple * random.integer(0, 8));
       if (filled) matrix.fill_uniform(random.bits());
     };
     make(a, transa == 'N' ? m : k, (transa == 'N' ? k : m) * batch, true);

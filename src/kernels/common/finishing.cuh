@@ -1,4 +1,5 @@
-// The activations of results in kernels, before these are rounded.
+// What becomes of results before they are rounded: the same in every kernel that finishes any, so that results agree to
+// the bit where sums do.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -51,6 +52,18 @@ XGEMM_DEVICE void with_activation(Activation activation, const F& f) {
   } else if (activation != Activation::none) {
     f(Sigmoid<Sum>::of(activation));
   }
+}
+
+// What becomes of a sum, whose factor is alpha, for element (i, j) of C, of 16 bits.
+template <class Element>
+XGEMM_DEVICE float finished(const Finishing& f, float alpha, float sum, int i, int j, Loc loc = Loc::current()) {
+  float bias = 0;
+  if (f.bias != nullptr)
+    bias = gpu::to_float(
+        gpu::read<gpu::Space::global>(static_cast<const Element*>(f.bias) + (f.bias_of_rows ? i : j), loc));
+  float x = gpu::fma(alpha, sum, bias);
+  with_short_activation(f.activation, [&](const auto& function) { x = function(x); });
+  return x;
 }
 
 }  // namespace xgemm::kernels

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/activation.h"
 #include "core/fill.h"
 #include "core/portability.h"
 #include "kernels/common/schedule.h"
@@ -72,6 +73,15 @@ struct Condition {
   bool expects = false;            // that the word is not 0
 };
 
+// What becomes of alpha times a sum before it is rounded, in kernels that finish it themselves (FamilyInfo::finishes).
+struct Finishing {
+  const void* bias = nullptr;  // elements of C's type; null: none
+  bool bias_of_rows = false;   // an element for each row of C, else for each column
+  Activation activation = Activation::none;
+
+  XGEMM_HOST_DEVICE bool any() const { return bias != nullptr || activation != Activation::none; }
+};
+
 struct GemmParams : EpilogueArguments {
   ConstMatrixArg a;  // op(A), m x k; not read when alpha is 0
   ConstMatrixArg b;  // op(B), k x n; not read when alpha is 0
@@ -85,6 +95,7 @@ struct GemmParams : EpilogueArguments {
   // Where A and B are given in parts: what the sums of a row, of a column are multiplied with.
   const float* factors_a = nullptr;
   const float* factors_b = nullptr;
+  Finishing finishing = {};
 };
 
 // What kernels of a TileConfig are launched with.

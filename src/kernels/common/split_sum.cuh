@@ -12,6 +12,7 @@
 
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/epilogue.cuh"
+#include "kernels/common/finishing.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/split_sum_params.h"
 #include "kernels/common/target.cuh"
@@ -112,11 +113,15 @@ struct SplitSum {
       const int j = transposed ? d_row : d_column;
       if (i >= p.m || j >= p.n || !contains(p.fill, i, j)) continue;
       Element* c = static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch + j * p.c_ld + i;
-      const Sum value =
-          epilogue.reads_c()
-              ? epilogue.template apply<true>(sum[e], gpu::to_sum<Element>(gpu::read<gpu::Space::global>(c)), i, j, p)
-              : epilogue.template apply<false>(sum[e], Sum{0}, i, j, p);
-      gpu::write<gpu::Space::global>(c, gpu::from_sum<Element>(value));
+      const auto value = [&] {
+        if constexpr (sizeof(Element) == 2) {  // of other elements no kernel finishes any
+          if (p.finishing.any()) return finished<Element>(p.finishing, epilogue.alpha, sum[e], i, j);
+        }
+        return epilogue.reads_c() ? epilogue.template apply<true>(
+                                        sum[e], gpu::to_sum<Element>(gpu::read<gpu::Space::global>(c)), i, j, p)
+                                  : epilogue.template apply<false>(sum[e], Sum{0}, i, j, p);
+      };
+      gpu::write<gpu::Space::global>(c, gpu::from_sum<Element>(value()));
     }
   }
 };

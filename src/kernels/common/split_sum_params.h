@@ -83,6 +83,7 @@ struct SplitSumParams : EpilogueArguments {
   BasicSchedule<unsigned> schedule;
   SplitSumLayout layout;
   Condition condition;
+  Finishing finishing;
 
   XGEMM_HOST_DEVICE int parts() const { return static_cast<int>(schedule.parts); }
   XGEMM_HOST_DEVICE int lanes() const { return static_cast<int>(schedule.sum_lanes); }
@@ -105,7 +106,8 @@ inline SplitSumParams split_sum_params(const GemmParams& g, const Schedule& sche
           partials,
           schedule.as<unsigned>(),
           layout,
-          g.condition};
+          g.condition,
+          g.finishing};
 }
 
 }  // namespace xgemm::kernels

@@ -18,7 +18,7 @@ struct FinishParams : EpilogueArguments {
   static constexpr std::int64_t kMostCtas = 1 << 20;
   // Of a thread: elements down a column, and columns.
   static constexpr int vector(int element_bytes) { return 16 / element_bytes; }
-  static constexpr int columns(int element_bytes) { return element_bytes == 2 ? 2 : 4; }
+  static constexpr int columns(int element_bytes) { return element_bytes == 4 ? 4 : 2; }
 
   std::int64_t m, n, k, batch_count;  // k: 0 where there are no sums
   ConstMatrixArg sums;                // of the type of sums; row_stride 1, as in the others

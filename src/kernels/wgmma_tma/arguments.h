@@ -151,6 +151,8 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
     p.y_tail = tail_box(p.y, boxes.major_y);
   }
 
+  p.finishing = g.finishing;
+  p.finishes = g.finishing.any();
   p.condition = g.condition;
   p.factors_x = x.factors, p.factors_x_step = x.batch_stride != 0 ? factors_of_entry(x.mn_extent) : 0;
   p.factors_y = y.factors, p.factors_y_step = y.batch_stride != 0 ? factors_of_entry(y.mn_extent) : 0;

@@ -84,8 +84,8 @@ struct WgmmaTmaChunkOutput {
     if (slots != 0) Cta::pass_turn(smem, group);
   }
 
-  // Stores the 2 * kRegisters columns from (row, column) on.
-  template <bool kReadsC, int kRegisters>
+  // Stores the 2 * kRegisters columns from (row, column) on. kWhole: TMA stores all of C.
+  template <bool kReadsC, bool kWhole = false, int kRegisters>
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place,
                                  const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
                                  int batch, const float (&acc)[Cta::kSlabs][kRegisters]) {
@@ -155,10 +155,13 @@ struct WgmmaTmaChunkOutput {
         });
         gpu::tma_store_commit();
       }
-      if (p.c_whole_m != p.m) {
-        for_stored(first, [&](int chunk, const char* buffer) {
+      if (!kWhole && p.c_whole_m != p.m) {
+        XGEMM_NO_UNROLL
+        for (int chunk = first; chunk < first + kChunkBatch && chunk < kTileChunks; ++chunk) {
+          if (!place.stores(chunk)) continue;
+          const auto* const buffer = reinterpret_cast<const char*>(smem.c.chunks[group][chunk % kBuffers]);
           at(chunk, [&](int c_row, int c_column) { store_rest(p, buffer, c_row, c_column, batch); });
-        });
+        }
       }
     }
   }

@@ -119,6 +119,13 @@ struct WgmmaTmaConfig {
     return cta_m * cta_n / tile_groups() / 128 * (planes > 1 ? 3 : 1);  // sums, and those under way (mainloop.cuh)
   }
   constexpr bool many_accumulators() const { return accumulators() > 144; }
+  // Whether a bias and an activation are computed on the way from sums to C: of 16 bits, and where op(B) lies along k,
+  // as what layers of networks are given does. It is a tenth of the code, which products of 5 us and less without an
+  // epilogue would feel (1 to 3 %), so smaller tiles have none of it.
+  constexpr bool finishes() const { return c_through_shared() && b_along_k() && cta_m * cta_n >= 128 * 128; }
+  // And activations that take many instructions for a sum: where another consumer multiplies meanwhile, and where they
+  // are few. Else a pass over C is no slower.
+  constexpr bool activates() const { return finishes() && (ping_pong || accumulators() <= 64); }
   constexpr int producer_registers() const {
     return consumers() == 1 ? 0 : consumers() == 3 ? 32 : many_accumulators() ? 24 : 40;
   }

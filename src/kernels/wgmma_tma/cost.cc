@@ -61,7 +61,7 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
   slice_fourth = fourth(area / 32 * x.tensor) + fourth((rows + columns) * x.write + reads * x.read) + fourth(x.slice);
   unaligned_shared = x.unaligned_shared * ((p.lines_a ? 0 : c.cta_m) + (p.lines_b ? 0 : c.cta_n));
   const double element_bytes = (p.reads_c ? 1 + x.old_c : 1.0) * p.bytes_c / 2;
-  double epilogue = x.epilogue + area * x.element * element_bytes;
+  double epilogue = x.epilogue + area * (x.element * element_bytes + p.finishing);
   us_per_cycle = 1e-3 / d.rates.sm_ghz;
   us_per_byte = 1e-6 / d.rates.memory_tbs;
   us_per_l2_byte = 1e-6 / d.rates.l2_tbs;

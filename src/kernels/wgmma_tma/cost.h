@@ -35,6 +35,7 @@ struct CostProblem {
   bool reads_c = false;                 // beta is not 0
   bool lines_a = true, lines_b = true;  // the rows of A, of B start on 128-byte lines
   int bytes_c = 2;                      // of an element
+  double finishing = 0;                 // cycles of an SM for what the kernel makes of an element beyond alpha * AB
 };
 
 // What a GPU has.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/finishing.h"
 #include "core/status.h"
 #include "kernels/common/legality.h"
 #include "kernels/family.h"
@@ -66,6 +67,18 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
   return format("it needs the leading dimension and batch stride of %s to be below 2^40 bytes", operand);
 }
 
+// An instruction.
+bool is_short(Activation activation) {
+  return activation == Activation::none || activation == Activation::relu;
+}
+
+// By instructions of WgmmaTmaFinisher: an addition and a maximum at 128 in a cycle, or an exponential and a reciprocal
+// at 16.
+double finishing_cycles(const Epilogue& e) {
+  if (!e.any()) return 0;
+  return is_short(e.activation) ? 2.0 / 128 : 2.0 / 16;
+}
+
 CostProblem cost_problem(const Request& request) {
   constexpr int kL2LineBytes = 128;
   const Problem& p = request.problem;
@@ -81,7 +94,8 @@ CostProblem cost_problem(const Request& request) {
           .reads_c = p.reads_c(),
           .lines_a = lines(request.facts.a, p.a.op),
           .lines_b = lines(request.facts.b, p.b.op),
-          .bytes_c = size_of(p.c.type)};
+          .bytes_c = size_of(p.c.type),
+          .finishing = finishing_cycles(p.epilogue)};
 }
 
 CostDevice cost_device(const device::DeviceInfo& device) {
@@ -208,9 +222,31 @@ std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
   return cluster_shapes(config_of(kernel));
 }
 
+// Whether TMA stores all of a C of 16 bits. What it leaves to the threads would be half of the code that finishes.
+bool stores_whole(const Problem& p) {
+  constexpr std::int64_t kVector = 8;
+  return reinterpret_cast<std::uintptr_t>(p.c.data) % 16 == 0 && p.m % kVector == 0 &&
+         (p.n <= 1 || p.c.ld % kVector == 0) && (p.batch_count <= 1 || p.c.batch_stride % kVector == 0);
+}
+
+// On the way from the sums to 16 bits.
+bool finishes(const KernelInfo& kernel, const Problem& problem) {
+  const WgmmaTmaConfig& c = config_of(kernel);
+  return c.finishes() && kernels_may_finish(problem) && stores_whole(problem) &&
+         (c.activates() || is_short(problem.epilogue.activation));
+}
+
 }  // namespace
 
-constinit const FamilyInfo wgmma_tma_family = {
-    built_instances<Family::wgmma_tma>(), serves, why_not, estimate, splits, schedule, nullptr, false, clusters};
+constinit const FamilyInfo wgmma_tma_family = {built_instances<Family::wgmma_tma>(),
+                                               serves,
+                                               why_not,
+                                               estimate,
+                                               splits,
+                                               schedule,
+                                               nullptr,
+                                               false,
+                                               clusters,
+                                               finishes};
 
 }  // namespace xgemm::kernels

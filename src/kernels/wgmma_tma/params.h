@@ -30,7 +30,8 @@ struct OperandShare {
 // What a CTA reads before its first load, in as few lines of the constant cache as may be: the first access to each
 // takes as long as one to the L2.
 struct WgmmaTmaStart {
-  int k;  // 0 where A and B are not read
+  bool finishes;  // finishing.any(): consumers ask after the mainloop
+  int k;          // 0 where A and B are not read
   // The cluster on D, of 2^row_bits x 2^column_bits CTAs: those of a row share X, those of a column Y. Of 2^split_bits
   // such groups each has a part of K.
   int sharers, row_bits, column_bits, split_bits;
@@ -54,7 +55,8 @@ struct WgmmaTmaScalars : EpilogueArguments, WgmmaTmaStart {
   const float* factors_y;
   std::int64_t factors_x_step;  // from entry to entry of the batch
   std::int64_t factors_y_step;
-  float* partials;  // sums of the parts of split tiles: a tile of fp32 for each CTA of each unit
+  float* partials;      // sums of the parts of split tiles: a tile of fp32 for each CTA of each unit
+  Finishing finishing;  // where C leaves through shared memory
 };
 
 // Map: TensorMap in the kernel, TensorBox before the maps are encoded.

@@ -35,6 +35,7 @@
 //   producer.cuh                           the ring's loads
 //   mainloop.cuh, mma_policy.h             slots to sums
 //   exchange.cuh                           sums of a cluster along K
+//   finisher.cuh                           bias and activation
 //   chunk_output.cuh, register_output.cuh  sums to C, of 16 or 32 bits
 //
 // Edges: TMA fills zeros outside of k in both X and Y, so that zeros never meet an Inf, and stores nothing outside of
@@ -58,6 +59,7 @@
 #include "kernels/wgmma_tma/config.h"
 #include "kernels/wgmma_tma/cta.cuh"
 #include "kernels/wgmma_tma/exchange.cuh"
+#include "kernels/wgmma_tma/finisher.cuh"
 #include "kernels/wgmma_tma/mainloop.cuh"
 #include "kernels/wgmma_tma/params.h"
 #include "kernels/wgmma_tma/producer.cuh"
@@ -164,12 +166,22 @@ struct WgmmaTma {
         Output::skip(smem, place, ring, c_slots, group);
       } else if (epilogue.reads_c()) {
         Output::template store<true>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
+      } else if (finishes(p)) {
+        if constexpr (kConfig.finishes()) {
+          WgmmaTmaFinisher<kConfig>::run(p, row + 16 * warp, column, epilogue.alpha, acc);
+          Epilogue rest = epilogue;
+          rest.alpha = 1;
+          rest.has_product = true;
+          Output::template store<false, true>(p, smem, place, rest, ring, group, warp, row, column, tile.batch, acc);
+        }
       } else {
         Output::template store<false>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
       }
     }
     Output::finish(warp);
   }
+
+  XGEMM_DEVICE static bool finishes(const Params& p) { return kConfig.finishes() && p.finishes; }
 
   // Undoes the scaling of operands that are given in parts. (row, column): of the warp's first sum. To the end of
   // a tile there are factors.

@@ -43,6 +43,27 @@ TEST(Finishing, OthersAreSumsAlone) {
   }
 }
 
+TEST(Finishing, KernelsMayFinishBiasesAndActivations) {
+  Problem p = some_problem(DType::f16, DType::f16);
+  p.beta = {0, nullptr};
+  p.epilogue = {.activation = Activation::relu, .bias_along = Along::columns, .bias = nowhere()};
+  EXPECT_TRUE(kernels_may_finish(p));
+  const auto spoilt = [&](auto spoil) {
+    Problem q = p;
+    spoil(q);
+    return !kernels_may_finish(q);
+  };
+  EXPECT_TRUE(spoilt([](Problem& q) { q.beta.value = 1; }));
+  EXPECT_TRUE(spoilt([](Problem& q) { q.beta.device = nowhere(); }));
+  EXPECT_TRUE(spoilt([](Problem& q) { q.k = 0; }));
+  EXPECT_TRUE(spoilt([](Problem& q) { q.epilogue = {}; }));
+  EXPECT_TRUE(spoilt([](Problem& q) { q.c.type = DType::f32; }));
+  EXPECT_TRUE(spoilt([](Problem& q) { q.epilogue.activation = Activation::gelu; }));
+  EXPECT_TRUE(spoilt([](Problem& q) { q.epilogue.row_scales = nowhere(); }));
+  EXPECT_TRUE(spoilt([](Problem& q) { q.epilogue.old_c = nowhere(); }));
+  EXPECT_TRUE(spoilt([](Problem& q) { q.epilogue.aux = nowhere(); }));
+}
+
 TEST(Finishing, NothingComesBeforeWhereNothingIsRead) {
   Problem p = some_problem(DType::f16, DType::f16);
   p.alpha.value = 0;

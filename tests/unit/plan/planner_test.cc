@@ -630,5 +630,32 @@ TEST(Planner, StreamsTheLargeOperandOfNarrowProducts) {
   }
 }
 
+// What 16 bits are finished with is the matter of the kernel where one computes it, and of a pass after the product
+// elsewhere.
+TEST(Planner, KernelsFinishWhatTheyCan) {
+  const DeviceInfo hopper = fake_device(90, 132, 227), ampere = fake_device(80, 108, 164);
+  Problem p = make_problem(DType::bf16, 'T', 'N', 4096, 2048, 1024);
+  p.beta = {0, nullptr};
+  p.epilogue.bias_along = Along::rows;
+  p.epilogue.bias = nowhere(0x1000);
+  const auto plan_on = [&](const DeviceInfo& device, const char* force) {
+    Plan chosen;
+    EXPECT_TRUE(plan::make_plan(p, plan::gather_facts(p), device, force, &chosen).ok()) << last_error();
+    return chosen;
+  };
+  if (kernels::is_built(Family::wgmma_tma)) {
+    for (const Activation activation : {Activation::gelu_tanh, Activation::relu, Activation::none}) {
+      p.epilogue.activation = activation;
+      EXPECT_FALSE(plan_on(hopper, "").needs_pass) << static_cast<int>(activation);
+    }
+    EXPECT_EQ(kernels::info(plan_on(hopper, "").kernel).family, Family::wgmma_tma);
+    EXPECT_EQ(kernels::info(plan_on(hopper, "").kernel).config.type_c, DType::bf16);
+  }
+  for (const Plan& chosen : {plan_on(hopper, "naive"), plan_on(ampere, "")}) {
+    EXPECT_TRUE(chosen.needs_pass);
+    EXPECT_EQ(kernels::info(chosen.kernel).config.type_c, DType::f32) << "the sums";
+  }
+}
+
 }  // namespace
 }  // namespace xgemm::test

@@ -16,7 +16,8 @@ inline const device::DeviceInfo& h200() {
 
 inline bool same(const plan::Plan& x, const plan::Plan& y) {
   return x.kernel == y.kernel && x.schedule == y.schedule && x.packing == y.packing && x.waves == y.waves &&
-         x.tile_efficiency == y.tile_efficiency && x.estimated_us == y.estimated_us && x.forced == y.forced;
+         x.tile_efficiency == y.tile_efficiency && x.estimated_us == y.estimated_us && x.forced == y.forced &&
+         x.needs_pass == y.needs_pass;
 }
 
 template <class T>

@@ -37,6 +37,10 @@ inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes, i
     memory.add({"the copy of C", p.c_copy.data, element_bytes_c, p.m, p.n, p.batch_count, p.c_copy.row_stride,
                 p.c_copy.col_stride, p.c_copy.batch_stride, Access::read});
   }
+  if (const kernels::Finishing& f = p.finishing; f.bias != nullptr) {
+    const std::int64_t length = f.bias_of_rows ? p.m : p.n;
+    memory.add({"the bias", f.bias, element_bytes_c, length, 1, 1, 1, length, 0, Access::read});
+  }
   for (const auto& [name, factor] : {std::pair{"alpha", p.alpha}, std::pair{"beta", p.beta}})
     if (factor.device) memory.add({name, factor.device, wide ? 8 : 4, 1, 1, 1, 1, 1, 0, Access::read});
   return memory;
