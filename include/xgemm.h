@@ -109,7 +109,8 @@ enum xgemm_argument {
   XGEMM_ARG_STRIDED = 40,
   XGEMM_ARG_AUX = 41,
   XGEMM_ARG_LD_AUX = 42,
-  XGEMM_ARG_STRIDE_AUX = 43
+  XGEMM_ARG_STRIDE_AUX = 43,
+  XGEMM_ARG_BATCH_KIND = 44
 };
 
 /* Element type of A and B, and of C unless enum xgemm_type_c says otherwise. Sums of doubles are kept in double, all
@@ -227,6 +228,15 @@ XGEMM_API int xgemm_set_scalar_location(xgemm_context* ctx, int location);
 
 /* ---- The general call -------------------------------------------------------------------------------------------- */
 
+/* How the matrices of a batch are found. */
+enum xgemm_batch {
+  XGEMM_BATCH_STRIDED = 0, /* by stride_a, stride_b and stride_c */
+  /* a, b and c are arrays of batch_count pointers (void*) to the matrices, also where batch_count is 1. All three are
+   * in host memory, and each product may be anywhere; or all in device or managed memory, of which no more is known on
+   * the host than that the matrices are in memory of the same GPU, too. */
+  XGEMM_BATCH_POINTERS = 1
+};
+
 /* Everything a product can carry. Start from XGEMM_ARGS_INIT: it fills in the size of the struct as the caller knows
  * it, by which the library tells which fields are there. New fields are added at the end, and zero is their default. So
  * a program may be built with the header of any release: fields that its header lacks have their defaults; fields that
@@ -288,13 +298,15 @@ typedef struct xgemm_args {
   void* aux;
   int64_t ld_aux;     /* elements, or, of bits, a multiple of 8 of them; what is over in the last byte of a line is 0 */
   int64_t stride_aux; /* likewise, from a matrix to the next of the batch */
+  int32_t batch_kind; /* enum xgemm_batch */
+  int32_t reserved;   /* 0 */
 } xgemm_args;
 
 #define XGEMM_ARGS_INIT                                                                                                \
   {                                                                                                                    \
     sizeof(xgemm_args), XGEMM_F32, XGEMM_COL_MAJOR, 'N', 'N', 0, 0, 0, NULL, NULL, 1, NULL, 1, NULL, NULL, 1, 1, 0, 0, \
         0, XGEMM_C_SAME, 0, XGEMM_NO_ACTIVATION, XGEMM_BIAS_OF_ROWS, NULL, NULL, NULL, NULL, 0, 0, XGEMM_FILL_FULL, 0, \
-        NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0                                                                       \
+        NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0, XGEMM_BATCH_STRIDED, 0                                               \
   }
 
 XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);

@@ -188,10 +188,15 @@ Status illegal_blas_argument(int number, const xgemm_args& args, const StoredMat
 }
 
 Status check_batch(const xgemm_args& args) {
+  if ((args.batch_kind != XGEMM_BATCH_STRIDED && args.batch_kind != XGEMM_BATCH_POINTERS) || args.reserved != 0)
+    return illegal(XGEMM_ARG_BATCH_KIND,
+                   format("batch_kind = %d and reserved = %d, but one of XGEMM_BATCH_STRIDED = 0, XGEMM_BATCH_POINTERS "
+                          "= 1, and 0 are required",
+                          args.batch_kind, args.reserved));
   if (args.batch_count < 0)
     return illegal(XGEMM_ARG_BATCH_COUNT,
                    format("batch_count = %lld, but batch_count >= 0 is required", wide(args.batch_count)));
-  if (args.batch_count <= 1) return kOk;
+  if (args.batch_count <= 1 || args.batch_kind == XGEMM_BATCH_POINTERS) return kOk;
   if (args.stride_a < 0)
     return illegal(XGEMM_ARG_STRIDE_A, format("stride_a = %lld, but stride_a >= 0 is required", wide(args.stride_a)));
   if (args.stride_b < 0)
@@ -258,6 +263,7 @@ Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool
                             args.row_scales != nullptr || args.column_scales != nullptr || args.old_c != nullptr;
   const bool writes_c = reads_inputs || !beta_is_one || has_epilogue;
   const std::int64_t batch = args.batch_count;
+  const std::int64_t apart = args.batch_kind == XGEMM_BATCH_STRIDED ? batch : 1;  // in one piece of memory
   const auto [a, b, c] = strides_of(args);
   const auto check_one = [&](const Strides& x, std::int64_t rows, std::int64_t columns, const char* ld_name,
                              const Stored& matrix, std::int64_t ld, const Batch& of) {
@@ -267,13 +273,13 @@ Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool
   if (reads_inputs) {
     const bool a_plain = !is_transposed(args.transa), b_plain = !is_transposed(args.transb);
     XGEMM_RETURN_IF_FAILED(check_one(a, a_plain ? args.m : args.k, a_plain ? args.k : args.m, "lda", matrices.a,
-                                     args.lda, {"stride_a", XGEMM_ARG_STRIDE_A, args.stride_a, batch, size_of(type)}));
+                                     args.lda, {"stride_a", XGEMM_ARG_STRIDE_A, args.stride_a, apart, size_of(type)}));
     XGEMM_RETURN_IF_FAILED(check_one(b, b_plain ? args.k : args.n, b_plain ? args.n : args.k, "ldb", matrices.b,
-                                     args.ldb, {"stride_b", XGEMM_ARG_STRIDE_B, args.stride_b, batch, size_of(type)}));
+                                     args.ldb, {"stride_b", XGEMM_ARG_STRIDE_B, args.stride_b, apart, size_of(type)}));
   }
   if (writes_c)
     XGEMM_RETURN_IF_FAILED(check_one(c, args.m, args.n, "ldc", matrices.c, args.ldc,
-                                     {"stride_c", XGEMM_ARG_STRIDE_C, args.stride_c, batch, size_of(type_c)}));
+                                     {"stride_c", XGEMM_ARG_STRIDE_C, args.stride_c, apart, size_of(type_c)}));
   if (args.old_c != nullptr)
     XGEMM_RETURN_IF_FAILED(
         check_reach("ld_old_c", XGEMM_ARG_LD_OLD_C, matrices.c, args.ld_old_c,

@@ -112,6 +112,8 @@ const char* xgemm_status_string(int status) {
       return "illegal ld_aux";
     case -XGEMM_ARG_STRIDE_AUX:
       return "illegal stride_aux";
+    case -XGEMM_ARG_BATCH_KIND:
+      return "illegal batch_kind";
     default:
       return "unknown status";
   }

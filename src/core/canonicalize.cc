@@ -108,12 +108,15 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   if (args.type == XGEMM_F32 && p.fill == Fill::full) p.compute = compute;
   // The strides of a single product are unchecked and mean nothing: no pointer may be stepped by them.
   const bool batched = args.batch_count > 1;
+  const bool by_pointers = args.batch_kind == XGEMM_BATCH_POINTERS;
+  if (by_pointers) p.batch_kind = BatchKind::pointers;
+  const bool strided = batched && !by_pointers;
   const DType type = *dtype_of(args.type);
   p.alpha = to_scalar(args.alpha, type, scalars_on_device, 1);
   p.beta = to_scalar(args.beta, type, scalars_on_device, 0);
-  p.a = {type, args.a, to_op(args.transa), args.lda, batched ? args.stride_a : 0};
-  p.b = {type, args.b, to_op(args.transb), args.ldb, batched ? args.stride_b : 0};
-  p.c = {*dtype_of_c(args.type_c, type), args.c, args.ldc, batched ? args.stride_c : 0};
+  p.a = {type, args.a, to_op(args.transa), args.lda, strided ? args.stride_a : 0};
+  p.b = {type, args.b, to_op(args.transb), args.ldb, strided ? args.stride_b : 0};
+  p.c = {*dtype_of_c(args.type_c, type), args.c, args.ldc, strided ? args.stride_c : 0};
   Epilogue& e = p.epilogue;
   e.activation = static_cast<Activation>(args.activation);
   if (args.bias != nullptr) {
@@ -125,8 +128,8 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   const std::int64_t stride_old_c = batched ? args.stride_old_c : 0;
   const bool row_major = args.layout == XGEMM_ROW_MAJOR;
   const std::int64_t lines = row_major ? args.m : args.n;
-  const bool is_c =
-      args.old_c == args.c && (lines <= 1 || args.ld_old_c == args.ldc) && stride_old_c == p.c.batch_stride;
+  const bool is_c = !by_pointers && args.old_c == args.c && (lines <= 1 || args.ld_old_c == args.ldc) &&
+                    stride_old_c == p.c.batch_stride;
   if (args.old_c != nullptr && !is_c && p.reads_c())
     e.old_c = args.old_c, e.ld_old_c = args.ld_old_c, e.stride_old_c = stride_old_c;
   if (args.aux != nullptr) e.aux = args.aux, e.ld_aux = args.ld_aux, e.stride_aux = batched ? args.stride_aux : 0;

@@ -7,6 +7,7 @@
 
 #include "core/environment.h"
 #include "core/once.h"
+#include "core/pointer_batch.h"
 #include "device/device_info.h"
 #include "device/fallback_counter.h"
 #include "dispatch/decision.h"
@@ -97,6 +98,11 @@ Status run_watched(const CallSettings& settings, const Problem& problem, const D
 }  // namespace
 
 Status gemm(const CallSettings& settings, const Problem& problem) {
+  if (problem.batch_kind == BatchKind::pointers && !problem.does_nothing() && runtime::locate(problem).all_on_host()) {
+    for (std::int64_t entry = 0; entry < problem.batch_count; ++entry)
+      XGEMM_RETURN_IF_FAILED(of_part(gemm(settings, entry_of(problem, entry)), entry > 0));
+    return kOk;
+  }
   const bool watched = environment().verbose > 0 || environment().summary;
   if (problem.does_nothing() && !watched) return kOk;
   const Decision d = decide(problem);
@@ -104,7 +110,11 @@ Status gemm(const CallSettings& settings, const Problem& problem) {
   return watched ? run_watched(settings, problem, d) : run(settings, problem, d, &gpu_failure);
 }
 
-Status explain(const CallSettings&, const Problem& problem, std::string* text) {
+Status explain(const CallSettings& settings, const Problem& problem, std::string* text) {
+  if (problem.batch_kind == BatchKind::pointers && !problem.does_nothing() && runtime::locate(problem).all_on_host()) {
+    *text += "the first product of those whose pointers are on the host:\n";
+    return explain(settings, entry_of(problem, 0), text);
+  }
   return explain_decision(problem, decide(problem), text);
 }
 

@@ -1,6 +1,7 @@
 // Choosing the route.
 #include "dispatch/route.h"
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/status.h"
@@ -24,14 +25,21 @@ Route unservable(int status, const char* reason) {
 // A kernel can only follow pointers that are aligned to the element; the number of the first argument that is not, or
 // 0.
 int misaligned_argument(const Problem& p, const Placement& placement) {
-  const auto misaligned = [](const runtime::PointerLocation& at, const void* data, DType type) {
+  const auto misaligned_to = [](const runtime::PointerLocation& at, const void* data, std::size_t bytes) {
     return (at.location == Location::device || at.location == Location::managed) &&
-           reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(size_of(type)) != 0;
+           reinterpret_cast<std::uintptr_t>(data) % bytes != 0;
+  };
+  const auto misaligned = [&](const runtime::PointerLocation& at, const void* data, DType type) {
+    return misaligned_to(at, data, static_cast<std::size_t>(size_of(type)));
+  };
+  const auto matrix_misaligned = [&](const runtime::PointerLocation& at, const auto& x) {
+    return p.batch_kind == BatchKind::pointers ? misaligned_to(at, x.data, sizeof(void*))
+                                               : misaligned(at, x.data, x.type);
   };
   const Epilogue& e = p.epilogue;
-  if (misaligned(placement.a, p.a.data, p.a.type)) return XGEMM_ARG_A;
-  if (misaligned(placement.b, p.b.data, p.b.type)) return XGEMM_ARG_B;
-  if (misaligned(placement.c, p.c.data, p.c.type)) return XGEMM_ARG_C;
+  if (matrix_misaligned(placement.a, p.a)) return XGEMM_ARG_A;
+  if (matrix_misaligned(placement.b, p.b)) return XGEMM_ARG_B;
+  if (matrix_misaligned(placement.c, p.c)) return XGEMM_ARG_C;
   if (misaligned(placement.bias, e.bias, p.c.type)) return XGEMM_ARG_BIAS;
   if (misaligned(placement.row_scales, e.row_scales, p.sums())) return XGEMM_ARG_ROW_SCALES;
   if (misaligned(placement.column_scales, e.column_scales, p.sums())) return XGEMM_ARG_COLUMN_SCALES;
@@ -118,6 +126,10 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
                       device == nullptr ? "an operand is in device memory, but libxgemm has no GPU to use"
                                         : "an operand is in device memory, but no kernel in this build serves its GPU");
   }
+  if (problem.batch_kind == BatchKind::pointers && (any_host || !served || !on_one_device(placement, device->ordinal)))
+    return unservable(XGEMM_UNSUPPORTED,
+                      "arrays of pointers have to be all in host memory, or all in device or managed memory of a GPU "
+                      "that libxgemm can use, where the matrices are, too");
   if (problem.epilogue.any()) {
     const Location elsewhere = on_device ? Location::host : Location::device;
     // What the GPU may still write is waited for only where a matrix is managed, too.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/finishing.h"
+#include "core/pointer_batch.h"
 #include "core/scattering.h"
 #include "plan/blocks.h"
 #include "plan/forced_kernel.h"
@@ -12,6 +13,7 @@
 #include "plan/planner.h"
 #include "runtime/finish.h"
 #include "runtime/launch.h"
+#include "runtime/pointer_batch.h"
 #include "runtime/prepared.h"
 #include "runtime/scattered.h"
 
@@ -57,6 +59,8 @@ Status plan_finishing(const Problem& problem, const device::DeviceInfo& device, 
 // facts.
 Problem planned(const Problem& problem, const device::DeviceInfo& device) {
   void* const buffer = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
+  if (problem.batch_kind == BatchKind::pointers)
+    return planned(copied_entries(problem, 0, entries_at_once(problem), buffer), device);
   if (!problem.has_plain_c()) {
     std::optional<Problem> first;
     static_cast<void>(for_each_buffered_part(problem, kMostBufferedBytes, [&](const Problem& part) {
@@ -92,6 +96,7 @@ Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan:
 
 Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
   XGEMM_RETURN_IF_FAILED(prepared_here(problem, device));
+  if (problem.batch_kind == BatchKind::pointers) return pointer_batch_gemm(problem, device, settings);
   if (!problem.has_plain_c()) return scattered_gemm(problem, device, settings);
   if (problem.epilogue.any()) {
     std::optional<plan::Plan> finishing;
@@ -113,7 +118,10 @@ Status device_gemm(const Problem& problem, const device::DeviceInfo& device, con
 }
 
 Status explain_plan(const Problem& problem, const device::DeviceInfo& device, std::string* text) {
-  if (!problem.has_plain_c()) *text += "C: computed in a buffer, from which its elements are scattered\n";
+  if (problem.batch_kind == BatchKind::pointers)
+    *text += "matrices: copied, " + format("%lld", static_cast<long long>(entries_at_once(problem))) + " at once\n";
+  else if (!problem.has_plain_c())
+    *text += "C: computed in a buffer, from which its elements are scattered\n";
   const Problem product = planned(problem, device);
   if (problem.epilogue.any())
     *text += product.epilogue.any() ? "epilogue: in the kernel\n" : "epilogue: a pass over C after the product\n";

@@ -1,6 +1,7 @@
 // Launching in a build without CUDA, which the route never leads to.
 #include "runtime/finish.h"
 #include "runtime/launch.h"
+#include "runtime/pointer_batch.h"
 #include "runtime/prepared.h"
 #include "runtime/scattered.h"
 
@@ -15,6 +16,10 @@ Status launch(const plan::Plan&, const Problem&, const device::DeviceInfo&, cons
 }
 
 Status scattered_gemm(const Problem&, const device::DeviceInfo&, const LaunchSettings&) {
+  return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
+}
+
+Status pointer_batch_gemm(const Problem&, const device::DeviceInfo&, const LaunchSettings&) {
   return fail(XGEMM_NO_DEVICE, "this libxgemm was built without CUDA");
 }
 

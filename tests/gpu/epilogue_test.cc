@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "device_matrix.h"
 
@@ -34,6 +35,13 @@ class Copies {
     }
     return static_cast<Element*>(copy) + x.offset();
   }
+  template <class Pointer>
+  void* array(const std::vector<Pointer>& pointers) {
+    void*& copy = copies_[pointers.data()];
+    XGEMM_CHECK_CUDA(cudaMalloc(&copy, pointers.size() * sizeof(Pointer)));
+    XGEMM_CHECK_CUDA(cudaMemcpy(copy, pointers.data(), pointers.size() * sizeof(Pointer), cudaMemcpyHostToDevice));
+    return copy;
+  }
   template <class Matrix>
   void fetch(Matrix& x) {
     XGEMM_CHECK_CUDA(cudaMemcpy(x.storage().data(), copies_.at(x.storage().data()), bytes(x), cudaMemcpyDeviceToHost));
@@ -47,11 +55,22 @@ class Copies {
   std::map<const void*, void*> copies_;
 };
 
+enum class Batch { strided, pointers_on_host, pointers };
+
 template <class T, class C>
-void run(EpilogueCase<T, C>& x, bool scalars_on_device, std::int32_t math_mode = 0) {
+void run(EpilogueCase<T, C>& x, bool scalars_on_device, std::int32_t math_mode = 0, Batch batch = Batch::strided) {
   Copies copies;
   xgemm_args args = x.args([&](const auto& matrix) { return copies.at(matrix); });
   args.math_mode = math_mode;
+  test::PointerArrays arrays = test::PointerArrays::of<T, C>(args);
+  if (batch != Batch::strided) {
+    const auto array = [&]<class Pointer>(std::vector<Pointer>& pointers) {
+      return batch == Batch::pointers_on_host ? static_cast<void*>(pointers.data()) : copies.array(pointers);
+    };
+    args.a = array(arrays.a), args.b = array(arrays.b), args.c = array(arrays.c);
+    args.stride_a = args.stride_b = args.stride_c = 0;
+    args.batch_kind = XGEMM_BATCH_POINTERS;
+  }
   xgemm_context* ctx = nullptr;
   ASSERT_EQ(xgemm_create(&ctx), 0);
   test::ScalarOf<T>* scalars = nullptr;
@@ -79,6 +98,28 @@ void run_random(int count, std::int64_t most) {
     EpilogueCase<T, C> x(random, most);
     run(x, i % 4 == 3);
   }
+}
+
+template <class T, class C = T>
+void run_pointers() {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  Random random(static_cast<std::uint64_t>(sizeof(T) * 10 + sizeof(C)));
+  for (int i = 0; i < 40 && !testing::Test::HasFailure(); ++i) {
+    EpilogueCase<T, C> x(random, i % 8 == 7 ? 300 : 60);
+    run(x, i % 4 == 3, 0, i % 5 == 4 ? Batch::pointers_on_host : Batch::pointers);
+  }
+}
+TEST(Pointers, F32) {
+  run_pointers<float>();
+}
+TEST(Pointers, F64) {
+  run_pointers<double>();
+}
+TEST(Pointers, F16) {
+  run_pointers<test::Half>();
+}
+TEST(Pointers, Bf16ToF32) {
+  run_pointers<test::Bfloat16, float>();
 }
 
 TEST(Epilogue, SmallF32) {

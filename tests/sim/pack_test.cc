@@ -27,14 +27,19 @@ Result run_pack(const PackParams& params, const Options& options) {
   for (int i = 0; i < params.count; ++i) {
     const PackJob& job = params.jobs[i];
     constexpr int kBytes = sizeof(Word);
+    const void* const* const array = static_cast<const void* const*>(job.scatters ? job.destination : job.source);
+    if (job.pointers)
+      memory.add({"pointers " + std::to_string(i), array, sizeof(void*), job.batch_count, 1, 1, 1, job.batch_count, 0,
+                  Access::read});
+    const void* const far = job.pointers ? array[0] : array;  // the first entry; the others lie batch strides apart
     if (job.scatters) {
       memory.add({"buffer " + std::to_string(i), job.source, kBytes, job.length, job.lines, job.batch_count, 1,
                   job.line_stride, job.batch_stride, Access::read});
-      memory.add({"matrix " + std::to_string(i), job.destination, kBytes, job.length, job.lines, job.batch_count,
-                  job.step, job.ld, job.ld_batch, Access::write});
+      memory.add({"matrix " + std::to_string(i), far, kBytes, job.length, job.lines, job.batch_count, job.step, job.ld,
+                  job.ld_batch, Access::write});
       continue;
     }
-    memory.add({"source " + std::to_string(i), job.source, kBytes, job.length, job.lines, job.batch_count, job.step,
+    memory.add({"source " + std::to_string(i), far, kBytes, job.length, job.lines, job.batch_count, job.step,
                 job.line_stride, job.batch_stride, Access::read});
     constexpr std::int64_t kElements = PackParams::kVectorBytes / kBytes;
     memory.add({"copy " + std::to_string(i), job.destination, kBytes,
@@ -128,6 +133,15 @@ TYPED_TEST(Packing, CopiesWhatIsThereAndNothingElse) {
     Options options;
     options.order = n % 2 == 0 ? Order::forward : Order::random;
     options.seed = static_cast<std::uint64_t>(n);
+    // The same entries, by an array of pointers.
+    std::vector<std::vector<const void*>> arrays;
+    for (int i = 0; n % 3 == 2 && i < params.count; ++i) {
+      PackJob& job = params.jobs[i];
+      arrays.emplace_back();
+      for (std::int64_t b = 0; b < job.batch_count; ++b)
+        arrays.back().push_back(static_cast<const TypeParam*>(job.source) + b * job.batch_stride);
+      job.pointers = true, job.source = arrays.back().data();
+    }
     const Result result = run_pack<TypeParam>(params, options);
     ASSERT_TRUE(result.ok()) << result.summary();
     for (const auto& c : cases) ASSERT_EQ(c->check(), "");
@@ -186,6 +200,13 @@ TYPED_TEST(Packing, ScattersWhatTheProductComputesAndNothingElse) {
     Options options;
     options.order = n % 2 == 0 ? Order::forward : Order::random;
     options.seed = static_cast<std::uint64_t>(n);
+    std::vector<void*> pointers;
+    if (n % 3 == 2) {
+      PackJob& job = params.jobs[0];
+      for (std::int64_t b = 0; b < job.batch_count; ++b)
+        pointers.push_back(static_cast<TypeParam*>(job.destination) + b * job.ld_batch);
+      job.pointers = true, job.destination = pointers.data();
+    }
     const Result result = run_pack<TypeParam>(params, options);
     ASSERT_TRUE(result.ok()) << result.summary();
     ASSERT_TRUE(one.matrix == one.expected)

@@ -32,6 +32,23 @@ inline double activated(std::int32_t activation, double x) {
   }
 }
 
+// The matrices of a strided batch by pointers.
+struct PointerArrays {
+  std::vector<const void*> a, b;
+  std::vector<void*> c;
+
+  template <class T, class C>
+  static PointerArrays of(const xgemm_args& x) {
+    PointerArrays arrays;
+    for (std::int64_t entry = 0; entry < x.batch_count; ++entry) {
+      arrays.a.push_back(static_cast<const T*>(x.a) + entry * x.stride_a);
+      arrays.b.push_back(static_cast<const T*>(x.b) + entry * x.stride_b);
+      arrays.c.push_back(static_cast<C*>(x.c) + entry * x.stride_c);
+    }
+    return arrays;
+  }
+};
+
 // A and B of type T, C, old C and bias of type C; scales as sums are.
 template <class T, class C = T>
 struct EpilogueCase {

@@ -76,6 +76,16 @@ struct Pack {
             std::int64_t{tile_line} * width + gpu::thread_index() % width, lines_apart};
   }
 
+  template <class Pointer>
+  XGEMM_DEVICE static Pointer pointer(const void* array, std::int64_t entry) {
+    return gpu::read<gpu::Space::global>(static_cast<const Pointer*>(array) + entry);
+  }
+  // Of an entry.
+  XGEMM_DEVICE static const Word* source_of(const Params::Job& job, std::int64_t batch) {
+    return job.pointers ? pointer<const Word*>(job.source, batch)
+                        : static_cast<const Word*>(job.source) + batch * job.batch_stride;
+  }
+
   // What was read for a vector: where its elements are neighbours, the two aligned vectors in which it begins at byte
   // `offset`; else its elements, each in a word of 32 bits or in two.
   struct Piece {
@@ -88,8 +98,7 @@ struct Pack {
     const auto [batch, line, vector, lines_apart] = place_of(job, tile);
     if (vector >= job.vectors) return;
     const std::int64_t element = vector * kElements;
-    const Word* source =
-        static_cast<const Word*>(job.source) + batch * job.batch_stride + line * job.line_stride + element * job.step;
+    const Word* source = source_of(job, batch) + line * job.line_stride + element * job.step;
     auto* destination = static_cast<Word*>(job.destination) + batch * job.ld_batch + line * job.ld + element;
 
     Piece pieces[kLines];
@@ -109,7 +118,9 @@ struct Pack {
     const auto [batch, line, element, lines_apart] = place_of(job, tile);
     const Word* source =
         static_cast<const Word*>(job.source) + batch * job.batch_stride + line * job.line_stride + element;
-    auto* destination = static_cast<Word*>(job.destination) + batch * job.ld_batch + line * job.ld + element * job.step;
+    Word* const entry = job.pointers ? pointer<Word*>(job.destination, batch)
+                                     : static_cast<Word*>(job.destination) + batch * job.ld_batch;
+    Word* const destination = entry + line * job.ld + element * job.step;
     Word words[kLines];
     bool inside[kLines];
     XGEMM_UNROLL
@@ -133,8 +144,7 @@ struct Pack {
     const int lines = left(job.lines - first_line), elements = left(job.length - first_element);
     const int warp = gpu::warp_index(), lane = gpu::lane_index();
 
-    const Word* source =
-        static_cast<const Word*>(job.source) + batch * job.batch_stride + first_line + first_element * job.step;
+    const Word* source = source_of(job, batch) + first_line + first_element * job.step;
     constexpr int kHalves = kTurned / gpu::kWarpSize, kSteps = kTurned / kWarps;
     Word words[kSteps][kHalves];
     XGEMM_UNROLL

@@ -54,6 +54,7 @@ std::vector<BadArgument> bad_arguments() {
       {XGEMM_ARG_LDB, [](xgemm_args& x) { x.ldb = -3; }, {"ldb = -3", "ldb >= max(1, k)"}},
       {XGEMM_ARG_LDC, [](xgemm_args& x) { x.ldc = 0; }, {"ldc = 0", "ldc >= max(1, m)"}},
       {XGEMM_ARG_STRIDED, [](xgemm_args& x) { x.strided = 8; }, {"strided = 8", "XGEMM_STRIDED_C = 4"}},
+      {XGEMM_ARG_BATCH_KIND, [](xgemm_args& x) { x.batch_kind = 2; }, {"batch_kind = 2", "XGEMM_BATCH_POINTERS = 1"}},
       {XGEMM_ARG_BATCH_COUNT, [](xgemm_args& x) { x.batch_count = -2; }, {"batch_count = -2", "batch_count >= 0"}},
       {XGEMM_ARG_ACTIVATION, [](xgemm_args& x) { x.activation = 5; }, {"activation = 5", "XGEMM_SILU = 4 is required"}},
       {XGEMM_ARG_BIAS_ALONG, [](xgemm_args& x) { x.bias_along = 2; }, {"bias_along = 2", "XGEMM_BIAS_OF_COLUMNS = 1"}},
@@ -74,6 +75,14 @@ std::vector<BadArgument> bad_arguments() {
        {"stride_aux = 1004", "a multiple of 8, is required"}},
       {XGEMM_ARG_OLD_C, [](xgemm_args& x) { x.old_c = x.c, x.ld_old_c = x.ldc + 1; }, {"old_c = c", "ld_old_c = ldc"}},
   };
+}
+
+TEST(Check, PointersHaveNoStrides) {
+  xgemm_args x = legal_args();
+  x.batch_count = 3, x.stride_c = 0;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_STRIDE_C);
+  x.batch_kind = XGEMM_BATCH_POINTERS;
+  EXPECT_EQ(code_of(x), 0);
 }
 
 TEST(Check, AuxIsOfAnActivation) {

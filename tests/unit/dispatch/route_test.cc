@@ -105,6 +105,24 @@ TEST(Route, EpiloguesStayOnOneSide) {
   }
 }
 
+// Arrays of pointers lie where the work is; those that are all on the host are no matter of the route
+// (dispatch/gemm.cc).
+TEST(Route, ArraysOfPointersAreForTheGpuThatHasThem) {
+  Problem p = make_problem(DType::f32, 'N', 'T', 100, 100, 100);
+  p.batch_kind = BatchKind::pointers;
+  p.a.data = nowhere(0x1000), p.b.data = nowhere(0x2000), p.c.data = nowhere(0x3000);
+  for (const Location a : kLocations)
+    for (const Location c : kLocations) {
+      const Placement placement = place(p, a, a, c, Location::host);
+      const Route route = dispatch::choose_route(p, placement, &kServed, kTimes);
+      const bool within_reach = a != Location::host && c != Location::host;
+      EXPECT_EQ(route.kind, within_reach ? RouteKind::device : RouteKind::unservable) << runtime::to_string(placement);
+    }
+  const Placement placement = place(p, Location::device, Location::device, Location::device, Location::host);
+  p.a.data = nowhere(0x1004);
+  EXPECT_EQ(dispatch::choose_route(p, placement, &kServed, kTimes).status, -XGEMM_ARG_A);
+}
+
 TEST(Route, EveryMixOfLocations) {
   for (const std::int64_t size : {0, 1, 64, 4096})
     for (const std::int64_t k : {std::int64_t{0}, size})
