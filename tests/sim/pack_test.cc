@@ -52,9 +52,12 @@ Result run_pack(const PackParams& params, const Options& options) {
   shape.dynamic_shared_bytes = sizeof(typename kernels::Pack<Word>::SharedStorage);
   shape.granule = 4;
   shape.dependent = true;
-  return launch_body(shape, memory, options, [&params](unsigned char* shared) {
-    kernels::Pack<Word>::run(params, *reinterpret_cast<typename kernels::Pack<Word>::SharedStorage*>(shared));
-  });
+  const auto run = [&]<class Kernel>(Kernel) {
+    return launch_body(shape, memory, options, [&params](unsigned char* shared) {
+      Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
+    });
+  };
+  return params.jobs[0].pointers ? run(kernels::Pack<Word, true>{}) : run(kernels::Pack<Word>{});
 }
 
 // A matrix in a storage of its own, and where its copy goes.

@@ -16,7 +16,8 @@ __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
 
 template <class Word>
 cudaError_t launch(const PackParams& params, cudaStream_t stream) {
-  return launch_early(pack_entry<Pack<Word>>, params.ctas(), PackParams::kThreads, stream, params);
+  const auto entry = params.jobs[0].pointers ? pack_entry<Pack<Word, true>> : pack_entry<Pack<Word>>;
+  return launch_early(entry, params.ctas(), PackParams::kThreads, stream, params);
 }
 
 }  // namespace

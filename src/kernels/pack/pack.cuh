@@ -28,8 +28,9 @@
 
 namespace xgemm::kernels {
 
-// Word: an unsigned integer as large as an element.
-template <class Word>
+// Word: an unsigned integer as large as an element. kPointers: the jobs are of entries that are found by pointers,
+// which other passes have no registers for.
+template <class Word, bool kPointers = false>
 struct Pack {
   static constexpr int kThreads = PackParams::kThreads;
   static constexpr int kMinBlocksPerSm = 4;
@@ -82,8 +83,8 @@ struct Pack {
   }
   // Of an entry.
   XGEMM_DEVICE static const Word* source_of(const Params::Job& job, std::int64_t batch) {
-    return job.pointers ? pointer<const Word*>(job.source, batch)
-                        : static_cast<const Word*>(job.source) + batch * job.batch_stride;
+    if constexpr (kPointers) return pointer<const Word*>(job.source, batch);
+    return static_cast<const Word*>(job.source) + batch * job.batch_stride;
   }
 
   // What was read for a vector: where its elements are neighbours, the two aligned vectors in which it begins at byte
@@ -118,8 +119,8 @@ struct Pack {
     const auto [batch, line, element, lines_apart] = place_of(job, tile);
     const Word* source =
         static_cast<const Word*>(job.source) + batch * job.batch_stride + line * job.line_stride + element;
-    Word* const entry = job.pointers ? pointer<Word*>(job.destination, batch)
-                                     : static_cast<Word*>(job.destination) + batch * job.ld_batch;
+    Word* const entry =
+        kPointers ? pointer<Word*>(job.destination, batch) : static_cast<Word*>(job.destination) + batch * job.ld_batch;
     Word* const destination = entry + line * job.ld + element * job.step;
     Word words[kLines];
     bool inside[kLines];

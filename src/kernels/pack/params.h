@@ -21,8 +21,9 @@ struct PackJob {
   std::int64_t length, lines, batch_count;
   std::int64_t step, line_stride, batch_stride;  // of the source, in elements: along a line, between lines, entries
   std::int64_t ld, ld_batch;                     // of the destination: between lines, between entries
-  bool pointers =
-      false;  // the source, or what is scattered to, is an array: of an entry, the pointer to its first element
+  // The source, or what is scattered to, is an array: of an entry, the pointer to its first element. All jobs of a
+  // launch are alike in this.
+  bool pointers = false;
   bool scatters = false;   // then `step` is the destination's along a line, the source's is 1
   Fill fill = Fill::full;  // and of the matrix, whose columns the lines are, these elements
 };
