@@ -95,10 +95,17 @@ Status run_watched(const CallSettings& settings, const Problem& problem, const D
   return status.ok() ? kOk : fail(status.code, message);
 }
 
+// Of pointers to the matrices, wherever these and the scalars are.
+bool has_arrays_on_host(const Problem& problem) {
+  if (problem.batch_kind != BatchKind::pointers || problem.does_nothing()) return false;
+  const runtime::Placement placement = runtime::locate(problem);
+  return !placement.any_matrix(runtime::Location::device) && !placement.any_matrix(runtime::Location::managed);
+}
+
 }  // namespace
 
 Status gemm(const CallSettings& settings, const Problem& problem) {
-  if (problem.batch_kind == BatchKind::pointers && !problem.does_nothing() && runtime::locate(problem).all_on_host()) {
+  if (has_arrays_on_host(problem)) {
     for (std::int64_t entry = 0; entry < problem.batch_count; ++entry)
       XGEMM_RETURN_IF_FAILED(of_part(gemm(settings, entry_of(problem, entry)), entry > 0));
     return kOk;
@@ -111,7 +118,7 @@ Status gemm(const CallSettings& settings, const Problem& problem) {
 }
 
 Status explain(const CallSettings& settings, const Problem& problem, std::string* text) {
-  if (problem.batch_kind == BatchKind::pointers && !problem.does_nothing() && runtime::locate(problem).all_on_host()) {
+  if (has_arrays_on_host(problem)) {
     *text += "the first product of those whose pointers are on the host:\n";
     return explain(settings, entry_of(problem, 0), text);
   }

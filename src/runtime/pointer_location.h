@@ -26,9 +26,8 @@ struct Placement {
   PointerLocation bias{}, row_scales{}, column_scales{}, old_c{}, aux{};  // of the epilogue
 
   bool all_on_host() const { return !any(Location::device) && !any(Location::managed); }
-  bool any(Location l) const {
-    return a.location == l || b.location == l || c.location == l || alpha.location == l || beta.location == l;
-  }
+  bool any(Location l) const { return any_matrix(l) || alpha.location == l || beta.location == l; }
+  bool any_matrix(Location l) const { return a.location == l || b.location == l || c.location == l; }
   bool any_of_epilogue(Location l) const {
     return bias.location == l || row_scales.location == l || column_scales.location == l || old_c.location == l ||
            aux.location == l;
