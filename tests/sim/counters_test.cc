@@ -200,6 +200,26 @@ TEST_P(RegistersAlone, BringsVectorsAlongEitherAxis) {
   }
 }
 
+// Products with a vector bring whole sectors of the matrix, along k or along its rows; elements of the vector, which
+// the L1 holds, come alone. Sums of neighbouring rows meet in shared memory once a tile, and may lie in every other
+// bank.
+class Vectors : public Kernel {};
+TEST_P(Vectors, BringWholeSectorsOfTheMatrix) {
+  const kernels::TileConfig& config = kernel().config;
+  const GemmCase c{.transa = config.any_strides ? 'T' : 'N',
+                   .transb = config.any_strides ? 'N' : 'T',
+                   .m = 2 * config.cta_m,
+                   .n = 1,
+                   .k = 4 * config.cta_k};
+  Options options;
+  options.count = true;
+  Counters counters;
+  EXPECT_EQ(run_case(kernel(), c, options, &counters), "");
+  EXPECT_LE(counters.total(Traffic::global_load).ratio(), 1.25);
+  EXPECT_EQ(counters.total(Traffic::shared_load).excess(), 0);
+  EXPECT_LE(counters.total(Traffic::shared_store).ratio(), 2);
+}
+
 // What padding does and what it costs (WMMA, tiles of 128 x 256 x 32, 16-bit elements). Without it the eight lines of a
 // matrix lie 64 bytes (lines along K) or a multiple of 128 bytes (along M or N) apart and share banks by fours or by
 // eights. Eight elements more, and they have a bank group each; but lines along K now end amid a row of banks, and the
@@ -239,8 +259,11 @@ std::vector<std::string> names(bool (*takes_part)(const SimKernel&)) {
     if (takes_part(kernel)) names.push_back(kernel.name);
   return names;
 }
+bool is_for_vectors(const SimKernel& kernel) {
+  return std::string_view(kernel.family) == "skinny" && kernel.config.cta_m == kernel.config.cta_n;
+}
 bool is_tiled(const SimKernel& kernel) {
-  return !kernel.config.any_strides;
+  return !kernel.config.any_strides && !is_for_vectors(kernel);
 }
 bool takes_any_flags(const SimKernel& kernel) {
   return kernel.config.any_strides && kernel.config.copy == kernels::Copy::bulk;
@@ -257,6 +280,7 @@ INSTANTIATE_TEST_SUITE_P(, RegistersAlone, testing::ValuesIn(names([](const SimK
                            return std::string_view(k.family) == "warp_tiled";
                          })),
                          kName);
+INSTANTIATE_TEST_SUITE_P(, Vectors, testing::ValuesIn(names(is_for_vectors)), kName);
 INSTANTIATE_TEST_SUITE_P(, AnyFlags, testing::ValuesIn(names(takes_any_flags)), kName);
 INSTANTIATE_TEST_SUITE_P(, Padding, testing::ValuesIn(names(is_padded)), kName);
 
