@@ -146,8 +146,8 @@ enum xgemm_math_mode {
   XGEMM_MATH_STRICT = 0,        /* fused multiply-adds in the type of the sums; the default */
   XGEMM_MATH_FP32_EMULATED = 1, /* large products also on fp16 tensor cores, where errors are no larger for it; operands
                                    for which they would be are found on the GPU, and their products computed strictly */
-  XGEMM_MATH_TF32 = 2           /* fp32 operands may be rounded to TF32, which has 11 significant bits, for tensor cores:
-                                   errors of about a thousandth; what they would not make faster is computed strictly */
+  XGEMM_MATH_TF32 = 2 /* fp32 operands may be rounded to TF32, which has 11 significant bits, for tensor cores:
+                         errors of about a thousandth; what they would not make faster is computed strictly */
 };
 
 /* A function of each element. NaN gives NaN. */
