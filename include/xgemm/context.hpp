@@ -21,7 +21,8 @@ class context {
 
   context(context&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   context& operator=(context&& other) noexcept {
-    std::swap(handle_, other.handle_);
+    context taken(std::move(other));
+    std::swap(handle_, taken.handle_);
     return *this;
   }
   context(const context&) = delete;

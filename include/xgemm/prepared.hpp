@@ -21,7 +21,8 @@ class prepared {
 
   prepared(prepared&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   prepared& operator=(prepared&& other) noexcept {
-    std::swap(handle_, other.handle_);
+    prepared taken(std::move(other));
+    std::swap(handle_, taken.handle_);
     return *this;
   }
   prepared(const prepared&) = delete;

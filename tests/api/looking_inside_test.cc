@@ -107,13 +107,13 @@ TEST(LookingInside, KernelsAreListed) {
 
 TEST(LookingInside, EveryReturnValueHasATextOfItsOwn) {
   std::set<std::string> texts;
-  for (int status = -XGEMM_ARG_FILL; status <= XGEMM_INTERNAL_ERROR; ++status) {
+  for (int status = -XGEMM_ARG_BATCH_KIND; status <= XGEMM_INTERNAL_ERROR; ++status) {
     const char* text = xgemm_status_string(status);
     ASSERT_NE(text, nullptr);
     EXPECT_STRNE(text, "");
     EXPECT_TRUE(texts.insert(text).second) << status << ": " << text;
   }
-  for (const int unknown : {-XGEMM_ARG_FILL - 1, XGEMM_INTERNAL_ERROR + 1, INT32_MAX, INT32_MIN}) {
+  for (const int unknown : {-XGEMM_ARG_BATCH_KIND - 1, XGEMM_INTERNAL_ERROR + 1, INT32_MAX, INT32_MIN}) {
     ASSERT_NE(xgemm_status_string(unknown), nullptr);
     EXPECT_FALSE(texts.count(xgemm_status_string(unknown))) << unknown;
   }

@@ -336,7 +336,12 @@ TEST(Context, OwnsAndMoves) {
   EXPECT_EQ(first.get(), nullptr);
   xgemm::gemm(1, row_major(a.data(), 2, 2), row_major(b.data(), 2, 2), 0, row_major(c.data(), 2, 2), second);
   EXPECT_EQ(c, (std::vector<float>{19, 22, 43, 50}));
+  first = xgemm::context();  // and what it had is gone
   first = std::move(second);
+  EXPECT_NE(first.get(), nullptr);
+  EXPECT_EQ(second.get(), nullptr);
+  auto& same = first;
+  first = std::move(same);
   EXPECT_NE(first.get(), nullptr);
   xgemm::gemm(1, row_major(a.data(), 2, 2), col_major(b.data(), 2, 2), 0, row_major(c.data(), 2, 2), first.get());
   EXPECT_EQ(c, (std::vector<float>{17, 23, 39, 53}));
