@@ -92,7 +92,8 @@ std::vector<Packing> packings_of(const Problem& p, const layout::ProblemFacts& f
   if (!p.reads_inputs() || bytes > kMostBytes) return {};
 
   const bool vectors = size_of(p.a.type) <= 4;
-  const bool c = p.reads_c() && lies_badly(facts.c, Axis::row, size_of(p.c.type) < 4);
+  // Those who compute triangles read C as it lies.
+  const bool c = p.fill == Fill::full && p.reads_c() && lies_badly(facts.c, Axis::row, size_of(p.c.type) < 4);
   std::vector<Packing> all;
   const auto add = [&](bool copies_a, Axis a_axis, bool copies_b, Axis b_axis) {
     Packing packing;

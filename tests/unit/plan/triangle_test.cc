@@ -96,6 +96,17 @@ TEST(TrianglePlan, EveryGpuAndTypeHasOne) {
         }
 }
 
+// The elements beyond the diagonal would be read, for a copy that no kernel looks at.
+TEST(TrianglePlan, OldCIsReadWhereItLies) {
+  for (const Fill fill : {Fill::full, Fill::lower, Fill::upper}) {
+    Problem p = update(DType::f16, fill, 1000, 500);
+    p.beta = {1, nullptr};
+    p.c.ld += 1;
+    const std::vector<plan::Packing> all = plan::packings_of(p, plan::gather_facts(p), h200());
+    EXPECT_EQ(std::ranges::any_of(all, [](const plan::Packing& x) { return x.c.used; }), fill == Fill::full);
+  }
+}
+
 // Little more than half of the time of all of C, where that is many tiles.
 TEST(TrianglePlan, CostsWhatItsTilesDo) {
   for (const DType type : {DType::f32, DType::f64}) {
