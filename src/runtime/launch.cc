@@ -147,31 +147,29 @@ Status launch_packed(const plan::Plan& plan, const Problem& problem, const devic
           params.finishing.bias =
               static_cast<const char*>(all.finishing.bias) + (all.finishing.bias_of_rows ? row : col) * c_bytes;
 
-        kernels::PackParams inputs{.element_bytes = in_bytes}, old_c{.element_bytes = c_bytes};
+        kernels::PackParams copies{.element_bytes = in_bytes};
         if (packing.a.used) {
           const std::int64_t wanted = all.a.batch_stride == 0 ? 0 : entry;
           if (a_row != row || a_entry != wanted)
-            inputs.add(copy_job(params.a, block.m, problem.k, block.batch_count, packing.a, workspace.copies()));
+            copies.add(copy_job(params.a, block.m, problem.k, block.batch_count, packing.a, workspace.copies()));
           a_row = row, a_entry = wanted;
           params.a = copy_arg(packing.a, workspace.copies());
         }
         if (packing.b.used) {
           const std::int64_t wanted = all.b.batch_stride == 0 ? 0 : entry;
           if (b_col != col || b_entry != wanted)
-            inputs.add(copy_job(params.b, problem.k, block.n, block.batch_count, packing.b, workspace.copies()));
+            copies.add(copy_job(params.b, problem.k, block.n, block.batch_count, packing.b, workspace.copies()));
           b_col = col, b_entry = wanted;
           params.b = copy_arg(packing.b, workspace.copies());
         }
-        if (packing.c.used) {
+        if (packing.c.used) {  // of 16 bits, as A and B are then
           const kernels::ConstMatrixArg c = {params.c.data, params.c.row_stride, params.c.col_stride,
                                              params.c.batch_stride};
-          (c_bytes == in_bytes ? inputs : old_c)
-              .add(copy_job(c, block.m, block.n, block.batch_count, packing.c, workspace.copies()));
+          copies.add(copy_job(c, block.m, block.n, block.batch_count, packing.c, workspace.copies()));
           params.c_copy = copy_arg(packing.c, workspace.copies());
         }
-        for (const kernels::PackParams& pass : {inputs, old_c})
-          XGEMM_RETURN_IF_FAILED(device::cuda_status(
-              kernels::launch_pack(pass, static_cast<cudaStream_t>(settings.stream)), "the copies of operands"));
+        XGEMM_RETURN_IF_FAILED(device::cuda_status(
+            kernels::launch_pack(copies, static_cast<cudaStream_t>(settings.stream)), "the copies of operands"));
         XGEMM_RETURN_IF_FAILED(enqueue(plan, params, plan::schedule_of_block(plan, block, device), workspace.sums(),
                                        workspace.sums_bytes(), settings));
       }

@@ -6,45 +6,10 @@
 #include "core/pointer_batch.h"
 #include "device/cuda_status.h"
 #include "kernels/pack/pack.h"
+#include "runtime/buffer_copies.h"
 #include "runtime/workspace.h"
 
 namespace xgemm::runtime {
-namespace {
-
-// A matrix from where its pointers lead to the buffer.
-template <class Matrix>
-kernels::PackJob gathering(const Matrix& from, const Matrix& to, const CopiedMatrix& copy, std::int64_t entries) {
-  return {.source = from.data,
-          .destination = const_cast<void*>(static_cast<const void*>(to.data)),
-          .length = copy.rows,
-          .lines = copy.columns,
-          .batch_count = entries,
-          .step = from.step,
-          .line_stride = from.ld,
-          .batch_stride = 0,
-          .ld = to.ld,
-          .ld_batch = copy.elements(),
-          .pointers = true};
-}
-
-// C, and back.
-kernels::PackJob scattering(const Problem& to, const OutputMatrix& from, const CopiedMatrix& copy) {
-  return {.source = from.data,
-          .destination = to.c.data,
-          .length = copy.rows,
-          .lines = copy.columns,
-          .batch_count = to.batch_count,
-          .step = to.c.step,
-          .line_stride = from.ld,
-          .batch_stride = copy.elements(),
-          .ld = to.c.ld,
-          .ld_batch = 0,
-          .pointers = true,
-          .scatters = true,
-          .fill = to.fill};
-}
-
-}  // namespace
 
 Status pointer_batch_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
   const device::DeviceGuard guard(device.ordinal);
@@ -58,7 +23,6 @@ Status pointer_batch_gemm(const Problem& problem, const device::DeviceInfo& devi
                                                    "found by pointers",
                                                    static_cast<long long>(bytes)));
   const auto copy = [&](const kernels::PackParams& pass) {
-    if (pass.count == 0) return kOk;
     return device::cuda_status(kernels::launch_pack(pass, static_cast<cudaStream_t>(settings.stream)),
                                "the copies of matrices that are found by pointers");
   };
@@ -67,10 +31,10 @@ Status pointer_batch_gemm(const Problem& problem, const device::DeviceInfo& devi
     const Problem copied = copied_entries(problem, first, at_once, buffer.data());
     kernels::PackParams inputs{.element_bytes = size_of(problem.a.type)};
     kernels::PackParams outputs{.element_bytes = size_of(problem.c.type)}, results = outputs;
-    inputs.add(gathering(part.a, copied.a, entry.a, part.batch_count));
-    inputs.add(gathering(part.b, copied.b, entry.b, part.batch_count));
-    if (gathers_c(part)) outputs.add(gathering(part.c, copied.c, entry.c, part.batch_count));
-    results.add(scattering(part, copied.c, entry.c));
+    inputs.add(gathering(part, part.a, entry.a.rows, entry.a.columns, copied.a));
+    inputs.add(gathering(part, part.b, entry.b.rows, entry.b.columns, copied.b));
+    if (gathers_c(part)) outputs.add(gathering(part, part.c, part.m, part.n, copied.c));
+    results.add(scattering(part, copied.c));
     XGEMM_RETURN_IF_FAILED(of_part(copy(inputs), first > 0));
     XGEMM_RETURN_IF_FAILED(of_part(copy(outputs), first > 0));
     XGEMM_RETURN_IF_FAILED(of_part(device_gemm(copied, device, settings), first > 0));

@@ -7,42 +7,10 @@
 #include "core/scattering.h"
 #include "device/cuda_status.h"
 #include "kernels/pack/pack.h"
+#include "runtime/buffer_copies.h"
 #include "runtime/workspace.h"
 
 namespace xgemm::runtime {
-namespace {
-
-// C's columns, from where they lie to the buffer's.
-kernels::PackJob gathering(const Problem& p, const OutputMatrix& buffer) {
-  return {.source = p.c.data,
-          .destination = buffer.data,
-          .length = p.m,
-          .lines = p.n,
-          .batch_count = p.batch_count,
-          .step = p.c.step,
-          .line_stride = p.c.ld,
-          .batch_stride = p.c.batch_stride,
-          .ld = buffer.ld,
-          .ld_batch = buffer.batch_stride};
-}
-
-// And back.
-kernels::PackJob scattering(const Problem& p, const OutputMatrix& buffer) {
-  return {.source = buffer.data,
-          .destination = p.c.data,
-          .length = p.m,
-          .lines = p.n,
-          .batch_count = p.batch_count,
-          .step = p.c.step,
-          .line_stride = buffer.ld,
-          .batch_stride = buffer.batch_stride,
-          .ld = p.c.ld,
-          .ld_batch = p.c.batch_stride,
-          .scatters = true,
-          .fill = p.fill};
-}
-
-}  // namespace
 
 Status scattered_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
   const device::DeviceGuard guard(device.ordinal);
@@ -66,7 +34,7 @@ Status scattered_gemm(const Problem& problem, const device::DeviceInfo& device, 
   bool begun = false;
   return for_each_buffered_part(problem, kMostBufferedBytes, [&](const Problem& part) {
     const Problem buffered = with_buffered_c(part, buffer.data());
-    if (gathers_c(part)) XGEMM_RETURN_IF_FAILED(move(gathering(part, buffered.c)));
+    if (gathers_c(part)) XGEMM_RETURN_IF_FAILED(move(gathering(part, part.c, part.m, part.n, buffered.c)));
     XGEMM_RETURN_IF_FAILED(of_part(device_gemm(buffered, device, settings), begun));
     begun = true;
     return move(scattering(part, buffered.c));
