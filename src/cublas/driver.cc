@@ -36,6 +36,7 @@ constinit std::atomic<bool> found{false};
 
 bool find_driver() {
   const Making making;
+  if (found.load(std::memory_order_relaxed)) return true;  // by another thread, whose functions are in use
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;
   bool all = true;
