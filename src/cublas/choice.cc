@@ -39,6 +39,9 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates, bool 
   if (gpu.compute_capability != kMeasured) return "a GPU without measurements";
   // 0.92 in the mean of nine squares on an H200.
   if (x.type == XGEMM_F64) return "double precision";
+  // The matrices are copied before a product and after it: at 2.5 TB/s, of n x n of them, that takes 1700 / n of the
+  // product's time in 16 bits and 240 / n in fp32, more than what is won of batches.
+  if (x.batch_kind == XGEMM_BATCH_POINTERS) return "arrays of pointers, whose matrices would be copied";
   const std::int64_t narrow = std::min(x.m, x.n);
   const bool batch = x.batch_count > 1;
   // A pass over C after the product (core/finishing.h), which cuBLAS fuses: on an H100 3 % of 4096x4096x4096 in fp32

@@ -16,12 +16,15 @@ using DevicePointer = unsigned long long;
 
 constexpr Result kDone = 0;
 constexpr int kMultiprocessorCount = 16, kCapabilityMajor = 75, kCapabilityMinor = 76;  // CUdevice_attribute
+constexpr int kMemoryType = 2, kIsManaged = 8;                                          // CUpointer_attribute
+constexpr unsigned kDeviceMemory = 2;                                                   // CUmemorytype
 constexpr int kNotCapturing = 0;
 constexpr int kRelaxedCapture = 2;
 
 struct Driver {
   Result (*ctx_get_device)(int*) = nullptr;
   Result (*device_get_attribute)(int*, int attribute, int device) = nullptr;
+  Result (*pointer_get_attributes)(unsigned count, const int* attributes, void** values, DevicePointer) = nullptr;
   Result (*stream_synchronize)(void*) = nullptr;
   Result (*stream_is_capturing)(void*, int*) = nullptr;
   Result (*exchange_capture_mode)(int*) = nullptr;
@@ -46,6 +49,7 @@ bool find_driver() {
   };
   find(functions.ctx_get_device, "cuCtxGetDevice");
   find(functions.device_get_attribute, "cuDeviceGetAttribute");
+  find(functions.pointer_get_attributes, "cuPointerGetAttributes");
   find(functions.stream_synchronize, "cuStreamSynchronize");
   find(functions.stream_is_capturing, "cuStreamIsCapturing");
   find(functions.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
@@ -99,6 +103,15 @@ Gpu current_gpu() {
   Gpu gpu = known[ordinal].load(std::memory_order_relaxed);
   if (gpu.compute_capability == 0) known[ordinal].store(gpu = ask(ordinal), std::memory_order_relaxed);
   return gpu;
+}
+
+bool is_device_memory(const void* pointer) {
+  if (driver() == nullptr) return false;
+  unsigned type = 0, managed = 0;
+  const int attributes[] = {kMemoryType, kIsManaged};
+  void* values[] = {&type, &managed};
+  return driver()->pointer_get_attributes(2, attributes, values, address(pointer)) == kDone &&
+         (type == kDeviceMemory || managed != 0);
 }
 
 bool wait_for(void* stream) noexcept try {

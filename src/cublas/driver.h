@@ -18,6 +18,9 @@ struct Gpu {
 // Of the calling thread; where it has not used one yet, the process's first.
 Gpu current_gpu();
 
+// Whether it is device or managed memory.
+bool is_device_memory(const void* pointer);
+
 // Waits for the stream's work. False where there is nothing to wait by: no driver, or a capture that must not be
 // broken.
 bool wait_for(void* stream) noexcept;

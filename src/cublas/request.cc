@@ -57,7 +57,6 @@ bool is_algorithm(int algorithm) {
 const char* obstacle_of(const Call& call, const HandleState& state, const std::optional<Types>& types) {
   const bool half_scalars = call.compute == kCompute16F;
   if (!types) return "these types";
-  if (call.pointer_arrays) return "arrays of pointers";
   if (half_scalars) {
     if (call.a.type != kReal16F || call.c.type != kReal16F) return "these types";
     // Sums are in fp32, which is what a caller wants who does not insist on less.
@@ -194,6 +193,7 @@ void translate(Request* request) {
   args.ldb = call.b.ld;
   args.c = const_cast<void*>(call.c.data);
   args.ldc = call.c.ld;
+  args.batch_kind = call.pointer_arrays ? XGEMM_BATCH_POINTERS : XGEMM_BATCH_STRIDED;
   args.batch_count = call.batch_count;
   args.stride_a = call.a.stride;
   args.stride_b = call.b.stride;
@@ -231,7 +231,9 @@ std::string to_string(const Call& call) {
   std::string text = format("type=%s transa=%c transb=%c m=%lld n=%lld k=%lld lda=%lld ldb=%lld ldc=%lld",
                             types_in_words(call).c_str(), flag_of(call.transa), flag_of(call.transb), wide(call.m),
                             wide(call.n), wide(call.k), wide(call.a.ld), wide(call.b.ld), wide(call.c.ld));
-  if (call.batch_count != 1)
+  if (call.pointer_arrays)
+    text += format(" batch_kind=pointers batch=%lld", wide(call.batch_count));
+  else if (call.batch_count != 1)
     text += format(" batch=%lld stridea=%lld strideb=%lld stridec=%lld", wide(call.batch_count), wide(call.a.stride),
                    wide(call.b.stride), wide(call.c.stride));
   if (call.row_major) text += " layout=row";
@@ -241,7 +243,8 @@ std::string to_string(const Call& call) {
 std::string shape_of(const Call& call) {
   std::string text = format("%s %c%c %lldx%lldx%lld", types_in_words(call).c_str(), flag_of(call.transa),
                             flag_of(call.transb), wide(call.m), wide(call.n), wide(call.k));
-  if (call.batch_count != 1) text += format(" batch of %lld", wide(call.batch_count));
+  if (call.batch_count != 1 || call.pointer_arrays)
+    text += format(" batch of %lld%s", wide(call.batch_count), call.pointer_arrays ? " by pointers" : "");
   return text + epilogue_in_words(call);
 }
 

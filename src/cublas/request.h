@@ -28,8 +28,8 @@ struct Call {
   const void* beta = nullptr;
   Operand a, b, c;
   std::int64_t batch_count = 1;
-  bool pointer_arrays = false;
-  bool row_major = false;  // cublasLtMatmul alone
+  bool pointer_arrays = false;  // the operands' data are arrays of pointers to the matrices
+  bool row_major = false;       // cublasLtMatmul alone
   int compute = kCompute32F;
   int algorithm = kDefaultAlgorithm;
   // Of cublasLtMatmul alone.

@@ -29,10 +29,18 @@ bool is_watched() {
   return environment().verbose > 0 || environment().summary;
 }
 
+// Arrays of pointers in host memory that a GPU reads, too: libxgemm reads them during the call, cuBLAS when the work
+// runs.
+bool has_arrays_on_host(const Call& call) {
+  const auto on_host = [](const Operand& x) { return x.data != nullptr && !is_device_memory(x.data); };
+  return call.pointer_arrays && (on_host(call.a) || on_host(call.b) || on_host(call.c));
+}
+
 const char* why_not_libxgemm(const Request& request) {
   if (mode() == Mode::never) return "XGEMM_CUBLAS=never";
   if (request.obstacle != nullptr) return request.obstacle;
   if (!has_library()) return "libxgemm cannot be opened";
+  if (has_arrays_on_host(request.call)) return "arrays of pointers in host memory";
   if (mode() != Mode::automatic) return nullptr;
   if (request.reservation != nullptr) return request.reservation;
   return why_cublas(request.product, current_gpu(), environment().math_mode == XGEMM_MATH_FP32_EMULATED,

@@ -61,6 +61,15 @@ TEST(Choice, Batches) {
   EXPECT_FALSE(in_batch(XGEMM_F32, 64, 64, 64));
 }
 
+TEST(Choice, ArraysOfPointersAreCublas) {
+  for (const xgemm_type type : {XGEMM_F32, XGEMM_F16}) {
+    xgemm_args x = product(type, 4096, 4096, 4096);
+    EXPECT_EQ(nullptr, why_cublas(x, kHopper));
+    x.batch_kind = XGEMM_BATCH_POINTERS;
+    EXPECT_NE(nullptr, why_cublas(x, kHopper));
+  }
+}
+
 TEST(Choice, EpiloguesAreServedWhereFp32IsEmulated) {
   const float bias = 0;
   const auto with_bias = [&](xgemm_type type, std::int64_t k, bool emulates) {

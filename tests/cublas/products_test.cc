@@ -100,17 +100,16 @@ void expect_forwarded(const Routine& r, const Arguments& x, int status = kSucces
   EXPECT_EQ(r.text(x), stand_in_last_call());
 }
 
-TEST_F(Products, ByPointersAreForwarded) {
+TEST_F(Products, ByPointersOnTheHostAreForwarded) {
   for (const Routine& r : kRoutines)
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 5 && r.pointer_arrays; ++i) {
       Arguments x = draw(r);
-      std::vector<const void*> a(5, x.a), b(5, x.b), c(5, x.c);
-      if (r.pointer_arrays) {
-        x.a = a.data();
-        x.b = b.data();
-        x.c = c.data();
-      }
-      if (r.pointer_arrays) expect_forwarded(r, x);
+      const std::vector<const void*> a(5, x.a), b(5, x.b);
+      std::vector<const void*> c(5, x.c);
+      x.a = a.data();
+      x.b = b.data();
+      x.c = c.data();
+      expect_forwarded(r, x);
     }
 }
 

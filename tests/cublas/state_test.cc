@@ -97,6 +97,37 @@ TEST_F(HandleState, WorkspaceAndStreamOfMatmul) {
   cublasLtMatrixLayoutDestroy(layout);
 }
 
+// By all that have them; where they are on the host, or one of them is, by cuBLAS, which reads them later.
+TEST_F(HandleState, ArraysOfPointers) {
+  struct {
+    void *a[2], *b[2], *c[2];
+  } on_device = {{matrix_, matrix_}, {matrix_, matrix_}, {matrix_, matrix_}}, on_host = on_device;
+  for (const Routine& r : kRoutines) {
+    if (!r.pointer_arrays) continue;
+    SCOPED_TRACE(r.name);
+    x_.type_a = x_.type_b = x_.type_c = r.type;
+    x_.compute_type = r.compute;
+    const double one = 1, zero = 0;  // in the type of the scalars: the bits of 1 are not looked at
+    x_.alpha = &one, x_.beta = &zero;
+    x_.batch_count = 2;
+    for (const int mask : {0, 1, 2, 4, 7}) {
+      x_.a = mask & 1 ? on_host.a : on_device.a;
+      x_.b = mask & 2 ? on_host.b : on_device.b;
+      x_.c = mask & 4 ? on_host.c : on_device.c;
+      stand_in_device_memory(&on_device, &on_device + 1);
+      const Reached before = {stand_in_products(), stand_in_calls()};
+      EXPECT_EQ(kSuccess, r.call(x_));
+      stand_in_device_memory(nullptr, nullptr);
+      EXPECT_EQ((Reached{before.xgemm + (mask == 0), before.cublas + (mask != 0)}),
+                (Reached{stand_in_products(), stand_in_calls()}));
+      const xgemm_args& args = stand_in_product()->args;
+      EXPECT_EQ(args.batch_kind, XGEMM_BATCH_POINTERS);
+      EXPECT_EQ(args.batch_count, 2);
+      EXPECT_TRUE(args.a == on_device.a && args.b == on_device.b && args.c == on_device.c);
+    }
+  }
+}
+
 // What certainly left C alone is computed by cuBLAS; what may not have, only where C is not read.
 TEST_F(HandleState, FailuresOfLibxgemm) {
   const int harmless[] = {XGEMM_NO_DEVICE, XGEMM_UNSUPPORTED, XGEMM_KERNEL_NOT_USABLE, XGEMM_OUT_OF_DEVICE_MEMORY,

@@ -21,6 +21,9 @@ int cublasGemmStridedBatchedEx(void*, int transa, int transb, int m, int n, int 
                                int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,
                                long long stride_b, const void* beta, void* c, int type_c, int ldc, long long stride_c,
                                int batch_count, int compute, int algorithm);
+int cublasGemmBatchedEx(void*, int transa, int transb, int m, int n, int k, const void* alpha, const void* a,
+                        int type_a, int lda, const void* b, int type_b, int ldb, const void* beta, const void* c,
+                        int type_c, int ldc, int batch_count, int compute, int algorithm);
 int cublasSetStream_v2(void*, void* stream);
 int cublasSetWorkspace_v2(void*, void* memory, std::size_t bytes);
 int cublasDestroy_v2(void*);
@@ -77,16 +80,18 @@ class CublasFront : public testing::Test {
     XGEMM_CHECK_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     ASSERT_EQ(kSuccess, cublasSetStream_v2(handle_, stream_));
     XGEMM_CHECK_CUDA(cudaMalloc(reinterpret_cast<void**>(&scalars_), 2 * sizeof(Scalar)));
+    XGEMM_CHECK_CUDA(cudaMalloc(reinterpret_cast<void**>(&pointers_), 3 * kMostPointers * sizeof(void*)));
   }
   void TearDown() override {
     if (handle_ == nullptr) return;
     cublasDestroy_v2(handle_);
     cudaFree(scalars_);
+    cudaFree(pointers_);
     cudaStreamDestroy(stream_);
   }
 
-  // alpha and beta on the host, or copied to the device.
-  int enqueue(const Call<T>& call, bool on_device = false) {
+  // alpha and beta on the host, or copied to the device; the matrices of a batch by their distance, or by pointers.
+  int enqueue(const Call<T>& call, bool on_device = false, bool by_pointers = false) {
     const CallSpec& s = call.spec();
     const Scalar host[] = {static_cast<Scalar>(s.alpha), static_cast<Scalar>(s.beta)};
     const Scalar* scalars = host;
@@ -101,17 +106,37 @@ class CublasFront : public testing::Test {
       return cublasGemmEx(handle_, operation(s.transa), operation(s.transb), narrow(s.m), narrow(s.n), narrow(s.k),
                           scalars, x.a, kDataType<Input>, narrow(x.lda), x.b, kDataType<Input>, narrow(x.ldb),
                           scalars + 1, x.c, kDataType<Output>, narrow(x.ldc), kCompute, kDefaultAlgorithm);
+    if (by_pointers) {
+      const auto array_of = [&](const auto* first, std::int64_t stride, int number) {
+        std::vector<const void*> all;
+        for (std::int64_t i = 0; i < s.batch; ++i) all.push_back(first + i * stride);
+        const void** const array = pointers_ + number * kMostPointers;
+        XGEMM_CHECK_CUDA(
+            cudaMemcpyAsync(array, all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice, stream_));
+        return array;
+      };
+      const void* const a = array_of(static_cast<const Input*>(x.a), x.stride_a, 0);
+      const void* const b = array_of(static_cast<const Input*>(x.b), x.stride_b, 1);
+      const void* const c = array_of(static_cast<const Output*>(x.c), x.stride_c, 2);
+      return cublasGemmBatchedEx(handle_, operation(s.transa), operation(s.transb), narrow(s.m), narrow(s.n),
+                                 narrow(s.k), scalars, a, kDataType<Input>, narrow(x.lda), b, kDataType<Input>,
+                                 narrow(x.ldb), scalars + 1, c, kDataType<Output>, narrow(x.ldc), narrow(s.batch),
+                                 kCompute, kDefaultAlgorithm);
+    }
     return cublasGemmStridedBatchedEx(handle_, operation(s.transa), operation(s.transb), narrow(s.m), narrow(s.n),
                                       narrow(s.k), scalars, x.a, kDataType<Input>, narrow(x.lda), x.stride_a, x.b,
                                       kDataType<Input>, narrow(x.ldb), x.stride_b, scalars + 1, x.c, kDataType<Output>,
                                       narrow(x.ldc), x.stride_c, narrow(s.batch), kCompute, kDefaultAlgorithm);
   }
 
+  static constexpr int kMostPointers = 8;
+
   void* library_ = nullptr;
   int (*set_pointer_mode_)(void*, int) = nullptr;
   void* handle_ = nullptr;
   cudaStream_t stream_ = nullptr;
   Scalar* scalars_ = nullptr;
+  const void** pointers_ = nullptr;
 };
 TYPED_TEST_SUITE(CublasFront, CallTypes);
 
@@ -139,7 +164,7 @@ TYPED_TEST(CublasFront, ServesRandomProducts) {
     const Call<TypeParam> call(spec);
     // What beta does with the old C is known only where it lies on the host: elsewhere C must hold numbers.
     const bool on_device = spec.beta != 0 && spec.alpha != 0 && pick(0, 1) != 0;
-    ASSERT_EQ(kSuccess, this->enqueue(call, on_device)) << spec;
+    ASSERT_EQ(kSuccess, this->enqueue(call, on_device, pick(0, 1) != 0)) << spec;
     XGEMM_CHECK_CUDA(cudaStreamSynchronize(this->stream_));
     ASSERT_TRUE(call.check());
   }
