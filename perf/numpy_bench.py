@@ -5,7 +5,8 @@
 
 Two processes of the same interpreter take turns, so that clocks and neighbours meet both alike; one has libxgemm preloaded.
 Operands are N(0,1) arrays in ordinary memory. What counts is the median of the ratios of times within rounds. The first
-product of each size is not timed: threads and devices start with it.
+product of each size is not timed: threads and devices start with it. Ours begins after a rest: for a tenth of a second
+after a product the threads of the other process's OpenBLAS keep all cores busy looking for the next one.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,6 +19,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 
 WORKER = """
 import json, sys, time
@@ -58,7 +60,7 @@ class Worker:
         self.process.wait()
 
 
-def measure(ours, plain, kind, expression, n, rounds):
+def measure(ours, plain, kind, expression, n, rounds, rest):
     first = [worker.ask(kind, expression, n) for worker in (ours, plain)]
     difference = abs(first[0][1] - first[1][1]) / n**0.5
     if not difference < {"float32": 1e-4, "float64": 1e-12}[kind]:
@@ -66,7 +68,11 @@ def measure(ours, plain, kind, expression, n, rounds):
     times = []
     for i in range(rounds):
         order = (ours, plain) if i % 2 else (plain, ours)
-        seconds = {worker: worker.ask(kind, expression, n)[0] for worker in order}
+        seconds = {}
+        for worker in order:
+            if worker is ours:
+                time.sleep(rest)
+            seconds[worker] = worker.ask(kind, expression, n)[0]
         times.append((seconds[ours], seconds[plain]))
     ratios = sorted(theirs / mine for mine, theirs in times)
     return {"type": kind, "product": expression, "n": n, "rounds": rounds,
@@ -107,6 +113,7 @@ def main(arguments=None):
     parser.add_argument("--library", help="the libxgemm.so.0 to preload")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1024, 2048, 4096, 8192], help="n (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="timed products of each kind (%(default)s)")
+    parser.add_argument("--rest", type=float, default=0.5, help="seconds before each of our products (%(default)s)")
     parser.add_argument("--json", help="file for the result")
     parser.add_argument("--svg", help="file for the picture; needs matplotlib")
     parser.add_argument("--draw", metavar="JSON", help="measure nothing: draw this result")
@@ -124,7 +131,7 @@ def main(arguments=None):
     for kind in TYPES:
         for n in options.sizes:
             for product in ("a @ b", "a.T @ a"):
-                row = measure(ours, plain, kind, product, n, options.rounds)
+                row = measure(ours, plain, kind, product, n, options.rounds, options.rest)
                 rows.append(row)
                 print(f"{kind:8} {product:8} {n:6} {row['plain_ms']:10.3f} {row['xgemm_ms']:10.3f} {row['ratio']:7.2f}  "
                       f"[{row['ratio_low']:.2f}, {row['ratio_high']:.2f}]", flush=True)

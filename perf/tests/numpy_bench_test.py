@@ -30,7 +30,7 @@ class NumpyBenchTest(unittest.TestCase):
     def test_it_measures_and_draws(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder)
-            done = bench("--library", LIBRARY, "--sizes", 16, 24, "--rounds", 3, "--json", path / "numpy.json")
+            done = bench("--library", LIBRARY, "--sizes", 16, 24, "--rounds", 3, "--rest", 0, "--json", path / "numpy.json")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             rows = json.loads((path / "numpy.json").read_text(encoding="utf-8"))["rows"]
             self.assertEqual({(row["type"], row["product"], row["n"]) for row in rows},

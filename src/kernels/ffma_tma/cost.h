@@ -29,18 +29,18 @@ struct FfmaTmaCostDevice {
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
-  double clock = 0.964;     // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.97;      // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.877;  // with 16 x 8, whose slots are longer
-  double slot = 304;        // cycles of a slot beside
-  double groups = 77.9;     // more, where groups of warps share K
-  double word = 0.103;      // cycles of a word that a producer warp copies
-  double epilogue = 562;    // cycles of a tile
-  double exchange = 1080;   // cycles of a tile whose K groups of warps share
-  double element = 0.254;   // cycles of an element of C that is written, or read
-  double launch = 2.51;     // us
-  double sum = 3.83;        // us, of the second stage of a split
-  double sum_bytes = 2.94;  // TB/s of the parts' sums
+  double clock = 1.01;     // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.952;      // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.875;  // with 16 x 8, whose slots are longer
+  double slot = 313;        // cycles of a slot beside
+  double groups = 49.3;     // more, where groups of warps share K
+  double word = 0.109;      // cycles of a word that a producer warp copies
+  double epilogue = 479;    // cycles of a tile
+  double exchange = 1170;   // cycles of a tile whose K groups of warps share
+  double element = 0.268;   // cycles of an element of C that is written, or read
+  double launch = 2.56;     // us
+  double sum = 3.89;        // us, of the second stage of a split
+  double sum_bytes = 2.8;  // TB/s of the parts' sums
 };
 
 struct FfmaTmaSplit {

@@ -486,7 +486,7 @@ TEST(Planner, MoreWorkIsNotEstimatedFaster) {
 }
 
 // What computes where operands are not safe to emulate adds up as a strict call does: the same tiles, in the same
-// parts.
+// parts. Calls that copy a block of their operands at a time share the work of a block out, which fallbacks do not know.
 TEST(Planner, FallbacksSumAsStrictCallsDo) {
   int split = 0;
   for (const DeviceInfo& device : fake_devices())
@@ -499,6 +499,7 @@ TEST(Planner, FallbacksSumAsStrictCallsDo) {
             p.compute = Compute::fp32_emulated;
             const Plan emulated = plan_for(p, device);
             if (!emulated.has_fallback || strict.kernel.family != emulated.fallback.family) continue;
+            if (plan::blocks_of(strict.packing, p) > 1) continue;
             SCOPED_TRACE(describe(p, device) + ": " + to_string(strict));
             const Plan fallback = plan::fallback_of(emulated, p, device);
             EXPECT_EQ(fallback.kernel, strict.kernel);
