@@ -323,6 +323,14 @@ const char* name_of(Memory memory) {
   return "?";
 }
 
+bool is_hopper() {
+  int device = 0, major = 0, minor = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+  return major == 9 && minor == 0;
+}
+
 void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) ADD_FAILURE() << what << ": " << cudaGetErrorString(error);
 }

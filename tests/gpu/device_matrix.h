@@ -126,6 +126,12 @@ const std::string& no_device();
 #define XGEMM_SKIP_WITHOUT_DEVICE() \
   if (!::xgemm::gpu_test::no_device().empty()) GTEST_SKIP() << ::xgemm::gpu_test::no_device()
 
+// For what other GPUs do not have.
+bool is_hopper();
+#define XGEMM_SKIP_WITHOUT_HOPPER() \
+  XGEMM_SKIP_WITHOUT_DEVICE();      \
+  if (!::xgemm::gpu_test::is_hopper()) GTEST_SKIP() << "for GPUs of compute capability 9.0"
+
 // Fails the current test on a CUDA error.
 void check(cudaError_t error, const char* what);
 #define XGEMM_CHECK_CUDA(call) ::xgemm::gpu_test::check((call), #call)

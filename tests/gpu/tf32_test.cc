@@ -26,13 +26,7 @@ std::string kernel_of(const xgemm_args& args) {
 
 class Tf32Mode : public testing::Test {
  protected:
-  void SetUp() override {
-    XGEMM_SKIP_WITHOUT_DEVICE();
-    int device = 0, major = 0;
-    ASSERT_EQ(cudaGetDevice(&device), cudaSuccess);
-    ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), cudaSuccess);
-    if (major != 9) GTEST_SKIP() << "this GPU computes strictly";
-  }
+  void SetUp() override { XGEMM_SKIP_WITHOUT_HOPPER(); }
 
   static xgemm_args args_of(const Call<float>& call) {
     xgemm_args args = call.args();
