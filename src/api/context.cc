@@ -3,14 +3,32 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "api/entry.h"
 
 namespace xgemm::api {
+namespace {
+
+// Calls may also come from what is destroyed after it when the thread ends: they make one that stays.
+constinit thread_local xgemm_context* default_context = nullptr;
+
+struct EndOfThread {
+  ~EndOfThread() { delete std::exchange(default_context, nullptr); }
+};
+
+xgemm_context* make_default_context() {
+  thread_local const EndOfThread deletes_it;
+  static_cast<void>(deletes_it);
+  return new xgemm_context;
+}
+
+}  // namespace
 
 xgemm_context& resolve(xgemm_context* ctx) {
-  thread_local xgemm_context default_context;
-  return ctx != nullptr ? *ctx : default_context;
+  if (ctx != nullptr) return *ctx;
+  if (default_context == nullptr) default_context = make_default_context();
+  return *default_context;
 }
 
 }  // namespace xgemm::api

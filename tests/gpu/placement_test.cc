@@ -178,6 +178,27 @@ TEST(PlacementCapture, ACaptureElsewhereIsNotBroken) {
   EXPECT_TRUE(mixed.check(7));
 }
 
+// A thread's default context goes when the thread ends, before what the thread made earlier.
+TEST(PlacementThreads, ProductsOfWhatOutlivesTheDefaultContext) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  const CallSpec spec{.m = 600, .n = 500, .k = 400, .a = Memory::pageable};
+  const Call<float> first(spec), last(spec);
+  int status = -1;
+  std::thread([&] {
+    struct AtTheEnd {
+      const Call<float>& call;
+      int& status;
+      ~AtTheEnd() { status = call.enqueue(nullptr); }
+    };
+    thread_local const AtTheEnd multiplies{last, status};
+    static_cast<void>(multiplies);
+    EXPECT_EQ(first.enqueue(nullptr), 0) << xgemm_last_error();
+  }).join();
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(first.check(7));
+  EXPECT_TRUE(last.check(7));
+}
+
 // Products of host operands go to the CPU; those of which an operand is on the device cannot.
 TEST(PlacementMemory, AFullDeviceCostsNoHostProduct) {
   XGEMM_SKIP_WITHOUT_DEVICE();
