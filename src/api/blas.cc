@@ -177,30 +177,59 @@ char flag_of(int transpose) {
   }
 }
 
+// The layout of a CBLAS call, and what it reports. Of an enumeration's values, others than its own are reported here:
+// false then.
+class CblasCall {
+ public:
+  CblasCall(const Routine& routine, int layout) : routine_(routine), layout_(layout) {}
+
+  bool has_layout() const {
+    constexpr int kLayout = 0;
+    return layout_ == CblasRowMajor || layout_ == CblasColMajor ||
+           refuse(kLayout, "layout", layout_, "CblasRowMajor = 101, CblasColMajor = 102");
+  }
+  bool has_flag(xgemm_argument argument, const char* name, int value) const {
+    return flag_of(value) != 0 ||
+           refuse(argument, name, value, "CblasNoTrans = 111, CblasTrans = 112, CblasConjTrans = 113");
+  }
+  bool has_uplo(int value) const {
+    return value == CblasUpper || value == CblasLower ||
+           refuse(XGEMM_ARG_FILL, "uplo", value, "CblasUpper = 121, CblasLower = 122");
+  }
+
+  xgemm_layout layout() const { return is_row_major() ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR; }
+
+  // An xgemm_argument, or 0.
+  void report(int argument) const {
+    if (argument != 0) report_cblas(routine_, is_row_major(), argument);
+  }
+
+ private:
+  bool is_row_major() const { return layout_ == CblasRowMajor; }
+  bool refuse(int argument, const char* name, int value, const char* values) const {
+    guarded([&] {
+      return illegal(static_cast<xgemm_argument>(argument),
+                     format("%s = %d, but one of %s is required", name, value, values));
+    });
+    report_cblas(routine_, is_row_major(), argument, true);
+    return false;
+  }
+
+  const Routine& routine_;
+  int layout_;
+};
+
 template <class Types>
 void cblas_gemm(const Routine& routine, int layout, int transa, int transb, std::int64_t m, std::int64_t n,
                 std::int64_t k, typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
                 const typename Types::Input* b, std::int64_t ldb, typename Types::Scalar beta,
                 typename Types::Output* c, std::int64_t ldc, const Batch& batch = {}) {
-  constexpr int kLayout = 0;
-  const bool row_major = layout == CblasRowMajor;
-  const auto reject = [&](int argument, const char* message, const char* form, int value) {
-    illegal_blas_argument(argument, message);
-    report_cblas(routine, row_major, argument, form, value);
-  };
-  if (!row_major && layout != CblasColMajor)
-    return reject(kLayout, "layout is not CblasRowMajor or CblasColMajor", "layout = %d is none of 101, 102\n", layout);
-  if (flag_of(transa) == 0)
-    return reject(XGEMM_ARG_TRANSA, "transa is none of CblasNoTrans, CblasTrans, CblasConjTrans",
-                  "transa = %d is none of 111, 112, 113\n", transa);
-  if (flag_of(transb) == 0)
-    return reject(XGEMM_ARG_TRANSB, "transb is none of CblasNoTrans, CblasTrans, CblasConjTrans",
-                  "transb = %d is none of 111, 112, 113\n", transb);
-
-  const int argument =
-      run_blas_call<Types>(routine.symbol, row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR, flag_of(transa),
-                           flag_of(transb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch);
-  if (argument != 0) report_cblas(routine, row_major, argument);
+  const CblasCall call(routine, layout);
+  if (!call.has_layout() || !call.has_flag(XGEMM_ARG_TRANSA, "transa", transa) ||
+      !call.has_flag(XGEMM_ARG_TRANSB, "transb", transb))
+    return;
+  call.report(run_blas_call<Types>(routine.symbol, call.layout(), flag_of(transa), flag_of(transb), m, n, k, alpha, a,
+                                   lda, b, ldb, beta, c, ldc, batch));
 }
 
 // Minus an xgemm_argument, or 0.
@@ -235,22 +264,10 @@ template <class Types>
 void cblas_syrk(const Routine& routine, int layout, int uplo, int trans, std::int64_t n, std::int64_t k,
                 typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
                 typename Types::Scalar beta, typename Types::Output* c, std::int64_t ldc) {
-  const bool row_major = layout == CblasRowMajor;
-  const auto reject = [&](int argument, const char* message, const char* form, int value) {
-    illegal_blas_argument(argument, message);
-    report_cblas(routine, row_major, argument, form, value);
-  };
-  if (!row_major && layout != CblasColMajor)
-    return reject(0, "layout is not CblasRowMajor or CblasColMajor", "layout = %d is none of 101, 102\n", layout);
-  if (uplo != CblasUpper && uplo != CblasLower)
-    return reject(XGEMM_ARG_FILL, "uplo is none of CblasUpper, CblasLower", "uplo = %d is none of 121, 122\n", uplo);
-  if (flag_of(trans) == 0)
-    return reject(XGEMM_ARG_TRANSA, "trans is none of CblasNoTrans, CblasTrans, CblasConjTrans",
-                  "trans = %d is none of 111, 112, 113\n", trans);
-  const int argument =
-      -run_syrk<Types>(routine, row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR, uplo == CblasUpper ? 'U' : 'L',
-                       flag_of(trans), n, k, alpha, a, lda, beta, c, ldc);
-  if (argument != 0) report_cblas(routine, row_major, argument);
+  const CblasCall call(routine, layout);
+  if (!call.has_layout() || !call.has_uplo(uplo) || !call.has_flag(XGEMM_ARG_TRANSA, "trans", trans)) return;
+  call.report(-run_syrk<Types>(routine, call.layout(), uplo == CblasUpper ? 'U' : 'L', flag_of(trans), n, k, alpha, a,
+                               lda, beta, c, ldc));
 }
 
 // The first argument of groups that is illegal as an array or a number, or 0.
@@ -290,27 +307,18 @@ void fortran_gemm_batch(const Routine& routine, const char* transa, const char* 
 template <class Types, class Int>
 void cblas_gemm_batch(const Routine& routine, int layout, const int* transa, const int* transb,
                       const Groups<Types, Int>& x) {
-  const bool row_major = layout == CblasRowMajor;
-  const auto reject = [&](int argument, const char* message, const char* form, int value) {
-    illegal_blas_argument(argument, message);
-    report_cblas(routine, row_major, argument, form, value);
-  };
-  if (!row_major && layout != CblasColMajor)
-    return reject(0, "layout is not CblasRowMajor or CblasColMajor", "layout = %d is none of 101, 102\n", layout);
+  const CblasCall call(routine, layout);
+  if (!call.has_layout()) return;
   int number = illegal_groups<Types, Int>(transa, transb, x);
-  for (Int g = 0; number == 0 && g < x.count; ++g) {
-    if (flag_of(transa[g]) == 0)
-      return reject(XGEMM_ARG_TRANSA, "an element of transa_array is none of CblasNoTrans, CblasTrans, CblasConjTrans",
-                    "transa = %d is none of 111, 112, 113\n", transa[g]);
-    if (flag_of(transb[g]) == 0)
-      return reject(XGEMM_ARG_TRANSB, "an element of transb_array is none of CblasNoTrans, CblasTrans, CblasConjTrans",
-                    "transb = %d is none of 111, 112, 113\n", transb[g]);
-  }
+  for (Int g = 0; number == 0 && g < x.count; ++g)
+    if (!call.has_flag(XGEMM_ARG_TRANSA, "an element of transa_array", transa[g]) ||
+        !call.has_flag(XGEMM_ARG_TRANSB, "an element of transb_array", transb[g]))
+      return;
   if (number == 0)
     number = run_groups<Types, Int>(
-        routine.symbol, row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR, x, [&](Int g) { return flag_of(transa[g]); },
+        routine.symbol, call.layout(), x, [&](Int g) { return flag_of(transa[g]); },
         [&](Int g) { return flag_of(transb[g]); });
-  if (number != 0) report_cblas(routine, row_major, number);
+  call.report(number);
 }
 
 }  // namespace

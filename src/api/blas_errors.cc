@@ -108,16 +108,17 @@ bool is_mkl(const void* handler) {
   return file != nullptr && std::strstr(file, "libmkl") != nullptr;
 }
 
-void report_as_reference(const Routine& routine, bool row_major, int argument, const char* form, int value) {
+void report_as_reference(const Routine& routine, bool row_major, int argument, bool explains) {
   const bool is_numeric = argument > XGEMM_ARG_TRANSB && argument != XGEMM_ARG_FILL;
   const int number = routine.position(row_major && is_numeric ? transposed_argument(argument) : argument);
   const int own_number = routine.position(argument);
   const auto handler = reinterpret_cast<const void*>(&cblas_xerbla);
   const FortranHandler fortran = {&xerbla_, nullptr};
+  const char* const form = explains ? "%s\n" : "";
 
   if (&RowMajorStrg != nullptr) RowMajorStrg = row_major;
   if (has_wide_integers(routine.flavour) && cblas_xerbla_64 != nullptr) {
-    cblas_xerbla_64(number + 1, routine.cblas_name, form, value);
+    cblas_xerbla_64(number + 1, routine.cblas_name, form, last_error());
   } else if (is_numeric && fortran && in_main_program(reinterpret_cast<const void*>(&xerbla_)) &&
              !in_main_program(handler)) {
     // A program that brings its xerbla_ alone: in the reference the numeric checks are sgemm_'s, and end there.
@@ -125,7 +126,7 @@ void report_as_reference(const Routine& routine, bool row_major, int argument, c
   } else if (handler != nullptr && is_mkl(handler)) {
     reinterpret_cast<MklHandler>(const_cast<void*>(handler))(routine.cblas_name, own_number + 1);
   } else if (handler != nullptr) {
-    cblas_xerbla(number + 1, routine.cblas_name, form, value);
+    cblas_xerbla(number + 1, routine.cblas_name, form, last_error());
   } else if (fortran) {
     fortran(routine.fortran_name, number);
   } else {
@@ -170,9 +171,9 @@ void report_fortran(const Routine& routine, int argument) {
     report_without_handler(routine, number);
 }
 
-void report_cblas(const Routine& routine, bool row_major, int argument, const char* form, int value) {
+void report_cblas(const Routine& routine, bool row_major, int argument, bool explains) {
   if (routine.flavour == Flavour::plain || routine.flavour == Flavour::reference_64)
-    report_as_reference(routine, row_major, argument, form, value);
+    report_as_reference(routine, row_major, argument, explains);
   else
     report_as_openblas(routine, row_major, argument);
 }

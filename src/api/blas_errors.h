@@ -34,7 +34,7 @@ int transposed_argument(int argument);
 // has none, in one line on stderr.
 void report_fortran(const Routine& routine, int argument);
 
-// The same for a CBLAS name; 0 is its layout.
-void report_cblas(const Routine& routine, bool row_major, int argument, const char* form = "", int value = 0);
+// The same for a CBLAS name; 0 is its layout. explains: the message is for the handler, too.
+void report_cblas(const Routine& routine, bool row_major, int argument, bool explains = false);
 
 }  // namespace xgemm::api

@@ -28,6 +28,7 @@ struct Reported {
   std::int64_t number = 0;
   int count = 0;
   bool row_major = false;
+  std::string text = {};  // that a CBLAS handler is to print
 };
 thread_local Reported reported;
 
@@ -57,7 +58,7 @@ __attribute__((visibility("default"))) void cblas_xerbla(int number, const char*
   char text[200];
   std::vsnprintf(text, sizeof text, form, values);
   va_end(values);
-  reported = {routine, number, reported.count + 1, RowMajorStrg != 0};
+  reported = {routine, number, reported.count + 1, RowMajorStrg != 0, text};
 }
 }
 
@@ -359,6 +360,7 @@ TEST_P(BlasSymbol, IllegalFlags) {
         EXPECT_EQ(number_for(layout, flag, CblasTrans, -1), 2) << flag;
         EXPECT_EQ(number_for(layout, CblasNoTrans, flag, -1), 3) << flag;
         EXPECT_EQ(number_for(layout, flag, flag, -1), 2) << flag;
+        EXPECT_EQ(reported.text.find("transa = " + std::to_string(flag) + ","), 0u) << reported.text;
       }
     for (const int layout : {0, 100, 103, -1, int{'C'}}) EXPECT_EQ(number_for(layout, 0, 0, -1), 1) << layout;
   }
