@@ -27,6 +27,29 @@ dispatch::CallSettings settings_of(xgemm_context& ctx) {
   return {ctx.stream, ctx.workspace, ctx.workspace_bytes, &ctx.stager};
 }
 
+// A status that names an argument of the product, by the call's own: in a product that is that of the transposes, A and
+// B have changed places, and so have the scales of rows and of columns.
+Status in_terms_of(const xgemm_args& args, const Problem& problem, Status status) {
+  switch (status.code) {
+    case -XGEMM_ARG_A:
+      return {problem.a.data == args.a ? -XGEMM_ARG_A : -XGEMM_ARG_B};
+    case -XGEMM_ARG_B:
+      return {problem.b.data == args.b ? -XGEMM_ARG_B : -XGEMM_ARG_A};
+    case -XGEMM_ARG_ROW_SCALES:
+      return {problem.epilogue.row_scales == args.row_scales ? -XGEMM_ARG_ROW_SCALES : -XGEMM_ARG_COLUMN_SCALES};
+    case -XGEMM_ARG_COLUMN_SCALES:
+      return {problem.epilogue.column_scales == args.column_scales ? -XGEMM_ARG_COLUMN_SCALES : -XGEMM_ARG_ROW_SCALES};
+    default:
+      return status;
+  }
+}
+
+Status run(xgemm_context& context, const xgemm_args& args, bool scalars_on_device) {
+  XGEMM_RETURN_IF_FAILED(check(args, scalars_on_device));
+  const Problem problem = canonicalize(args, scalars_on_device, context.compute);
+  return in_terms_of(args, problem, dispatch::gemm(settings_of(context), problem));
+}
+
 // Scalar: of the type in which sums are kept.
 template <class T, class Scalar>
 int simple_gemm(xgemm_type type, char transa, char transb, int64_t m, int64_t n, int64_t k, Scalar alpha, const T* a,
@@ -113,9 +136,7 @@ xgemm_args product_with(const xgemm_args& args, bool of_a) {
 }  // namespace
 
 Status gemm(xgemm_context* ctx, const xgemm_args& args) {
-  XGEMM_RETURN_IF_FAILED(check(args, false));
-  xgemm_context& context = resolve(ctx);
-  return xgemm::dispatch::gemm(settings_of(context), canonicalize(args, false, context.compute));
+  return run(resolve(ctx), args, false);
 }
 
 }  // namespace xgemm::api
@@ -160,9 +181,7 @@ int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args) {
     xgemm_args known;
     XGEMM_RETURN_IF_FAILED(read_args(args, &known));
     xgemm_context& context = resolve(ctx);
-    const bool on_device = context.scalar_location == XGEMM_SCALARS_ON_DEVICE;
-    XGEMM_RETURN_IF_FAILED(check(known, on_device));
-    return xgemm::dispatch::gemm(settings_of(context), canonicalize(known, on_device, context.compute));
+    return run(context, known, context.scalar_location == XGEMM_SCALARS_ON_DEVICE);
   });
 }
 
@@ -177,9 +196,9 @@ int xgemm_explain(xgemm_context* ctx, const xgemm_args* args, char* buf, size_t 
     xgemm_context& context = resolve(ctx);
     const bool on_device = context.scalar_location == XGEMM_SCALARS_ON_DEVICE;
     XGEMM_RETURN_IF_FAILED(check(known, on_device));
+    const Problem problem = canonicalize(known, on_device, context.compute);
     std::string text;
-    const Status status =
-        xgemm::dispatch::explain(settings_of(context), canonicalize(known, on_device, context.compute), &text);
+    const Status status = in_terms_of(known, problem, dispatch::explain(settings_of(context), problem, &text));
     const std::size_t length = text.size() < size - 1 ? text.size() : size - 1;
     std::memcpy(buf, text.data(), length);
     buf[length] = '\0';

@@ -102,10 +102,28 @@ bool has_arrays_on_host(const Problem& problem) {
   return !placement.any_matrix(runtime::Location::device) && !placement.any_matrix(runtime::Location::managed);
 }
 
+// Before anything is written.
+Status check_arrays_on_host(const Problem& problem) {
+  const auto check = [&](const void* array, xgemm_argument argument) {
+    const auto* const pointers = static_cast<const void* const*>(array);
+    for (std::int64_t entry = 0; entry < problem.batch_count; ++entry)
+      if (pointers[entry] == nullptr)
+        return illegal(argument, format("entry %lld of an array of pointers is NULL, but the matrix is needed",
+                                        static_cast<long long>(entry)));
+    return kOk;
+  };
+  if (problem.reads_inputs()) {
+    XGEMM_RETURN_IF_FAILED(check(problem.a.data, XGEMM_ARG_A));
+    XGEMM_RETURN_IF_FAILED(check(problem.b.data, XGEMM_ARG_B));
+  }
+  return check(problem.c.data, XGEMM_ARG_C);
+}
+
 }  // namespace
 
 Status gemm(const CallSettings& settings, const Problem& problem) {
   if (has_arrays_on_host(problem)) {
+    XGEMM_RETURN_IF_FAILED(check_arrays_on_host(problem));
     for (std::int64_t entry = 0; entry < problem.batch_count; ++entry)
       XGEMM_RETURN_IF_FAILED(of_part(gemm(settings, entry_of(problem, entry)), entry > 0));
     return kOk;
@@ -119,6 +137,7 @@ Status gemm(const CallSettings& settings, const Problem& problem) {
 
 Status explain(const CallSettings& settings, const Problem& problem, std::string* text) {
   if (has_arrays_on_host(problem)) {
+    XGEMM_RETURN_IF_FAILED(check_arrays_on_host(problem));
     *text += "the first product of those whose pointers are on the host:\n";
     return explain(settings, entry_of(problem, 0), text);
   }

@@ -111,6 +111,33 @@ TEST(Arguments, WhatIsNotTouchedMayReachAnywhere) {
   EXPECT_TRUE(operands.c.same_bits(before));
 }
 
+// Those of arrays on the host are looked at before the first product.
+TEST(Arguments, PointersInArraysAreThere) {
+  constexpr int kBatch = 3;
+  const float one = 1, zero = 0;
+  for (const xgemm_layout layout : {XGEMM_COL_MAJOR, XGEMM_ROW_MAJOR})
+    for (const int null : {XGEMM_ARG_A, XGEMM_ARG_B, XGEMM_ARG_C}) {
+      std::vector<float> a(kBatch * 4, 1.0f), b(kBatch * 4, 1.0f), c(kBatch * 4, 5.0f);
+      float *as[kBatch], *bs[kBatch], *cs[kBatch];
+      for (int i = 0; i < kBatch; ++i) as[i] = &a[i * 4], bs[i] = &b[i * 4], cs[i] = &c[i * 4];
+      (null == XGEMM_ARG_A ? as : null == XGEMM_ARG_B ? bs : cs)[kBatch - 1] = nullptr;
+      xgemm_args args = XGEMM_ARGS_INIT;
+      args.layout = layout;
+      args.m = args.n = args.k = args.lda = args.ldb = args.ldc = 2;
+      args.alpha = &one;
+      args.a = as, args.b = bs, args.c = cs;
+      args.batch_count = kBatch;
+      args.batch_kind = XGEMM_BATCH_POINTERS;
+      char text[256];
+      EXPECT_EQ(xgemm_gemm(nullptr, &args), -null) << xgemm_last_error();
+      EXPECT_EQ(xgemm_explain(nullptr, &args, text, sizeof text), -null) << xgemm_last_error();
+      EXPECT_EQ(c, std::vector<float>(kBatch * 4, 5.0f));
+      args.alpha = &zero;
+      EXPECT_EQ(xgemm_gemm(nullptr, &args), null == XGEMM_ARG_C ? -null : 0) << xgemm_last_error();
+      EXPECT_EQ(c, std::vector<float>(kBatch * 4, null == XGEMM_ARG_C ? 5.0f : 0.0f));
+    }
+}
+
 TEST(Arguments, EachBadOneIsNamedAndNothingIsWritten) {
   Operands operands;
   const Matrix<float> before = operands.c;

@@ -178,6 +178,22 @@ TEST(PlacementCapture, ACaptureElsewhereIsNotBroken) {
   EXPECT_TRUE(mixed.check(7));
 }
 
+TEST(PlacementSmallAddresses, MisalignedOnesAreNamedAsTheCallHasThem) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  for (const bool row_major : {false, true}) {
+    const Call<float> call({.m = 20, .n = 30, .k = 40, .row_major = row_major});
+    const auto status_of = [&](auto xgemm_args::*pointer) {
+      xgemm_args args = call.args();
+      args.*pointer = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(args.*pointer) + 2);
+      return xgemm_gemm(nullptr, &args);
+    };
+    EXPECT_EQ(status_of(&xgemm_args::a), -XGEMM_ARG_A) << xgemm_last_error();
+    EXPECT_EQ(status_of(&xgemm_args::b), -XGEMM_ARG_B) << xgemm_last_error();
+    EXPECT_EQ(status_of(&xgemm_args::c), -XGEMM_ARG_C) << xgemm_last_error();
+    EXPECT_TRUE(call.c.unchanged());
+  }
+}
+
 // A thread's default context goes when the thread ends, before what the thread made earlier.
 TEST(PlacementThreads, ProductsOfWhatOutlivesTheDefaultContext) {
   XGEMM_SKIP_WITHOUT_DEVICE();
