@@ -220,6 +220,21 @@ TEST_P(Vectors, BringWholeSectorsOfTheMatrix) {
   EXPECT_LE(counters.total(Traffic::shared_store).ratio(), 2);
 }
 
+// Rows along k that start anywhere come in as many vectors as rows that start at one, and y in twice as many.
+TEST_P(Vectors, BringRowsOff16BytesInVectors) {
+  const kernels::TileConfig& config = kernel().config;
+  if (!config.any_strides) GTEST_SKIP() << "brings rows that lie across k";
+  const auto requests = [&](int odd) {
+    GemmCase c{.transa = 'T', .m = 2 * config.cta_m, .n = 1, .k = 16 * config.cta_k, .ld_pad = odd};
+    Options options;
+    options.count = true;
+    Counters counters;
+    EXPECT_EQ(run_case(kernel(), c, options, &counters), "");
+    return counters.total(Traffic::global_load).requests;
+  };
+  EXPECT_LE(static_cast<double>(requests(1)), 1.7 * static_cast<double>(requests(0)));
+}
+
 // What padding does and what it costs (WMMA, tiles of 128 x 256 x 32, 16-bit elements). Without it the eight lines of a
 // matrix lie 64 bytes (lines along K) or a multiple of 128 bytes (along M or N) apart and share banks by fours or by
 // eights. Eight elements more, and they have a bank group each; but lines along K now end amid a row of banks, and the

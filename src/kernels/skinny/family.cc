@@ -86,7 +86,13 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const layout::StridedOperand& x = columns ? request.facts.a : request.facts.b;
   const Axis k = columns ? Axis::col : Axis::row, along = shape.along_k ? k : layout::other(k);
   const bool together = x.stride(along) == 1 || x.extent(along) <= 1;
-  const bool whole = together && x.extent(along) * x.element_bytes % 16 == 0 && divisibility_along(x, along) % 16 == 0;
+  // Lines along k may start anywhere, if the vector does not.
+  const layout::StridedOperand& y = columns ? request.facts.b : request.facts.a;
+  const Axis k_of_y = layout::other(k);
+  const bool starts_anywhere = shape.along_k && y.stride(k_of_y) == 1 && divisibility_along(y, k_of_y) % 16 == 0;
+  const bool whole =
+      together &&
+      (starts_anywhere || (x.extent(along) * x.element_bytes % 16 == 0 && divisibility_along(x, along) % 16 == 0));
 
   const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
   const double tiles = batch * rounded_up(rows, shape.rows);

@@ -14,7 +14,8 @@
 //        +-----------------------+                      | lane 1 |  ...   |
 //   warp | ...                                          | ...    |        |
 //
-// Operands that lie otherwise, or off 16 bytes, come element by element.
+// Operands that lie otherwise come element by element, and those off 16 bytes, but for rows of an X along k: they come
+// in vectors from their first aligned element on, and what of y belongs to a vector is cut out of two of y's.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -123,10 +124,10 @@ struct MatrixVector {
   XGEMM_DEVICE static Sum row_sum(const Task& t, SharedStorage& smem) {
     if constexpr (kAlongK) {
       if (gpu::warp_index() >= t.rows) return Sum{};
-      const bool aligned =
-          t.x_stride == 1 && t.y_stride == 1 && t.depth % kVector == 0 && (address(t.x) | address(t.y)) % 16 == 0;
-      return aligned ? along_k<kVector>(t.x, 1, t.y, 1, t.depth)
-                     : along_k<1>(t.x, t.x_stride, t.y, t.y_stride, t.depth);
+      const bool together = t.x_stride == 1 && t.y_stride == 1 && address(t.y) % 16 == 0;
+      if (together && t.depth % kVector == 0 && address(t.x) % 16 == 0) return sum_over_lanes(in_vectors(t));
+      if (together && t.depth >= 2 * kVector) return sum_over_lanes(in_vectors_off_16_bytes(t));
+      return sum_over_lanes(along_k<1>(t.x, t.x_stride, t.y, t.y_stride, t.depth));
     } else {
       if (t.rows % kVector == 0 && t.x_stride % kVector == 0 && address(t.x) % 16 == 0) {
         along_rows<kVector>(t, smem);
@@ -148,10 +149,58 @@ struct MatrixVector {
     return gpu::read_line_or_zero(reinterpret_cast<const gpu::Vector<Element, kWidth>*>(from), inside);
   }
 
-  // A warp's row of X times y.
+  XGEMM_DEVICE static Sum in_vectors(const Task& t) { return along_k<kVector>(t.x, 1, t.y, 1, t.depth); }
+
+  // Of a row of X that starts anywhere. Two vectors of y are read for each of X, so the last elements, of which there
+  // is no second one, are added one by one, as the first ones are.
+  XGEMM_DEVICE static Sum in_vectors_off_16_bytes(const Task& t) {
+    const int first = static_cast<int>((16 - address(t.x) % 16) % 16 / sizeof(Element));
+    const std::int64_t in_vectors = (t.depth / kVector - 1) * kVector;
+    Sum sum = along_k<kVector>(t.x + first, 1, t.y, 1, in_vectors, [first](const Element* y, bool inside) {
+      return cut_out(read_or_zero<kVector>(y, inside), read_or_zero<kVector>(y + kVector, inside), first);
+    });
+    const std::int64_t single = gpu::lane_index() + (gpu::lane_index() < first ? 0 : in_vectors);
+    static_assert(2 * kVector - 1 < gpu::kWarpSize, "a lane for each of them");
+    Sum sums[1] = {sum};
+    add_products(read_or_zero<1>(t.x + single, single < t.depth), read_or_zero<1>(t.y + single, single < t.depth),
+                 sums);
+    return sums[0];
+  }
+
+  // The vector that begins at an element of the first of two.
+  using Whole = gpu::Vector<Element, kVector>;
+  XGEMM_DEVICE static Whole cut_out(const Whole& low, const Whole& high, int first) {
+    struct Words {
+      std::uint32_t word[4];
+    };
+    const auto a = gpu::detail::bit_cast<Words>(low), b = gpu::detail::bit_cast<Words>(high);
+    std::uint32_t words[] = {a.word[0], a.word[1], a.word[2], a.word[3], b.word[0], b.word[1], b.word[2], b.word[3]};
+    const int bytes = first * static_cast<int>(sizeof(Element));
+    XGEMM_UNROLL
+    for (int i = 0; i < 6; ++i) words[i] = (bytes & 8) != 0 ? words[i + 2] : words[i];
+    if constexpr (sizeof(Element) <= 4) {
+      XGEMM_UNROLL
+      for (int i = 0; i < 5; ++i) words[i] = (bytes & 4) != 0 ? words[i + 1] : words[i];
+    }
+    if constexpr (sizeof(Element) == 2) {
+      XGEMM_UNROLL
+      for (int i = 0; i < 4; ++i) words[i] = (bytes & 2) != 0 ? words[i] >> 16 | words[i + 1] << 16 : words[i];
+    }
+    return gpu::detail::bit_cast<Whole>(Words{{words[0], words[1], words[2], words[3]}});
+  }
+
   template <int kWidth>
   XGEMM_DEVICE static Sum along_k(const Element* x, std::int64_t x_stride, const Element* y, std::int64_t y_stride,
                                   std::int64_t depth) {
+    return along_k<kWidth>(x, x_stride, y, y_stride, depth,
+                           [](const Element* from, bool inside) { return read_or_zero<kWidth>(from, inside); });
+  }
+
+  // This lane's part of a warp's row of X times y; read_y(pointer, whether it is inside) brings what of y belongs to a
+  // vector.
+  template <int kWidth, class ReadY>
+  XGEMM_DEVICE static Sum along_k(const Element* x, std::int64_t x_stride, const Element* y, std::int64_t y_stride,
+                                  std::int64_t depth, const ReadY& read_y) {
     constexpr int kStep = gpu::kWarpSize * kWidth, kAtOnce = at_once(kWidth);
     Sum sums[kWidth] = {};
     const int first = gpu::lane_index() * kWidth;
@@ -165,11 +214,11 @@ struct MatrixVector {
       for (int u = 0; u < kAtOnce; ++u, x += kStep * x_stride) of_x[u] = read_or_zero<kWidth>(x, u * kStep < inside);
       XGEMM_UNROLL
       for (int u = 0; u < kAtOnce; ++u, y += kStep * y_stride)
-        add_products(of_x[u], read_or_zero<kWidth>(y, u * kStep < inside), sums);
+        add_products(of_x[u], read_y(y, u * kStep < inside), sums);
     }
     XGEMM_UNROLL
     for (int e = 1; e < kWidth; ++e) sums[0] += sums[e];
-    return sum_over_lanes(sums[0]);
+    return sums[0];
   }
   template <int kWidth>
   XGEMM_DEVICE static void add_products(const gpu::Vector<Element, kWidth>& x, const gpu::Vector<Element, kWidth>& y,
