@@ -153,9 +153,9 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
       const Columns columns = columns_of((x.op == Op::transpose) != turned ? stored.transposed() : stored);
       x.op = columns.transposed ? Op::transpose : Op::none;
       x.ld = columns.ld, x.step = columns.step;
-    } else {
-      x.ld = std::max<std::int64_t>({1, stored.rows, stored.cols});
     }
+    // Of operands that are not read no stride is checked, and the pointer may be null.
+    if (!p.reads_inputs()) x.ld = std::max<std::int64_t>({1, stored.rows, stored.cols}), x.batch_stride = 0;
   };
   const auto stored = [](char flag, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
                          std::int64_t col_stride) {
@@ -164,8 +164,6 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
   };
   describe(p.a, stored(args.transa, args.m, args.k, args.row_stride_a, args.column_stride_a), XGEMM_STRIDED_A);
   describe(p.b, stored(args.transb, args.k, args.n, args.row_stride_b, args.column_stride_b), XGEMM_STRIDED_B);
-  // Nor by those of operands that are not read and may be null.
-  if (!p.reads_inputs()) p.a.batch_stride = p.b.batch_stride = 0;
   if (turned) {
     std::swap(p.a, p.b);
     std::swap(p.m, p.n);

@@ -25,7 +25,12 @@ struct CopiedMatrix {
     return {rows, columns, (rows + vector - 1) / vector * vector, type};
   }
   std::int64_t elements() const { return ld * columns; }
-  std::int64_t bytes() const { return elements() * size_of(type); }
+  // More than can be had is not counted.
+  std::int64_t bytes() const {
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;
+    const double all = double(ld) * double(columns) * size_of(type);
+    return all < double(kMost) ? elements() * size_of(type) : kMost;
+  }
 };
 
 // Of an entry. Inputs that are not read are empty.

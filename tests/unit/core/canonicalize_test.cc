@@ -204,7 +204,7 @@ TEST(Canonicalize, OldCIsThereWhereItMatters) {
   EXPECT_FALSE(canonicalize(args, false).epilogue.any());
 }
 
-TEST(Canonicalize, OperandsThatAreNotReadHaveNoBatchStrides) {
+TEST(Canonicalize, OperandsThatAreNotReadHaveNoStridesOfTheirs) {
   const float zero = 0.0f;
   for (const bool by_alpha : {false, true}) {
     xgemm_args args = legal_args();
@@ -213,6 +213,7 @@ TEST(Canonicalize, OperandsThatAreNotReadHaveNoBatchStrides) {
     else
       args.k = 0;
     args.a = args.b = nullptr;
+    args.lda = args.ldb = INT64_MAX;
     args.batch_count = 3;
     args.stride_a = args.stride_b = INT64_MAX;
     args.stride_c = 500;
@@ -220,6 +221,8 @@ TEST(Canonicalize, OperandsThatAreNotReadHaveNoBatchStrides) {
     EXPECT_EQ(p.a.batch_stride, 0);
     EXPECT_EQ(p.b.batch_stride, 0);
     EXPECT_EQ(p.c.batch_stride, 500);
+    EXPECT_LE(p.a.ld, 9);
+    EXPECT_LE(p.b.ld, 9);
   }
 }
 

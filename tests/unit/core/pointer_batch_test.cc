@@ -15,6 +15,17 @@ std::uintptr_t at(const void* x) {
   return reinterpret_cast<std::uintptr_t>(x);
 }
 
+// Sizes that no memory has are not counted beyond 64 bits.
+TEST(PointerBatch, OfMatricesWithoutMeasureOneAtOnce) {
+  Problem p;
+  p.batch_kind = BatchKind::pointers;
+  p.m = p.n = p.k = std::int64_t{3} << 30;
+  p.alpha.value = 1;
+  p.batch_count = 7;
+  EXPECT_EQ(entries_at_once(p), 1);
+  EXPECT_GT(CopiedEntry(p).bytes(), std::int64_t{1} << 60);
+}
+
 // Parts cover the entries once; copies are aligned, do not overlap, and end in the buffer.
 TEST(PointerBatch, CopiesLieSideBySide) {
   Random random(4);
