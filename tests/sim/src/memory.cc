@@ -31,36 +31,38 @@ void GlobalMemory::add(Region region) {
   mapped.region = std::move(region);
   const std::int64_t span = high - low + 1;
   if (span <= kMaxMapped) {
-    mapped.valid.assign(static_cast<std::size_t>(span), false);
+    mapped.valid.assign(static_cast<std::size_t>(span), 0);
     for (std::int64_t b = 0; b < extents[2]; ++b)
       for (std::int64_t j = 0; j < extents[1]; ++j)
         for (std::int64_t i = 0; i < extents[0]; ++i)
-          mapped.valid[static_cast<std::size_t>(i * strides[0] + j * strides[1] + b * strides[2] - low)] = true;
+          mapped.valid[static_cast<std::size_t>(i * strides[0] + j * strides[1] + b * strides[2] - low)] = 1;
+    for (auto valid = mapped.valid.rbegin() + 1; valid < mapped.valid.rend(); ++valid)
+      if (*valid != 0) *valid = std::min<std::uint16_t>(Mapped::kMostAtOnce, valid[-1] + 1);
     if (mapped.writable) mapped.cells.resize(static_cast<std::size_t>(span));
   }
   regions_.push_back(std::move(mapped));
 }
 
-bool GlobalMemory::Mapped::is_valid(std::int64_t element) const {
-  if (!valid.empty()) return valid[static_cast<std::size_t>(element)];
+bool GlobalMemory::Mapped::are_valid_far(std::int64_t first, std::int64_t count) const {
   // From the longest stride to the shortest; right for matrices whose lines do not interleave.
   std::pair<std::int64_t, std::int64_t> axes[3] = {{std::abs(region.row_stride), region.rows},
                                                    {std::abs(region.col_stride), region.cols},
                                                    {std::abs(region.batch_stride), region.batch}};
   std::sort(std::begin(axes), std::end(axes), std::greater<>());
-  for (const auto& [stride, extent] : axes) {
-    if (extent == 1 || stride == 0) continue;
-    const std::int64_t index = std::min(element / stride, extent - 1);
-    element -= index * stride;
+  for (std::int64_t rest = first; rest < first + count; ++rest) {
+    std::int64_t element = rest;
+    for (const auto& [stride, extent] : axes) {
+      if (extent == 1 || stride == 0) continue;
+      const std::int64_t index = std::min(element / stride, extent - 1);
+      element -= index * stride;
+    }
+    if (element != 0) return false;
   }
-  return element == 0;
-}
-
-GlobalMemory::Mapped::Cell& GlobalMemory::Mapped::cell(std::int64_t element) {
-  return cells.empty() ? far_cells[element] : cells[static_cast<std::size_t>(element)];
+  return true;
 }
 
 void GlobalMemory::forget_accesses() {
+  if (!std::exchange(launched_, true)) return;
   for (Mapped& region : regions_) {
     std::fill(region.cells.begin(), region.cells.end(), Mapped::Cell{});
     region.far_cells.clear();

@@ -21,6 +21,7 @@ struct Meeting {
 
 struct Meetings {
   std::list<Meeting> open;
+  std::list<Meeting> over;  // to be used again
 };
 
 struct ShufflePayload {
@@ -47,7 +48,7 @@ void meet(const char* name, bool aligned, std::uint32_t mask, void* payload, voi
          std::string(name) + " by lane " + std::to_string(thread.lane()) + ", which is not in its own mask");
     return;
   }
-  auto& open = cta.warps[static_cast<std::size_t>(thread.warp())].state<Meetings>().open;
+  auto& [open, over] = cta.warps[static_cast<std::size_t>(thread.warp())].state<Meetings>();
   auto meeting = open.begin();
   for (; meeting != open.end(); ++meeting) {
     if (meeting->name == name && meeting->mask == mask && (meeting->arrived & me) == 0 &&
@@ -62,8 +63,10 @@ void meet(const char* name, bool aligned, std::uint32_t mask, void* payload, voi
     }
   }
   if (meeting == open.end()) {
-    open.emplace_back();
-    meeting = std::prev(open.end());
+    if (over.empty()) over.emplace_back();
+    meeting = over.begin();
+    *meeting = {};
+    open.splice(open.end(), over, meeting);
     meeting->name = name;
     meeting->first = {thread.clock.now(), static_cast<std::uint16_t>(thread.clock.thread()), site_of(loc)};
     meeting->mask = mask;
@@ -77,8 +80,8 @@ void meet(const char* name, bool aligned, std::uint32_t mask, void* payload, voi
     thread.machine->wait(name, loc);
     return;
   }
-  Meeting done = std::move(*meeting);
-  open.erase(meeting);
+  over.splice(over.begin(), open, meeting);
+  Meeting& done = *meeting;
   if (act != nullptr) act(done.payloads);
   if (lanes == kWarpSize ? done.mask == 0xffffffffu : done.mask == (1u << lanes) - 1) {
     thread.machine->warp_met(cta, thread.warp());

@@ -14,22 +14,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
+#include <utility>
 
 namespace xgemm::sim {
 
 using Clock = std::uint32_t;
-using ClockVector = std::vector<Clock>;
+
+// A clock for each thread and agent, or nothing. Copies share their storage until one of them changes, and storage is
+// used again: synchronisations make a new vector each.
+class ClockVector {
+ public:
+  ClockVector() = default;
+  explicit ClockVector(std::size_t size);  // all zero
+  ClockVector(const ClockVector& other) : storage_(other.storage_) {
+    if (storage_ != nullptr) ++storage_->holders;
+  }
+  ClockVector(ClockVector&& other) noexcept : storage_(std::exchange(other.storage_, nullptr)) {}
+  ClockVector& operator=(ClockVector other) noexcept {
+    std::swap(storage_, other.storage_);
+    return *this;
+  }
+  ~ClockVector() {
+    if (storage_ != nullptr && --storage_->holders == 0) release(storage_);
+  }
+
+  explicit operator bool() const { return storage_ != nullptr; }
+  // The same storage, not only the same clocks.
+  bool operator==(const ClockVector& other) const = default;
+
+  const Clock* data() const { return storage_->clocks(); }
+  bool contains(const ClockVector& part) const;
+  void set(int thread, Clock clock) { own()->clocks()[thread] = clock; }
+  void raise(int thread, Clock clock) {
+    if (data()[thread] < clock) set(thread, clock);
+  }
+  // Componentwise; of nothing, the other.
+  void raise(const ClockVector& other);
+
+ private:
+  struct Storage {
+    std::size_t size;  // a multiple of kBlock
+    std::size_t holders;
+    Clock* clocks() { return reinterpret_cast<Clock*>(this + 1); }
+  };
+  static Storage* take(std::size_t size);
+  static void release(Storage* storage);
+  Storage* own();  // not shared
+
+  Storage* storage_ = nullptr;
+};
 
 // The clocks of one thread. Threads are numbered over all CTAs that run together.
 class ThreadClock {
  public:
   ThreadClock() = default;
-  ThreadClock(int thread, std::shared_ptr<const ClockVector> nothing_seen)
-      : thread_(thread), shared_(std::move(nothing_seen)), seen_(shared_->data()), over_(seen_) {}
+  ThreadClock(int thread, const ClockVector& nothing_seen) : thread_(thread), shared_(nothing_seen) { update(); }
 
   int thread() const { return thread_; }
   Clock now() const { return now_; }
@@ -43,19 +84,16 @@ class ThreadClock {
 
   // Sees what an agent has done up to `clock`. Threads that do so one after the other, with the same `last`, share.
   struct Learned {
-    std::shared_ptr<const ClockVector> seen, over;  // before
-    std::shared_ptr<const ClockVector> seen_then, over_then;
+    ClockVector seen, over;  // before
+    ClockVector seen_then, over_then;
     Clock clock = 0;
   };
   void learn(int agent, Clock clock, Learned& last) {
     if (seen_[agent] >= clock) return;
     if (last.seen != shared_ || last.over != known_over_ || last.clock != clock) {
-      const auto with = [&](const std::shared_ptr<const ClockVector>& vector) {
-        auto copy = std::make_shared<ClockVector>(*vector);
-        (*copy)[static_cast<std::size_t>(agent)] = std::max((*copy)[static_cast<std::size_t>(agent)], clock);
-        return copy;
-      };
-      last = {shared_, known_over_, with(shared_), known_over_ ? with(known_over_) : nullptr, clock};
+      last = {shared_, known_over_, shared_, known_over_, clock};
+      last.seen_then.raise(agent, clock);
+      if (known_over_) last.over_then.raise(agent, clock);
     }
     shared_ = last.seen_then;
     known_over_ = last.over_then;
@@ -65,14 +103,14 @@ class ThreadClock {
  private:
   friend class ClockJoin;
   void update() {
-    seen_ = shared_->data();
-    over_ = known_over_ ? known_over_->data() : seen_;
+    seen_ = shared_.data();
+    over_ = known_over_ ? known_over_.data() : seen_;
   }
 
   int thread_ = 0;
   Clock now_ = 1;
-  std::shared_ptr<const ClockVector> shared_;
-  std::shared_ptr<const ClockVector> known_over_;  // null: the same
+  ClockVector shared_;
+  ClockVector known_over_;  // nothing: the same
   const Clock* seen_ = nullptr;
   const Clock* over_ = nullptr;
 };
@@ -81,100 +119,29 @@ class ThreadClock {
 // all that a new kind of synchronisation needs. The _over forms carry no more than that something is over.
 class ClockJoin {
  public:
-  void release(ThreadClock& clock) {
-    if (clock.known_over_ && !over_) over_ = joined_ ? std::make_shared<ClockVector>(*joined_) : nullptr;
-    if (clock.known_over_ || over_) merge(over_, *(clock.known_over_ ? clock.known_over_ : clock.shared_));
-    if (!joined_) {
-      joined_ = std::make_shared<ClockVector>(*clock.shared_);
-    } else if (clock.shared_ != last_) {
-      merge(joined_, *clock.shared_);
-    }
-    last_ = clock.shared_;
-    if (over_) (*over_)[clock.thread_] = clock.now_;
-    (*joined_)[clock.thread_] = clock.now_++;
-  }
-  void release_over(ThreadClock& clock) {
-    if (!over_ && joined_) over_ = std::make_shared<ClockVector>(*joined_);
-    merge(over_, *(clock.known_over_ ? clock.known_over_ : clock.shared_));
-    (*over_)[clock.thread_] = clock.now_++;
-  }
+  void release(ThreadClock& clock);
+  void release_over(ThreadClock& clock);
   // What an agent has done up to `clock` happens before the meeting. nothing_seen: of the right length.
-  void release_agent(int agent, Clock clock, const ClockVector& nothing_seen) {
-    if (!joined_) joined_ = std::make_shared<ClockVector>(nothing_seen);
-    (*joined_)[static_cast<std::size_t>(agent)] = std::max((*joined_)[static_cast<std::size_t>(agent)], clock);
-    if (over_) (*over_)[static_cast<std::size_t>(agent)] = std::max((*over_)[static_cast<std::size_t>(agent)], clock);
-    last_ = nullptr;
-  }
+  void release_agent(int agent, Clock clock, const ClockVector& nothing_seen);
 
   // After the last release.
-  void acquire(ThreadClock& clock) const {
-    if (!joined_ && !over_) return;
-    if (clock.shared_ == last_ && !clock.known_over_ && !over_) {
-      clock.shared_ = joined_;
-    } else if (Acquired& like = like_[0]; !like.is_from(clock)) {
-      like.from(clock);
-      if (joined_) clock.shared_ = maximum(joined_, clock.shared_);
-      if (joined_ && clock.known_over_) clock.known_over_ = maximum(joined_, clock.known_over_);
-      if (over_) clock.known_over_ = maximum(over_, clock.known_over_ ? clock.known_over_ : clock.shared_);
-      like.to(clock);
-    } else {
-      like.give(clock);
-    }
-    clock.update();
-  }
-  void acquire_over(ThreadClock& clock) const {
-    if (!joined_ && !over_) return;
-    if (Acquired& like = like_[1]; !like.is_from(clock)) {
-      like.from(clock);
-      clock.known_over_ = maximum(over_ ? over_ : joined_, clock.known_over_ ? clock.known_over_ : clock.shared_);
-      like.to(clock);
-    } else {
-      like.give(clock);
-    }
-    clock.update();
-  }
+  void acquire(ThreadClock& clock) const;
+  void acquire_over(ThreadClock& clock) const;
 
  private:
-  static bool contains(const ClockVector& all, const ClockVector& part) {
-    for (std::size_t i = 0; i < part.size(); ++i)
-      if (part[i] > all[i]) return false;
-    return true;
-  }
-  // Componentwise; one of the two where it is that.
-  static std::shared_ptr<const ClockVector> maximum(const std::shared_ptr<const ClockVector>& a,
-                                                    const std::shared_ptr<const ClockVector>& b) {
-    if (a == b || contains(*a, *b)) return a;
-    if (contains(*b, *a)) return b;
-    auto merged = std::make_shared<ClockVector>(*a);
-    merge(merged, *b);
-    return merged;
-  }
-  static void merge(std::shared_ptr<ClockVector>& into, const ClockVector& from) {
-    if (!into) {
-      into = std::make_shared<ClockVector>(from);
-      return;
-    }
-    for (std::size_t i = 0; i < from.size(); ++i) (*into)[i] = std::max((*into)[i], from[i]);
-  }
-
   // The last acquisition: threads that come with the same vectors go on sharing.
   struct Acquired {
-    std::shared_ptr<const ClockVector> seen, over, seen_then, over_then;
+    ClockVector seen, over, seen_then, over_then;
 
     bool is_from(const ThreadClock& clock) const { return seen == clock.shared_ && over == clock.known_over_; }
     void from(const ThreadClock& clock) { seen = clock.shared_, over = clock.known_over_; }
-    void to(ThreadClock& clock) {
-      if (clock.known_over_ && (clock.known_over_ == clock.shared_ || contains(*clock.shared_, *clock.known_over_))) {
-        clock.known_over_ = nullptr;
-      }
-      seen_then = clock.shared_, over_then = clock.known_over_;
-    }
+    void to(ThreadClock& clock);
     void give(ThreadClock& clock) const { clock.shared_ = seen_then, clock.known_over_ = over_then; }
   };
 
-  std::shared_ptr<ClockVector> joined_;
-  std::shared_ptr<ClockVector> over_;  // null: the same
-  std::shared_ptr<const ClockVector> last_;
+  ClockVector joined_;
+  ClockVector over_;  // nothing: the same
+  ClockVector last_;
   mutable Acquired like_[2];
 };
 

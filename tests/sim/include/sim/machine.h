@@ -154,7 +154,7 @@ class Machine {
   int new_agent(Cta& cta, const char* name);
   bool is_agent(int thread) const { return thread >= first_agent_; }
   Thread& thread(int number) { return *threads_[static_cast<std::size_t>(number)]; }
-  const ClockVector& nothing_seen() const { return *nothing_seen_; }
+  const ClockVector& nothing_seen() const { return nothing_seen_; }
 
   void fail(Fault fault, Loc loc, std::string message, const Event* other = nullptr);
 
@@ -193,7 +193,7 @@ class Machine {
   std::vector<Thread*> impatient_;  // in wait_for_a_while()
   int idle_rounds_ = 0;             // since somebody was woken for a reason
   std::vector<std::unique_ptr<Cluster>> clusters_;
-  std::shared_ptr<const ClockVector> nothing_seen_;
+  ClockVector nothing_seen_;
   int first_agent_ = 0;
   std::vector<const char*> agent_names_;
   std::uint64_t random_state_ = 0;
@@ -217,7 +217,7 @@ inline void skip(Traffic traffic, Loc loc) {
   if (machine().options().count) current().log.push_back({site_of(loc), traffic, 0, 0});
 }
 
-// ---- Checked accesses. On a fault reads give poison and writes do nothing. Not inlined: a kernel has hundreds. ----
+// ---- Checked accesses (src/access.cc). On a fault reads give poison and writes do nothing. ----
 
 namespace detail {
 // as: the event to note, of an agent that accesses on behalf of the thread; null: the thread itself.
@@ -237,80 +237,15 @@ inline void maybe_preempt(Thread& thread) {
 }
 }  // namespace detail
 
+// Of 1, 2, 4, 8 or 16 bytes.
 template <std::size_t kBytes>
-[[gnu::noinline]] void read_shared(const void* from, void* to, Loc loc) {
-  Thread& thread = current();
-  SharedMemory& shared = thread.cta->shared;
-  const auto address = reinterpret_cast<std::uintptr_t>(from);
-  if ((address & (kBytes - 1)) != 0 || !shared.contains(address, kBytes)) {
-    if (!detail::check_shared_bounds(thread, address, kBytes, loc)) {
-      std::memset(to, kPoison, kBytes);
-      return;
-    }
-  }
-  const std::size_t offset = shared.offset(address);
-  if (thread.machine->options().check_races) {
-    const Site site = site_of(loc);
-    for (SharedMemory::Cell *cell = shared.first_cell(offset), *end = shared.end_cell(offset, kBytes); cell != end;
-         ++cell) {
-      if (cell->pending != 0 || cell->shadow.write.clock == 0 || cell->shadow.conflict_of_read(thread.clock)) {
-        detail::report_shared_read(thread, *cell, offset, loc);
-      }
-      cell->shadow.note_read(thread.clock, site);
-    }
-  }
-  std::memcpy(to, from, kBytes);
-  detail::count(thread, Traffic::shared_load, offset, kBytes, loc);
-  detail::maybe_preempt(thread);
-}
-
+void read_shared(const void* from, void* to, Loc loc);
 template <std::size_t kBytes>
-[[gnu::noinline]] void write_shared(void* to, const void* from, Loc loc) {
-  Thread& thread = current();
-  SharedMemory& shared = thread.cta->shared;
-  const auto address = reinterpret_cast<std::uintptr_t>(to);
-  if ((address & (kBytes - 1)) != 0 || !shared.contains(address, kBytes)) {
-    if (!detail::check_shared_bounds(thread, address, kBytes, loc)) return;
-  }
-  const std::size_t offset = shared.offset(address);
-  if (thread.machine->options().check_races) {
-    const Site site = site_of(loc);
-    for (SharedMemory::Cell *cell = shared.first_cell(offset), *end = shared.end_cell(offset, kBytes); cell != end;
-         ++cell) {
-      if (cell->pending != 0 || cell->shadow.conflict_of_write(thread.clock)) {
-        detail::report_shared_write(thread, *cell, offset, loc);
-      }
-      cell->shadow.note_write(thread.clock, site);
-      cell->pending = 0;
-    }
-  }
-  std::memcpy(to, from, kBytes);
-  detail::count(thread, Traffic::shared_store, offset, kBytes, loc);
-  detail::maybe_preempt(thread);
-}
-
+void write_shared(void* to, const void* from, Loc loc);
 template <std::size_t kBytes>
-[[gnu::noinline]] void read_global(const void* from, void* to, Loc loc) {
-  Thread& thread = current();
-  const auto address = reinterpret_cast<std::uintptr_t>(from);
-  if (!detail::check_global(thread, address, kBytes, Access::read, loc)) {
-    std::memset(to, kPoison, kBytes);
-    return;
-  }
-  std::memcpy(to, from, kBytes);
-  detail::count(thread, Traffic::global_load, address, kBytes, loc);
-  detail::maybe_preempt(thread);
-}
-
+void read_global(const void* from, void* to, Loc loc);
 template <std::size_t kBytes>
-[[gnu::noinline]] void write_global(void* to, const void* from, Loc loc) {
-  Thread& thread = current();
-  const auto address = reinterpret_cast<std::uintptr_t>(to);
-  if (!detail::check_global(thread, address, kBytes, Access::write, loc)) return;
-  std::memcpy(to, from, kBytes);
-  detail::count(thread, Traffic::global_store, address, kBytes, loc);
-  detail::maybe_preempt(thread);
-}
+void write_global(void* to, const void* from, Loc loc);
 
 // *to becomes change(*to), and what it was is returned. Conflicts with plain accesses alone.
 template <class Change>

@@ -39,19 +39,30 @@ class GlobalMemory {
     Region region;
     std::uintptr_t begin = 0;  // of the span from the first to the last element
     std::uintptr_t end = 0;
-    std::vector<bool> valid;  // by element of the span; empty: computed, for spans that are too long
+    // How many elements from each one of the span on are valid, as far as that can be counted; empty: computed, for
+    // spans that are too long.
+    std::vector<std::uint16_t> valid;
     bool writable = false;
 
     struct Cell {
       ShadowCell shadow;
-      std::int64_t write_cta = 0;
-      std::int64_t read_cta[2] = {0, 0};
+      std::int32_t write_cta = 0;
+      std::int32_t read_cta[2] = {0, 0};
     };
     std::vector<Cell> cells;                           // of writable regions with a short span
     std::unordered_map<std::int64_t, Cell> far_cells;  // of those with a long one
 
-    bool is_valid(std::int64_t element) const;
-    Cell& cell(std::int64_t element);
+    // Of one to kMostAtOnce elements that begin in the span, whether all are elements of the matrix.
+    static constexpr std::int64_t kMostAtOnce = 256;
+    bool are_valid(std::int64_t first, std::int64_t count) const {
+      return valid.empty() ? are_valid_far(first, count) : valid[static_cast<std::size_t>(first)] >= count;
+    }
+    Cell& cell(std::int64_t element) {
+      return cells.empty() ? far_cells[element] : cells[static_cast<std::size_t>(element)];
+    }
+
+   private:
+    bool are_valid_far(std::int64_t first, std::int64_t count) const;
   };
 
   // The region whose span contains the address, or null.
@@ -76,6 +87,7 @@ class GlobalMemory {
 
   std::vector<Mapped> regions_;
   std::size_t last_ = 0;
+  bool launched_ = false;
 };
 
 }  // namespace xgemm::sim

@@ -43,6 +43,10 @@ struct ShadowCell {
   }
   // A read by an agent, on behalf of this thread.
   void note_read(const ThreadClock& clock, const Event& event) {
+    if (read[0].clock == 0 || read[0].thread == event.thread) {  // the first are filled first
+      read[0] = event;
+      return;
+    }
     // A reader whose read this thread has seen is covered by this thread: whoever sees this read has seen that one.
     for (Event& r : read) {
       if (r.clock != 0 && r.thread == event.thread) {

@@ -25,8 +25,9 @@ class SharedMemory {
     static constexpr std::uint32_t kOpaque = 0xffffffff;  // `pending` of what is no data: an mbarrier
   };
 
-  SharedMemory() = default;
+  SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
+  ~SharedMemory();
 
   // granule: the least bytes that threads write on their own, 1, 2, 4, 8 or 16; accesses that share one, at least one
   // of them a write, count as accesses of the same memory.
@@ -41,20 +42,19 @@ class SharedMemory {
   std::size_t offset(std::uintptr_t address) const { return address - reinterpret_cast<std::uintptr_t>(base_); }
 
   // The granules of an access.
-  Cell* first_cell(std::size_t offset) { return cells_.data() + (offset >> granule_shift_); }
+  Cell* first_cell(std::size_t offset) { return cells_ + (offset >> granule_shift_); }
   Cell* end_cell(std::size_t offset, std::size_t bytes) {
-    return cells_.data() + ((offset + bytes - 1) >> granule_shift_) + 1;
+    return cells_ + ((offset + bytes - 1) >> granule_shift_) + 1;
   }
 
  private:
-  struct Free {
-    void operator()(unsigned char* p) const;
-  };
-  std::unique_ptr<unsigned char[], Free> storage_;
+  struct Storage;
+  static std::vector<std::unique_ptr<Storage>>& spare();
+  std::unique_ptr<Storage> storage_;
   unsigned char* base_ = nullptr;
   std::size_t size_ = 0;
   int granule_shift_ = 0;
-  std::vector<Cell> cells_;
+  Cell* cells_ = nullptr;
 };
 
 }  // namespace xgemm::sim

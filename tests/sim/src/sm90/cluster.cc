@@ -50,7 +50,7 @@ struct Reached {
 
 void check_end(Cta& cta) {
   Reached& reached = cta.state<Reached>();
-  ThreadClock known(-1, std::make_shared<const ClockVector>(machine().nothing_seen()));
+  ThreadClock known(-1, machine().nothing_seen());
   reached.ends.acquire_over(known);
   for (const auto& [thread, event] : reached.last) {
     if (known.knows_over(thread, event.clock)) continue;

@@ -114,9 +114,7 @@ bool check_runs(Thread& thread, const std::vector<Run>& runs, int element_bytes,
       const auto first =
           static_cast<std::int64_t>((run.address - region->begin) / static_cast<unsigned>(element_bytes));
       const auto count = static_cast<std::int64_t>(run.bytes / static_cast<unsigned>(element_bytes));
-      bool valid = true;
-      for (std::int64_t e = first; e < first + count; ++e) valid = valid && region->is_valid(e);
-      if (valid) continue;
+      if (region->are_valid(first, count)) continue;
     }
     for (std::size_t at = 0; at < run.bytes; at += static_cast<unsigned>(element_bytes)) {
       if (!detail::check_global(thread, run.address + at, element_bytes, access, loc, &event)) return false;
