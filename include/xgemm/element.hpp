@@ -12,6 +12,11 @@
 #include <stdfloat>
 #endif
 
+// _Float16. Before release 13, g++ has it in C++ on x86 alone, and its limits everywhere.
+#if defined(__FLT16_MANT_DIG__) && (defined(__clang__) || defined(__x86_64__) || defined(__i386__) || __GNUC__ >= 13)
+#define XGEMM_HAS_FLOAT16
+#endif
+
 // CUDA's; only their names are needed here.
 struct __half;
 struct __nv_bfloat16;
@@ -71,7 +76,7 @@ template <>
 struct element<half> : std::integral_constant<xgemm_type, XGEMM_F16> {};
 template <>
 struct element<::__half> : std::integral_constant<xgemm_type, XGEMM_F16> {};
-#if defined(__STDCPP_FLOAT16_T__) || defined(__FLT16_MANT_DIG__)
+#if defined(XGEMM_HAS_FLOAT16)
 template <>
 struct element<_Float16> : std::integral_constant<xgemm_type, XGEMM_F16> {};  // also std::float16_t
 #endif

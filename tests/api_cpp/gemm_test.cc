@@ -404,7 +404,7 @@ TEST(Gemm, TakesStdBfloat16) {
 }
 #endif
 
-#if defined(__FLT16_MANT_DIG__)
+#if defined(XGEMM_HAS_FLOAT16)
 TEST(Gemm, TakesFloat16) {
   std::vector<_Float16> a(4), c(4);
   for (int i = 0; i < 4; ++i) a[static_cast<std::size_t>(i)] = static_cast<_Float16>(i);
