@@ -196,60 +196,68 @@ struct WgmmaTmaChunkOutput {
   }
 
   // The rows of C from c_whole_m on, where they lie in this chunk: the last m % 8, or all of a C that the copy engine
-  // cannot address. By pairs that are aligned in C: threads go down a column, which starts between two pairs or not.
-  // Several columns of a thread are read before the first of them is written.
+  // cannot address. A column of them leaves as the vectors of 16 bytes that are aligned in C, put together from words
+  // of the buffer, and as single elements before and behind those.
   XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column, int batch) {
+    using Vector = gpu::Vector<std::uint32_t, 4>;
     constexpr int kRows = kTransposed ? kChunk : 64;  // of C
     constexpr int kColumns = kTransposed ? 64 : kChunk;
-    constexpr int kThreads = kRows > 32 ? 32 : kRows > 16 ? 16 : 8;  // of a column
-    constexpr int kPairs = (kRows / 2 + kThreads - 1) / kThreads;    // of a thread in it
-    constexpr int kApart = gpu::kGroupThreads / kThreads;            // columns at once
-    constexpr int kBatch = kColumns / kApart % 4 == 0 ? 4 : kColumns / kApart % 2 == 0 ? 2 : 1;
+    constexpr int kElements = sizeof(Vector) / sizeof(Element);
     const int first = p.c_whole_m - c_row > 0 ? p.c_whole_m - c_row : 0;
     const int rows = (p.m - c_row < kRows ? p.m - c_row : kRows) - first;
     if (rows <= 0) return;
-    const int columns = p.n - c_column;
-    const int thread = gpu::thread_index() % kThreads;
-    int column = gpu::thread_index() % gpu::kGroupThreads / kThreads;
-    Element* line = static_cast<Element*>(p.c_data) + batch * p.c_batch + (c_column + column) * p.c_ld + c_row + first;
-    const auto value = [&](int in_column, int r) {
-      const int row = r < 0 ? 0 : r < kRows - first ? r : kRows - first - 1;
-      const int offset = swizzled(in_column * Cta::kChunkRowBytes + (first + row) * 2);
-      return gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + offset));
+    const int columns = p.n - c_column < kColumns ? p.n - c_column : kColumns;
+    const int thread = gpu::thread_index() % gpu::kGroupThreads;
+    Element* const c = static_cast<Element*>(p.c_data) + batch * p.c_batch + c_column * p.c_ld + c_row + first;
+
+    struct Column {
+      Element* c;
+      int head;             // rows before the first vector
+      int offset, swizzle;  // in the buffer, of row 0: in bytes
+
+      // Where a row lies in the buffer. Its row of bytes is one period of the swizzle, which is then the same for all.
+      XGEMM_DEVICE int at(int row) const { return (offset + row * int{sizeof(Element)}) ^ swizzle; }
     };
+    const auto column_of = [&](int column) {
+      Element* const line = c + column * p.c_ld;
+      const int offset = column * Cta::kChunkRowBytes;
+      return Column{line, static_cast<int>(-reinterpret_cast<std::uintptr_t>(line) / sizeof(Element) % kElements),
+                    offset + first * int{sizeof(Element)}, offset ^ swizzled(offset)};
+    };
+
+    constexpr int kVectors = kRows / kElements;  // of a column, at most
     XGEMM_NO_UNROLL
-    for (; column < kColumns && column < columns; column += kBatch * kApart, line += kBatch * kApart * p.c_ld) {
-      gpu::Vector<Element, 2> pairs[kBatch][kPairs];
-      // Odd columns begin with the second element of a pair, and end with the first of one.
-      const auto row_of = [&](int b, int i) {
-        const auto address = reinterpret_cast<std::uintptr_t>(line + b * kApart * p.c_ld);
-        return 2 * (thread + i * kThreads) - static_cast<int>(address / sizeof(Element) % 2);
-      };
+    for (int item = thread; item < columns * kVectors; item += gpu::kGroupThreads) {
+      const Column column = column_of(item / kVectors);
+      const int row = column.head + item % kVectors * kElements;
+      if (row + kElements > rows) continue;
+      const int odd = (first + row) % 2;  // the vector begins with the second element of a word
+      std::uint32_t words[5] = {};
       XGEMM_UNROLL
-      for (int b = 0; b < kBatch; ++b) {
-        XGEMM_UNROLL
-        for (int i = 0; i < kPairs; ++i)
-          pairs[b][i] = {{value(column + b * kApart, row_of(b, i)), value(column + b * kApart, row_of(b, i) + 1)}};
+      for (int w = 0; w < 5; ++w) {
+        if (w < 4 || odd != 0)
+          words[w] = gpu::read<gpu::Space::shared>(
+              reinterpret_cast<const std::uint32_t*>(buffer + column.at(row - odd + 2 * w)));
       }
+      Vector vector;
       XGEMM_UNROLL
-      for (int b = 0; b < kBatch; ++b) {
-        if (column + b * kApart >= columns) break;
-        Element* const to = line + b * kApart * p.c_ld;
-        XGEMM_UNROLL
-        for (int i = 0; i < kPairs; ++i) {
-          const int row = row_of(b, i);
-          if (row >= 0 && row + 1 < rows) {
-            gpu::write<gpu::Space::global>(reinterpret_cast<gpu::Vector<Element, 2>*>(to + row), pairs[b][i]);
-          } else if (row + 1 == 0) {
-            gpu::write<gpu::Space::global>(to, pairs[b][i][1]);
-          } else if (row + 1 == rows) {
-            gpu::write<gpu::Space::global>(to + row, pairs[b][i][0]);
-          }
-        }
-        // What is left of an odd column whose pairs are as many as its threads'.
-        if (2 * kThreads * kPairs == kRows && thread == 0 && rows == kRows && row_of(b, 0) < 0)
-          gpu::write<gpu::Space::global>(to + kRows - 1, value(column + b * kApart, kRows - 1));
-      }
+      for (int w = 0; w < 4; ++w)
+        vector[w] = static_cast<std::uint32_t>((std::uint64_t{words[w + 1]} << 32 | words[w]) >> 16 * odd);
+      gpu::write<gpu::Space::global>(reinterpret_cast<Vector*>(column.c + row), vector);
+    }
+    // A whole column has a vector's worth of single elements or none, others fewer than two.
+    static_assert(kElements == 8);
+    const int log_singles = rows == kRows ? 3 : 4;
+    XGEMM_NO_UNROLL
+    for (int item = thread; item < columns << log_singles; item += gpu::kGroupThreads) {
+      const Column column = column_of(item >> log_singles);
+      const int place = item & ((1 << log_singles) - 1);
+      const int head = column.head < rows ? column.head : rows;
+      const int tail = (rows - head) & (kElements - 1);
+      if (place >= head + tail) continue;
+      const int row = place < head ? place : rows - tail + place - head;
+      gpu::write<gpu::Space::global>(
+          column.c + row, gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + column.at(row))));
     }
   }
 
