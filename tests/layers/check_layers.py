@@ -6,6 +6,8 @@
 A file may include files of its own folder, of lower floors, and the public headers. Folders of one floor do not know of
 each other. Within kernels/, no family knows another but those that are made of it, and common/ knows none; what lies in
 kernels/ itself lists them all.
+
+What a build without CUDA compiles includes none of CUDA's headers.
 """
 import os
 import re
@@ -65,6 +67,41 @@ def includes_of(root):
                         yield os.path.relpath(path, root), included
 
 
+CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b(.*)$")
+ANY_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
+OF_CUDA = re.compile(r"(cuda|driver_types|nv)\w*\.h")
+
+
+def includes_without_cuda(path):
+    """What a file includes but where XGEMM_HAVE_CUDA is defined."""
+    needs_cuda = []  # of the conditions around a line
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if condition := CONDITION.match(line):
+                kind, what = condition.groups()
+                if kind.startswith("if"):
+                    needs_cuda.append(re.search(r"(?<!!)defined\(XGEMM_HAVE_CUDA\)", what) is not None)
+                elif kind == "endif":
+                    needs_cuda.pop()
+                else:
+                    needs_cuda[-1] = False
+            elif (include := ANY_INCLUDE.match(line)) and not any(needs_cuda):
+                yield include.group(1)
+
+
+def sources_without_cuda(root):
+    """The .cc files that CMake compiles where there is no CUDA, as paths below root."""
+    for folder in ("", "cublas", "kernels"):
+        with open(os.path.join(root, folder, "CMakeLists.txt"), encoding="utf-8") as file:
+            text = re.sub("#.*", "", file.read())
+        text = re.sub(r"\nif\(XGEMM_HAVE_CUDA\)\n.*?\n(else|endif)\(\)\n", "\n", text, flags=re.DOTALL)
+        for name in re.findall(r"(?<![\w/}.])[\w/]+\.cc\b", text):
+            yield os.path.join(folder, name)
+    for entry in os.scandir(os.path.join(root, "kernels")):
+        if os.path.isfile(os.path.join(entry.path, "family.cc")):
+            yield os.path.join("kernels", entry.name, "family.cc")
+
+
 class Layers(unittest.TestCase):
     def test_every_folder_has_a_floor(self):
         folders = {entry.name for entry in os.scandir(os.path.join(source, "src")) if entry.is_dir()}
@@ -78,6 +115,21 @@ class Layers(unittest.TestCase):
             if what := complaint(path, included):
                 wrong.append(f"src/{path} includes {included}, which {what}")
         self.assertGreater(seen, 100)
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+
+    def test_no_header_of_cuda_without_cuda(self):
+        root = os.path.join(source, "src")
+        come_from = {path: path for path in sources_without_cuda(root)}
+        self.assertGreater(len(come_from), 50)
+        left, wrong = list(come_from), []
+        while left:
+            path = left.pop()
+            for included in includes_without_cuda(os.path.join(root, path)):
+                if OF_CUDA.fullmatch(included):
+                    wrong.append(f"src/{path}, for src/{come_from[path]}, includes {included}")
+                elif os.path.isfile(os.path.join(root, included)) and included not in come_from:
+                    come_from[included] = come_from[path]
+                    left.append(included)
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
 
     def test_public_headers_know_nothing_of_src(self):

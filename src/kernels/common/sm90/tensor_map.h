@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#if !defined(XGEMM_SIM)
+#if defined(XGEMM_HAVE_CUDA) && !defined(XGEMM_SIM)
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #endif
@@ -15,9 +15,9 @@
 
 namespace xgemm::kernels {
 
-#if defined(XGEMM_SIM)
+#if defined(XGEMM_SIM) || !defined(XGEMM_HAVE_CUDA)
 
-using TensorMap = TensorBox;  // the simulator's copy engine reads the plain description
+using TensorMap = TensorBox;  // the simulator's copy engine reads the plain description; other builds make none
 
 #else
 
