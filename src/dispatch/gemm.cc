@@ -102,21 +102,26 @@ bool has_arrays_on_host(const Problem& problem) {
   return !placement.any_matrix(runtime::Location::device) && !placement.any_matrix(runtime::Location::managed);
 }
 
-// Before anything is written.
+// Before anything is written: that the matrices are there, and that the route does not refuse one for its address.
 Status check_arrays_on_host(const Problem& problem) {
-  const auto check = [&](const void* array, xgemm_argument argument) {
-    const auto* const pointers = static_cast<const void* const*>(array);
-    for (std::int64_t entry = 0; entry < problem.batch_count; ++entry)
-      if (pointers[entry] == nullptr)
-        return illegal(argument, format("entry %lld of an array of pointers is NULL, but the matrix is needed",
-                                        static_cast<long long>(entry)));
-    return kOk;
+  const auto misaligned = [](const void* data, DType type) {
+    return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(size_of(type)) != 0;
   };
-  if (problem.reads_inputs()) {
-    XGEMM_RETURN_IF_FAILED(check(problem.a.data, XGEMM_ARG_A));
-    XGEMM_RETURN_IF_FAILED(check(problem.b.data, XGEMM_ARG_B));
+  for (std::int64_t entry = 0; entry < problem.batch_count; ++entry) {
+    const Problem p = entry_of(problem, entry);
+    const auto null = [&](xgemm_argument argument) {
+      return illegal(argument, format("entry %lld of an array of pointers is NULL, but the matrix is needed",
+                                      static_cast<long long>(entry)));
+    };
+    if (p.reads_inputs() && p.a.data == nullptr) return null(XGEMM_ARG_A);
+    if (p.reads_inputs() && p.b.data == nullptr) return null(XGEMM_ARG_B);
+    if (p.c.data == nullptr) return null(XGEMM_ARG_C);
+    // Host memory may be.
+    if (misaligned(p.a.data, p.a.type) || misaligned(p.b.data, p.b.type) || misaligned(p.c.data, p.c.type))
+      if (const Decision d = decide(p); d.route.kind == RouteKind::unservable)
+        return fail(d.route.status, reason_of(d));
   }
-  return check(problem.c.data, XGEMM_ARG_C);
+  return kOk;
 }
 
 }  // namespace

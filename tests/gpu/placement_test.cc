@@ -190,6 +190,16 @@ TEST(PlacementSmallAddresses, MisalignedOnesAreNamedAsTheCallHasThem) {
     EXPECT_EQ(status_of(&xgemm_args::a), -XGEMM_ARG_A) << xgemm_last_error();
     EXPECT_EQ(status_of(&xgemm_args::b), -XGEMM_ARG_B) << xgemm_last_error();
     EXPECT_EQ(status_of(&xgemm_args::c), -XGEMM_ARG_C) << xgemm_last_error();
+    // Of two products by pointers on the host, the second: before the first is computed.
+    xgemm_args args = call.args();
+    const void* a[] = {args.a, args.a};
+    const void* b[] = {args.b, static_cast<const char*>(args.b) + 2};
+    void* c[] = {args.c, args.c};
+    args.a = a, args.b = b, args.c = c;
+    args.batch_count = 2;
+    args.batch_kind = XGEMM_BATCH_POINTERS;
+    EXPECT_EQ(xgemm_gemm(nullptr, &args), -XGEMM_ARG_B) << xgemm_last_error();
+    XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
     EXPECT_TRUE(call.c.unchanged());
   }
 }
