@@ -29,10 +29,6 @@ Pool& pool() {
   return instance;
 }
 
-const ClockVector& over_or_seen(const ClockVector& over, const ClockVector& seen) {
-  return over ? over : seen;
-}
-
 // Componentwise; one of the two where it is that.
 ClockVector maximum(const ClockVector& a, const ClockVector& b) {
   if (a == b || a.contains(b)) return a;
@@ -105,59 +101,80 @@ void ClockVector::raise(const ClockVector& other) {
   }
 }
 
+template <class Make>
+void Transitions::pass(ThreadClock& clock, Make make) {
+  constexpr std::size_t kMost = 16;
+  const auto found = std::find_if(known_.begin(), known_.end(), [&](const Transition& t) {
+    return t.seen == clock.shared_ && t.over == clock.known_over_;
+  });
+  if (found != known_.end()) {
+    clock.shared_ = found->seen_then, clock.known_over_ = found->over_then;
+  } else {
+    if (known_.size() == kMost) known_.clear();
+    Transition& t = known_.emplace_back();
+    t.seen = clock.shared_, t.over = clock.known_over_;
+    make(clock);
+    if (clock.known_over_ && clock.shared_.contains(clock.known_over_)) clock.known_over_ = {};
+    t.seen_then = clock.shared_, t.over_then = clock.known_over_;
+  }
+  clock.update();
+}
+
+void ThreadClock::learn(int agent, Clock clock, Learned& learned) {
+  if (seen_[agent] >= clock) return;
+  if (std::exchange(learned.clock, clock) != clock) learned.transitions.clear();
+  learned.transitions.pass(*this, [&](ThreadClock& own) {
+    own.shared_.raise(agent, clock);
+    if (own.known_over_) own.known_over_.raise(agent, clock);
+  });
+}
+
+void ClockJoin::Sum::add(const ClockVector& part) {
+  if (has(part)) return;
+  all.raise(part);
+  if (count == parts.size()) count = 0;
+  parts[count++] = part;
+}
+
 void ClockJoin::release(ThreadClock& clock) {
-  if (clock.known_over_ && !over_) over_ = joined_;
-  if (clock.known_over_ || over_) over_.raise(over_or_seen(clock.known_over_, clock.shared_));
-  if (!joined_ || clock.shared_ != last_) joined_.raise(clock.shared_);
-  last_ = clock.shared_;
-  if (over_) over_.set(clock.thread_, clock.now_);
-  joined_.set(clock.thread_, clock.now_++);
+  if (clock.known_over_ && !over_.all) over_ = joined_;
+  if (clock.known_over_ || over_.all) over_.add(clock.known_over());
+  joined_.add(clock.shared_);
+  if (over_.all) over_.all.set(clock.thread_, clock.now_);
+  joined_.all.set(clock.thread_, clock.now_++);
 }
 
 void ClockJoin::release_over(ThreadClock& clock) {
-  if (!over_) over_ = joined_;
-  over_.raise(over_or_seen(clock.known_over_, clock.shared_));
-  over_.set(clock.thread_, clock.now_++);
+  if (!over_.all) over_ = joined_;
+  over_.add(clock.known_over());
+  over_.all.set(clock.thread_, clock.now_++);
 }
 
 void ClockJoin::release_agent(int agent, Clock clock, const ClockVector& nothing_seen) {
-  if (!joined_) joined_ = nothing_seen;
-  joined_.raise(agent, clock);
-  if (over_) over_.raise(agent, clock);
-  last_ = {};
+  if (!joined_.all) joined_.all = nothing_seen;
+  joined_.all.raise(agent, clock);
+  if (over_.all) over_.all.raise(agent, clock);
 }
 
 void ClockJoin::acquire(ThreadClock& clock) const {
-  if (!joined_ && !over_) return;
-  if (clock.shared_ == last_ && !clock.known_over_ && !over_) {
-    clock.shared_ = joined_;
-  } else if (Acquired& like = like_[0]; !like.is_from(clock)) {
-    like.from(clock);
-    if (joined_) clock.shared_ = maximum(joined_, clock.shared_);
-    if (joined_ && clock.known_over_) clock.known_over_ = maximum(joined_, clock.known_over_);
-    if (over_) clock.known_over_ = maximum(over_, over_or_seen(clock.known_over_, clock.shared_));
-    like.to(clock);
-  } else {
-    like.give(clock);
+  if (!joined_.all && !over_.all) return;
+  if (!clock.known_over_ && !over_.all && joined_.has(clock.shared_)) {
+    clock.shared_ = joined_.all;
+    clock.update();
+    return;
   }
-  clock.update();
+  acquired_.pass(clock, [&](ThreadClock& own) {
+    if (joined_.all) own.shared_ = maximum(joined_.all, own.shared_);
+    if (joined_.all && own.known_over_) own.known_over_ = maximum(joined_.all, own.known_over_);
+    if (over_.all) own.known_over_ = maximum(over_.all, own.known_over());
+  });
 }
 
 void ClockJoin::acquire_over(ThreadClock& clock) const {
-  if (!joined_ && !over_) return;
-  if (Acquired& like = like_[1]; !like.is_from(clock)) {
-    like.from(clock);
-    clock.known_over_ = maximum(over_or_seen(over_, joined_), over_or_seen(clock.known_over_, clock.shared_));
-    like.to(clock);
-  } else {
-    like.give(clock);
-  }
-  clock.update();
-}
-
-void ClockJoin::Acquired::to(ThreadClock& clock) {
-  if (clock.known_over_ && clock.shared_.contains(clock.known_over_)) clock.known_over_ = {};
-  seen_then = clock.shared_, over_then = clock.known_over_;
+  if (!joined_.all && !over_.all) return;
+  acquired_over_.pass(clock, [&](ThreadClock& own) {
+    own.known_over_ = maximum(over_.all ? over_.all : joined_.all, own.known_over());
+  });
 }
 
 }  // namespace xgemm::sim

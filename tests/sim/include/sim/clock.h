@@ -14,9 +14,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace xgemm::sim {
 
@@ -66,6 +69,23 @@ class ClockVector {
   Storage* storage_ = nullptr;
 };
 
+class ThreadClock;
+
+// What threads knew before and after a synchronisation: those that come with the same vectors go on sharing.
+class Transitions {
+ public:
+  // make(clock) is what it does to the vectors, the same each time.
+  template <class Make>
+  void pass(ThreadClock& clock, Make make);
+  void clear() { known_.clear(); }
+
+ private:
+  struct Transition {
+    ClockVector seen, over, seen_then, over_then;
+  };
+  std::vector<Transition> known_;
+};
+
 // The clocks of one thread. Threads are numbered over all CTAs that run together.
 class ThreadClock {
  public:
@@ -82,30 +102,21 @@ class ThreadClock {
   Clock seen(int thread) const { return thread == thread_ ? now_ : seen_[thread]; }
   const Clock* vector() const { return seen_; }  // tells threads apart that may have seen different things
 
-  // Sees what an agent has done up to `clock`. Threads that do so one after the other, with the same `last`, share.
+  // Sees what an agent has done up to `clock`. learned: of all who learn from this agent.
   struct Learned {
-    ClockVector seen, over;  // before
-    ClockVector seen_then, over_then;
     Clock clock = 0;
+    Transitions transitions;
   };
-  void learn(int agent, Clock clock, Learned& last) {
-    if (seen_[agent] >= clock) return;
-    if (last.seen != shared_ || last.over != known_over_ || last.clock != clock) {
-      last = {shared_, known_over_, shared_, known_over_, clock};
-      last.seen_then.raise(agent, clock);
-      if (known_over_) last.over_then.raise(agent, clock);
-    }
-    shared_ = last.seen_then;
-    known_over_ = last.over_then;
-    update();
-  }
+  void learn(int agent, Clock clock, Learned& learned);
 
  private:
   friend class ClockJoin;
+  friend class Transitions;
   void update() {
     seen_ = shared_.data();
     over_ = known_over_ ? known_over_.data() : seen_;
   }
+  const ClockVector& known_over() const { return known_over_ ? known_over_ : shared_; }
 
   int thread_ = 0;
   Clock now_ = 1;
@@ -129,20 +140,20 @@ class ClockJoin {
   void acquire_over(ThreadClock& clock) const;
 
  private:
-  // The last acquisition: threads that come with the same vectors go on sharing.
-  struct Acquired {
-    ClockVector seen, over, seen_then, over_then;
+  struct Sum {
+    ClockVector all;
+    std::array<ClockVector, 6> parts;  // some of what is in it: threads of a few warps share a vector each
+    std::size_t count = 0;
 
-    bool is_from(const ThreadClock& clock) const { return seen == clock.shared_ && over == clock.known_over_; }
-    void from(const ThreadClock& clock) { seen = clock.shared_, over = clock.known_over_; }
-    void to(ThreadClock& clock);
-    void give(ThreadClock& clock) const { clock.shared_ = seen_then, clock.known_over_ = over_then; }
+    bool has(const ClockVector& part) const {
+      return std::find(parts.begin(), parts.begin() + count, part) != parts.begin() + count;
+    }
+    void add(const ClockVector& part);
   };
 
-  ClockVector joined_;
-  ClockVector over_;  // nothing: the same
-  ClockVector last_;
-  mutable Acquired like_[2];
+  Sum joined_;
+  Sum over_;  // nothing: the same
+  mutable Transitions acquired_, acquired_over_;
 };
 
 }  // namespace xgemm::sim
