@@ -24,6 +24,7 @@ using Group = std::vector<Copy>;
 struct Copies {
   Group open;                // issued since the last commit
   std::deque<Group> groups;  // committed, oldest first
+  Group over;                // the last one that has landed: its storage is used again
 };
 
 struct CopyNumber {
@@ -104,6 +105,7 @@ void copy_async(int size, void* destination, const void* source, int source_byte
 void copy_async_commit() {
   Copies& copies = current().state<Copies>();
   copies.groups.push_back(std::move(copies.open));
+  copies.open = std::move(copies.over);
   copies.open.clear();
 }
 
@@ -112,6 +114,7 @@ void copy_async_wait(int pending_groups) {
   Copies& copies = thread.state<Copies>();
   while (static_cast<int>(copies.groups.size()) > pending_groups) {
     for (const Copy& copy : copies.groups.front()) land(thread, copy);
+    copies.over = std::move(copies.groups.front());
     copies.groups.pop_front();
   }
 }
