@@ -207,59 +207,72 @@ struct WgmmaTmaChunkOutput {
     const int rows = (p.m - c_row < kRows ? p.m - c_row : kRows) - first;
     if (rows <= 0) return;
     const int columns = p.n - c_column < kColumns ? p.n - c_column : kColumns;
-    const int thread = gpu::thread_index() % gpu::kGroupThreads;
     Element* const c = static_cast<Element*>(p.c_data) + batch * p.c_batch + c_column * p.c_ld + c_row + first;
 
-    struct Column {
-      Element* c;
-      int head;             // rows before the first vector
-      int offset, swizzle;  // in the buffer, of row 0: in bytes
-
-      // Where a row lies in the buffer. Its row of bytes is one period of the swizzle, which is then the same for all.
-      XGEMM_DEVICE int at(int row) const { return (offset + row * int{sizeof(Element)}) ^ swizzle; }
-    };
-    const auto column_of = [&](int column) {
+    // 2^log_places threads share a column and go on by so many columns that their distance is a multiple of 16 bytes,
+    // and of the period of the buffer's swizzle: what a thread knows of its first column holds for all of them.
+    const auto columns_of_thread = [&](int log_places) {
+      const int thread = gpu::thread_index() % gpu::kGroupThreads;
+      const int column = thread >> log_places, offset = column * Cta::kChunkRowBytes;
       Element* const line = c + column * p.c_ld;
-      const int offset = column * Cta::kChunkRowBytes;
-      return Column{line, static_cast<int>(-reinterpret_cast<std::uintptr_t>(line) / sizeof(Element) % kElements),
-                    offset + first * int{sizeof(Element)}, offset ^ swizzled(offset)};
+      const auto to_vector = static_cast<int>(-reinterpret_cast<std::uintptr_t>(line) / sizeof(Element) % kElements);
+      return Columns{thread & ((1 << log_places) - 1),    column,          gpu::kGroupThreads >> log_places, line,
+                     to_vector < rows ? to_vector : rows, buffer + offset, offset ^ swizzled(offset)};
     };
+    const auto byte_of = [&](int row) { return (first + row) * static_cast<int>(sizeof(Element)); };
 
     constexpr int kVectors = kRows / kElements;  // of a column, at most
-    XGEMM_NO_UNROLL
-    for (int item = thread; item < columns * kVectors; item += gpu::kGroupThreads) {
-      const Column column = column_of(item / kVectors);
-      const int row = column.head + item % kVectors * kElements;
-      if (row + kElements > rows) continue;
+    constexpr int kLogVectors = kVectors > 8 ? 4 : kVectors > 4 ? 3 : kVectors > 2 ? 2 : kVectors - 1;
+    static_assert(kElements == 8 && kVectors <= 16);
+    if (Columns at = columns_of_thread(kLogVectors); at.head + (at.place + 1) * kElements <= rows) {
+      const int row = at.head + at.place * kElements;
       const int odd = (first + row) % 2;  // the vector begins with the second element of a word
-      std::uint32_t words[5] = {};
+      int offsets[5];
       XGEMM_UNROLL
-      for (int w = 0; w < 5; ++w) {
-        if (w < 4 || odd != 0)
-          words[w] = gpu::read<gpu::Space::shared>(
-              reinterpret_cast<const std::uint32_t*>(buffer + column.at(row - odd + 2 * w)));
+      for (int w = 0; w < 5; ++w) offsets[w] = byte_of(row - odd + 2 * w) ^ at.swizzle;
+      XGEMM_NO_UNROLL
+      for (; at.column < columns; at.next(p.c_ld)) {
+        std::uint32_t words[5] = {};
+        XGEMM_UNROLL
+        for (int w = 0; w < 5; ++w) {
+          if (w < 4 || odd != 0)
+            words[w] = gpu::read<gpu::Space::shared>(reinterpret_cast<const std::uint32_t*>(at.buffer + offsets[w]));
+        }
+        Vector vector;
+        XGEMM_UNROLL
+        for (int w = 0; w < 4; ++w)
+          vector[w] = static_cast<std::uint32_t>((std::uint64_t{words[w + 1]} << 32 | words[w]) >> 16 * odd);
+        gpu::write<gpu::Space::global>(reinterpret_cast<Vector*>(at.c + row), vector);
       }
-      Vector vector;
-      XGEMM_UNROLL
-      for (int w = 0; w < 4; ++w)
-        vector[w] = static_cast<std::uint32_t>((std::uint64_t{words[w + 1]} << 32 | words[w]) >> 16 * odd);
-      gpu::write<gpu::Space::global>(reinterpret_cast<Vector*>(column.c + row), vector);
     }
     // A whole column has a vector's worth of single elements or none, others fewer than two.
-    static_assert(kElements == 8);
-    const int log_singles = rows == kRows ? 3 : 4;
-    XGEMM_NO_UNROLL
-    for (int item = thread; item < columns << log_singles; item += gpu::kGroupThreads) {
-      const Column column = column_of(item >> log_singles);
-      const int place = item & ((1 << log_singles) - 1);
-      const int head = column.head < rows ? column.head : rows;
-      const int tail = (rows - head) & (kElements - 1);
-      if (place >= head + tail) continue;
-      const int row = place < head ? place : rows - tail + place - head;
-      gpu::write<gpu::Space::global>(
-          column.c + row, gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + column.at(row))));
+    Columns at = columns_of_thread(rows == kRows ? 3 : 4);
+    const int tail = (rows - at.head) & (kElements - 1);
+    if (at.place < at.head + tail) {
+      const int row = at.place < at.head ? at.place : rows - tail + at.place - at.head;
+      const int offset = byte_of(row) ^ at.swizzle;
+      XGEMM_NO_UNROLL
+      for (; at.column < columns; at.next(p.c_ld))
+        gpu::write<gpu::Space::global>(
+            at.c + row, gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(at.buffer + offset)));
     }
   }
+
+  // The columns of C in a chunk that a thread stores a part of.
+  struct Columns {
+    int place;  // of the thread in each of them
+    int column, step;
+    Element* c;  // of the rows to store
+    int head;    // of these, those before the first vector of 16 bytes
+    const char* buffer;
+    int swizzle;  // of the column's row in the buffer
+
+    XGEMM_DEVICE void next(std::int64_t ld) {
+      column += step;
+      c += step * ld;
+      buffer += step * Cta::kChunkRowBytes;
+    }
+  };
 
   // The kWide (8 or 16) columns of a warp at `offset` of a chunk, (row, column) of D: registers, and old C where it
   // counts, to the buffer.
