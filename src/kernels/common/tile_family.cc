@@ -43,7 +43,8 @@ struct Waves {
 };
 
 // A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it; the last wave may leave SMs idle.
-Waves waves_of(double ctas, double cta_flops, const tuning::KernelRow& row, int sms) {
+// turn_us: from a wave to the next one, until the loads of its CTAs are there.
+Waves waves_of(double ctas, double cta_flops, const tuning::KernelRow& row, int sms, double turn_us) {
   if (ctas == 0) return {};
   const double slots = double(sms) * row.ctas_per_sm;
   const double number = std::ceil(ctas / slots);
@@ -52,13 +53,13 @@ Waves waves_of(double ctas, double cta_flops, const tuning::KernelRow& row, int 
   const double last_sharing = std::clamp(std::ceil((ctas - (number - 1) * slots) / sms), 1.0, double(row.ctas_per_sm));
   const double last_rate = std::min(row.gflops_per_sm, last_sharing * row.gflops_per_cta);
   const double full_us = (number - 1) * row.ctas_per_sm * cta_flops / row.gflops_per_sm * 1e-3;
-  return {number, full_us + last_sharing * cta_flops / last_rate * 1e-3};
+  return {number, full_us + last_sharing * cta_flops / last_rate * 1e-3 + (number - 1) * turn_us};
 }
 
 // The best way to share K out, where it pays. Split are the tiles of the last wave, which they do not fill: into as
-// many parts as fill one wave or more.
+// many parts as fill one wave or more. What goes beside the waves takes fixed_us; the memory alone, least_us.
 void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning::KernelRow& row, double ctas,
-                  double fixed_us, Estimate* best) {
+                  double fixed_us, double least_us, double turn_us, Estimate* best) {
   constexpr int kMinSlices = 4, kMinDepth = 64;               // of a part
   constexpr double kSumUs = 2.616, kSumBytesPerUs = 2.141e6;  // of the reduction, as wgmma_tma measured them
   constexpr double kMargin = 0.9;                             // by what a split has to win: rows were measured without
@@ -77,15 +78,15 @@ void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning
   const double most = std::floor(double(p.k) / std::max(kMinSlices * c.cta_k, kMinDepth));
   if (rest == 0 || most < 2) return;
   const double area = double(c.cta_m) * c.cta_n;
-  const Waves whole_waves = waves_of(whole, 2 * area * slices * c.cta_k, row, sms);
+  const Waves whole_waves = waves_of(whole, 2 * area * slices * c.cta_k, row, sms, turn_us);
   const double unsplit_us = best->us;
   for (int rounds = 1; rounds <= 3; ++rounds) {
     const double parts = std::min(most, std::floor(rounds * slots / rest));
     if (parts < 2) continue;
     const double bytes = size_of(p.sums()) * area * rest * parts;
     if (bytes > workspace_limit(request.device)) break;
-    const Waves part_waves = waves_of(rest * parts, 2 * area * std::ceil(slices / parts) * c.cta_k, row, sms);
-    const double us = fixed_us + whole_waves.us + part_waves.us + kSumUs + bytes / kSumBytesPerUs;
+    const Waves part_waves = waves_of(rest * parts, 2 * area * std::ceil(slices / parts) * c.cta_k, row, sms, 0);
+    const double us = std::max(fixed_us + whole_waves.us + part_waves.us, least_us) + kSumUs + bytes / kSumBytesPerUs;
     if (us < std::min(best->us, kMargin * unsplit_us))
       *best = {us, whole_waves.number + part_waves.number, static_cast<std::int64_t>(whole), static_cast<int>(parts)};
   }
@@ -101,7 +102,9 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const TileGrid grid = tile_grid(p.fill, p.m, p.n, c.cta_m, c.cta_n);
   const double ctas = double(grid.m) * double(grid.n) * double(p.batch_count);
   const double cta_flops = 2.0 * c.cta_m * c.cta_n * tiles(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k;
-  Waves waves = waves_of(ctas, cta_flops, *row, sms);
+  // Of doubles on tensor cores, whose memory time is mostly hidden. For others it is in the memory's.
+  const double turn_us = c.type == DType::f64 && c.on_tensor_cores() ? 0.7 : 0.0;
+  Waves waves = waves_of(ctas, cta_flops, *row, sms, turn_us);
   // Rows are of SMs; what the power limit or the GPU's make leaves of all of them together is a rate of the device.
   if (c.on_tensor_cores()) waves.us = std::max(waves.us, p.flops() * 1e-6 / request.device.rates.tensor_tflops);
   // These kernels overlap memory with arithmetic poorly. The same for all of them, so that it matters beside
@@ -118,7 +121,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double hidden_us = c.type == DType::f64 && c.on_tensor_cores() ? kHidden * std::min(memory_us, waves.us) : 0.0;
   const double fixed_us = memory_us - hidden_us + row->launch_us;
   Estimate best = {fixed_us + waves.us, waves.number};
-  weigh_splits(kernel, request, *row, ctas, fixed_us, &best);
+  weigh_splits(kernel, request, *row, ctas, fixed_us, memory_us + row->launch_us, turn_us, &best);
   return best;
 }
 

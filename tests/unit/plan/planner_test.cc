@@ -485,8 +485,36 @@ TEST(Planner, MoreWorkIsNotEstimatedFaster) {
     }
 }
 
+// Doubles come at the rate of the memory, or a little above it (some are in the L2), also where K is split; and many
+// small tiles take longer than few large ones where K is short.
+TEST(Planner, DoublesAreNotEstimatedFasterThanTheirBytes) {
+  struct Shape {
+    std::int64_t m, n, k, batch;
+  };
+  const DeviceInfo hopper = fake_devices()[6];
+  for (const Shape& s : {Shape{4096, 1, 4096, 1},
+                         {4096, 2, 4096, 1},
+                         {1, 4096, 4096, 1},
+                         {256, 256, 32768, 1},
+                         {512, 512, 64, 64},
+                         {8192, 8192, 16, 1},
+                         {33, 31, 29, 4096},
+                         {1, 128, 2048, 256}})
+    for (const char transa : {'N', 'T'})
+      for (const char transb : {'N', 'T'}) {
+        const Problem p = make_problem(DType::f64, transa, transb, s.m, s.n, s.k, {}, s.batch);
+        const Plan chosen = plan_for(p, hopper);
+        const double elements = double(s.batch) * (double(s.m) * s.k + double(s.k) * s.n + double(s.m) * s.n);
+        EXPECT_GE(chosen.estimated_us, 8 * elements * 1e-6 / (1.1 * hopper.rates.memory_tbs)) << to_string(chosen);
+        if (s.batch == 64) {
+          EXPECT_GE(kernels::info(chosen.kernel).config.cta_m, 128) << to_string(chosen);
+        }
+      }
+}
+
 // What computes where operands are not safe to emulate adds up as a strict call does: the same tiles, in the same
-// parts. Calls that copy a block of their operands at a time share the work of a block out, which fallbacks do not know.
+// parts. Calls that copy a block of their operands at a time share the work of a block out, which fallbacks do not
+// know.
 TEST(Planner, FallbacksSumAsStrictCallsDo) {
   int split = 0;
   for (const DeviceInfo& device : fake_devices())
