@@ -200,6 +200,31 @@ TEST_P(RegistersAlone, BringsVectorsAlongEitherAxis) {
   }
 }
 
+// A warp that stages its slices brings them in whole sectors, whichever axis they lie along (of 64 bytes that start
+// amid a sector, three for two), and reads them without conflicts; elements that lie along k are turned on the way and
+// meet in a bank by twos, doubles by fours.
+class Staged : public Kernel {};
+TEST_P(Staged, BringsSectorsAlongEitherAxis) {
+  for (const char* flags : {"NN", "NT", "TN", "TT"})
+    for (const int odd : {0, 1}) {
+      const kernels::TileConfig& config = kernel().config;
+      const GemmCase c{.transa = flags[0],
+                       .transb = flags[1],
+                       .m = 2 * config.cta_m,
+                       .n = 2 * config.cta_n,
+                       .k = 2 * config.cta_k,
+                       .ld_pad = odd,
+                       .shift = odd};
+      Options options;
+      options.count = true;
+      Counters counters;
+      EXPECT_EQ(run_case(kernel(), c, options, &counters), "");
+      EXPECT_LE(counters.total(Traffic::global_load).ratio(), odd == 0 ? 1.0 : 1.5) << flags;
+      EXPECT_EQ(counters.total(Traffic::shared_load).excess(), 0) << flags;
+      EXPECT_LE(counters.total(Traffic::shared_store).ratio(), size_of(config.type) / 2) << flags;
+    }
+}
+
 // Products with a vector bring whole sectors of the matrix, along k or along its rows; elements of the vector, which
 // the L1 holds, come alone. Sums of neighbouring rows meet in shared memory once a tile, and may lie in every other
 // bank.
@@ -292,7 +317,11 @@ INSTANTIATE_TEST_SUITE_P(, WithoutConflicts,
                          testing::ValuesIn(names([](const SimKernel& k) { return is_tiled(k) && !is_padded(k); })),
                          kName);
 INSTANTIATE_TEST_SUITE_P(, RegistersAlone, testing::ValuesIn(names([](const SimKernel& k) {
-                           return std::string_view(k.family) == "warp_tiled";
+                           return std::string_view(k.family) == "warp_tiled" && k.config.copy == kernels::Copy::direct;
+                         })),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(, Staged, testing::ValuesIn(names([](const SimKernel& k) {
+                           return std::string_view(k.family) == "warp_tiled" && k.config.copy == kernels::Copy::async;
                          })),
                          kName);
 INSTANTIATE_TEST_SUITE_P(, Vectors, testing::ValuesIn(names(is_for_vectors)), kName);

@@ -14,6 +14,8 @@ constexpr double kLaunchUs = 2.2;
 constexpr double kMemoryShare = 0.85;  // of the memory's rate
 constexpr double kSliceUs = 1.0;       // of a warp, for a slice that comes from the memory
 constexpr double kTileUs = 0.8;        // to begin a tile and to store it
+constexpr double kFewSlicesUs = 0.75;  // the same where no other CTA is under way,
+constexpr double kFewTilesUs = -0.15;  // and the first slices of operands bring lines that the next want
 
 // Cycles of an SM, measured on an H100: for a tile, for an element of it that a lane stores, and for one that a lane
 // brings, in vectors or alone. Instructions limit these kernels.
@@ -25,6 +27,15 @@ constexpr Cycles cycles_of(DType type) {
   if (size_of(type) == 2) return {60, 8, 2.4, 6.4};
   return {60, 2, 3.5, 4.5};
 }
+
+// Of those that stage slices, measured on an H100. Instructions of a warp: for a tile, for 32 elements that it copies,
+// and for an element that a lane stores; how many of them an SM issues in a cycle, fewer of doubles, whose products
+// take longer and of whose warps it holds half as many; and how long one takes in a warp that has an SM almost to
+// itself.
+constexpr double kStagedMemoryShare = 0.95;
+constexpr double kStagedTile = 100, kStagedCopy = 6, kStagedStore = 5;
+constexpr double kStagedRate = 1.58, kStagedRateOfDoubles = 0.67;
+constexpr double kStagedTileUs = 0.6, kStagedSliceUs = 1.0, kStagedInstructionUs = 0.0017;
 
 bool comes_in_vectors(const layout::StridedOperand& x) {
   const Axis axis = x.row_stride == 1 ? Axis::row : Axis::col;
@@ -65,20 +76,57 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double sm_us = tiles * (of_tile + slices * of_slice) * 1e-3 / (sms * rates.sm_ghz);
 
   const double rounds = std::ceil(tiles / (sms * WarpTiledShape::kCtasPerSm * WarpTiledShape::kWarps));
-  const double warps_us = rounds * (kTileUs + slices * kSliceUs);
+  const double warps_us =
+      tiles <= WarpTiledShape::kWarps ? kFewTilesUs + slices * kFewSlicesUs : rounds * (kTileUs + slices * kSliceUs);
   return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us}), rounds};
 }
 
+// Of an instance that stages slices, for the blocks of a tile that there are.
+Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
+  const TileConfig& c = kernel.config;
+  const Problem& p = request.problem;
+  const device::Rates& rates = request.device.rates;
+  const double sms = request.device.sm_count, batch = double(p.batch_count);
+  const double depth = p.reads_inputs() ? double(p.k) : 0.0;
+  const double tiles = rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * batch;
+  const double slices = p.reads_inputs() ? rounded_up(p.k, c.cta_k) : 0.0;
+  const double element = size_of(p.a.type);
+
+  const double c_bytes = batch * double(p.m) * double(p.n) * element * (p.reads_c() ? 2 : 1);
+  const double own =
+      (p.a.batch_stride == 0 ? 1.0 : batch) * double(p.m) + (p.b.batch_stride == 0 ? 1.0 : batch) * double(p.n);
+  const double memory_us = (own * depth * element + c_bytes) * 1e-6 / (kStagedMemoryShare * rates.memory_tbs);
+
+  const double rows = double(std::min<std::int64_t>(p.m, c.cta_m));
+  const double columns = double(std::min<std::int64_t>(p.n, c.cta_n));
+  const double row_blocks = rows > 32 ? c.cta_m / 8 : 4, column_blocks = columns > 32 ? c.cta_n / 8 : 4;
+  const double blocks = row_blocks * column_blocks, lines = row_blocks + column_blocks;
+  const double products =
+      c.on_tensor_cores() ? rounded_up(p.k, 8) * 8 * (0.8 * blocks + lines / 4) : depth * (2 * blocks + lines);
+  const double instructions = kStagedTile + (depth > 0 ? products : 0.0) + kStagedCopy * (rows + columns) * depth / 32 +
+                              kStagedStore * row_blocks * columns / 4 * (p.reads_c() ? 2 : 1);
+  const double rate = c.type == DType::f64 ? kStagedRateOfDoubles : kStagedRate;
+  const double sm_us = tiles * instructions * 1e-3 / (rate * sms * rates.sm_ghz);
+
+  const double rounds = std::ceil(tiles / (sms * WarpStagedShape::of(c).ctas_per_sm * WarpStagedShape::kWarps));
+  const double warps_us = rounds * (kStagedTileUs + slices * kStagedSliceUs + instructions * kStagedInstructionUs);
+  return {kLaunchUs + std::max({memory_us, sm_us, warps_us}), rounds};
+}
+
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
-  for (int i = 0; i < count; ++i) estimates[i] = estimate_one(*kernels[i], request);
+  for (int i = 0; i < count; ++i)
+    estimates[i] = WarpStagedShape::is(kernels[i]->config) ? estimate_staged(*kernels[i], request)
+                                                           : estimate_one(*kernels[i], request);
 }
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   const Sharing& sharing) {
   Schedule s = tile_family_schedule(kernel, p, device, sharing);
-  constexpr int kWarps = WarpTiledShape::kWarps;
-  const std::int64_t resident = std::int64_t{device.sm_count} * WarpTiledShape::kCtasPerSm;
-  s.clusters = static_cast<unsigned>(std::min<std::int64_t>(resident, s.units / kWarps + (s.units % kWarps != 0)));
+  const TileConfig& c = kernel.config;
+  const int warps = kernel.threads / 32;
+  const int ctas_per_sm = WarpStagedShape::is(c) ? WarpStagedShape::of(c).ctas_per_sm : WarpTiledShape::kCtasPerSm;
+  const std::int64_t resident = std::int64_t{device.sm_count} * ctas_per_sm;
+  s.clusters = static_cast<unsigned>(std::min<std::int64_t>(resident, s.units / warps + (s.units % warps != 0)));
   return s;
 }
 

@@ -1,7 +1,10 @@
-// The instances of warp_tiled: one or two tiles for each type, which serve any flags, strides and alignment.
+// The instances of warp_tiled: one or two tiles for each type, which serve any flags, strides and alignment; of fp32
+// and fp64 also one for products that registers alone are too few for.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+
+#include <type_traits>
 
 #include "kernels/common/instance_list.h"
 
@@ -9,6 +12,8 @@ namespace xgemm::kernels {
 
 template <TileConfig kConfig, class Epilogue>
 struct WarpTiled;
+template <TileConfig kConfig, class Epilogue>
+struct WarpStaged;
 
 // What follows from a config.
 struct WarpTiledShape {
@@ -30,10 +35,26 @@ struct WarpTiledShape {
   }
 };
 
+// The same of the instances that stage slices in shared memory, which is what limits how many CTAs an SM holds.
+struct WarpStagedShape {
+  static constexpr int kWarps = 2;
+
+  int line_a, line_b;  // elements from one k of a slice to the next
+  int ctas_per_sm;
+
+  static constexpr bool is(const TileConfig& c) { return c.copy == Copy::async; }
+  static constexpr WarpStagedShape of(const TileConfig& c) {
+    const int pad = c.type == DType::f64 ? 4 : 2;
+    return {c.cta_m + pad, c.cta_n + pad, c.type == DType::f64 ? 4 : 8};
+  }
+};
+
 template <>
 struct Instances<Family::warp_tiled> : TileInstances {
   template <TileConfig kConfig>
-  using Kernel = WarpTiled<kConfig, LinearCombinationOf<kConfig.type>>;
+  using Kernel =
+      std::conditional_t<WarpStagedShape::is(kConfig), WarpStaged<kConfig, LinearCombinationOf<kConfig.type>>,
+                         WarpTiled<kConfig, LinearCombinationOf<kConfig.type>>>;
 
   template <class Add>
   static constexpr void list(const Add& add) {
@@ -55,9 +76,26 @@ struct Instances<Family::warp_tiled> : TileInstances {
         c.min_compute_capability = 80;
         add(c);
       }
+    for (const DType type : {DType::f32, DType::f64}) {
+      TileConfig c = {.type = type, .type_c = type, .copy = Copy::async, .any_strides = true};
+      c.cta_m = type == DType::f64 ? 48 : 40;
+      c.cta_n = 40;
+      c.cta_k = 16;
+      c.stages = 2;
+      if (type == DType::f64) {
+        c.warp_m = c.cta_m;
+        c.warp_n = c.cta_n;
+      } else {
+        c.thread_m = c.cta_m / 8;
+        c.thread_n = c.cta_n / 4;
+      }
+      c.vector_c = 1;
+      c.min_compute_capability = 90;  // measured nowhere else
+      add(c);
+    }
   }
   static constexpr KernelInfo common(const TileConfig& c) {
-    return {.config = c, .threads = 32 * WarpTiledShape::kWarps};
+    return {.config = c, .threads = 32 * (WarpStagedShape::is(c) ? WarpStagedShape::kWarps : WarpTiledShape::kWarps)};
   }
 };
 

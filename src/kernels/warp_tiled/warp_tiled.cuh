@@ -29,6 +29,7 @@
 #include "kernels/common/read_line.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/warp_tiled/instances.h"
+#include "kernels/warp_tiled/staged.cuh"
 
 namespace xgemm::kernels {
 
