@@ -39,7 +39,7 @@ class HandleState : public testing::Test {
 
   Arguments x_;
   float alpha_ = 3, zero_ = 0, one_ = 1;
-  float matrix_[4] = {};
+  double matrix_[4] = {};  // 2 x 2 of any type
   alignas(256) char memory_[1024];
 };
 
