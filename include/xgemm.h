@@ -344,7 +344,8 @@ XGEMM_API int64_t xgemm_fp32_fallbacks(void);
 XGEMM_API int xgemm_kernel_count(void);
 XGEMM_API const char* xgemm_kernel_name(int index);
 
-/* A short text for any return value of this library. Never NULL. */
+/* A short text for any return value of this library. Never NULL. Illegal arguments are named as those of xsgemm and
+ * xgemm_args are; what xssyrk and xdsyrk call theirs, xgemm_last_error() says. */
 XGEMM_API const char* xgemm_status_string(int status);
 
 /* What went wrong in this thread's last call that can fail: the argument, its value and the rule it broke, or the
