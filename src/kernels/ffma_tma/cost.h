@@ -29,8 +29,8 @@ struct FfmaTmaCostDevice {
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
-  double clock = 1.01;     // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.952;      // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double clock = 1.01;      // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.952;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
   double issue_16 = 0.875;  // with 16 x 8, whose slots are longer
   double slot = 313;        // cycles of a slot beside
   double groups = 49.3;     // more, where groups of warps share K
@@ -40,7 +40,7 @@ struct FfmaTmaCostConstants {
   double element = 0.268;   // cycles of an element of C that is written, or read
   double launch = 2.56;     // us
   double sum = 3.89;        // us, of the second stage of a split
-  double sum_bytes = 2.8;  // TB/s of the parts' sums
+  double sum_bytes = 2.8;   // TB/s of the parts' sums
 };
 
 struct FfmaTmaSplit {
