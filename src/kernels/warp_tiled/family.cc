@@ -48,23 +48,36 @@ double rounded_up(std::int64_t extent, int tile) {
   return double(extent / tile + (extent % tile != 0 ? 1 : 0));
 }
 
+// What both kinds of instances have to do.
+struct Work {
+  double depth = 0, tiles = 0, slices = 0;  // slices: of a tile
+  double element = 0, c_bytes = 0;
+  double bytes = 0;  // that operands and C take in memory
+
+  Work(const TileConfig& c, const Problem& p) {
+    const double batch = double(p.batch_count);
+    depth = p.reads_inputs() ? double(p.k) : 0.0;
+    tiles = rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * batch;
+    slices = p.reads_inputs() ? rounded_up(p.k, c.cta_k) : 0.0;
+    element = size_of(p.a.type);
+    c_bytes = batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
+    const double lines =
+        (p.a.batch_stride == 0 ? 1.0 : batch) * double(p.m) + (p.b.batch_stride == 0 ? 1.0 : batch) * double(p.n);
+    bytes = lines * depth * element + c_bytes;
+  }
+};
+
 Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const TileConfig& c = kernel.config;
   const WarpTiledShape shape = WarpTiledShape::of(c);
   const Problem& p = request.problem;
   const device::Rates& rates = request.device.rates;
-  const double sms = request.device.sm_count, batch = double(p.batch_count);
-  const double depth = p.reads_inputs() ? double(p.k) : 0.0;
-  const double tiles = rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * batch;
-  const double slices = p.reads_inputs() ? rounded_up(p.k, c.cta_k) : 0.0;
-  const double element = size_of(p.a.type);
-
-  const double c_bytes = batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
-  const double own =
-      (p.a.batch_stride == 0 ? 1.0 : batch) * double(p.m) + (p.b.batch_stride == 0 ? 1.0 : batch) * double(p.n);
-  const double memory_us = (own * depth * element + c_bytes) * 1e-6 / (kMemoryShare * rates.memory_tbs);
+  const double sms = request.device.sm_count;
+  const Work work(c, p);
+  const double depth = work.depth, tiles = work.tiles, slices = work.slices;
+  const double memory_us = work.bytes * 1e-6 / (kMemoryShare * rates.memory_tbs);
   const double lines = double(std::min<std::int64_t>(p.m, c.cta_m)) + double(std::min<std::int64_t>(p.n, c.cta_n));
-  const double l2_us = (tiles * lines * depth * element + c_bytes) * 1e-6 / rates.l2_tbs;
+  const double l2_us = (tiles * lines * depth * work.element + work.c_bytes) * 1e-6 / rates.l2_tbs;
 
   const Cycles cycles = cycles_of(p.a.type);
   const auto element_cycles = [&](const layout::StridedOperand& x) {
@@ -86,16 +99,10 @@ Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
   const TileConfig& c = kernel.config;
   const Problem& p = request.problem;
   const device::Rates& rates = request.device.rates;
-  const double sms = request.device.sm_count, batch = double(p.batch_count);
-  const double depth = p.reads_inputs() ? double(p.k) : 0.0;
-  const double tiles = rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * batch;
-  const double slices = p.reads_inputs() ? rounded_up(p.k, c.cta_k) : 0.0;
-  const double element = size_of(p.a.type);
-
-  const double c_bytes = batch * double(p.m) * double(p.n) * element * (p.reads_c() ? 2 : 1);
-  const double own =
-      (p.a.batch_stride == 0 ? 1.0 : batch) * double(p.m) + (p.b.batch_stride == 0 ? 1.0 : batch) * double(p.n);
-  const double memory_us = (own * depth * element + c_bytes) * 1e-6 / (kStagedMemoryShare * rates.memory_tbs);
+  const double sms = request.device.sm_count;
+  const Work work(c, p);
+  const double depth = work.depth, tiles = work.tiles;
+  const double memory_us = work.bytes * 1e-6 / (kStagedMemoryShare * rates.memory_tbs);
 
   const double rows = double(std::min<std::int64_t>(p.m, c.cta_m));
   const double columns = double(std::min<std::int64_t>(p.n, c.cta_n));
@@ -109,7 +116,7 @@ Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
   const double sm_us = tiles * instructions * 1e-3 / (rate * sms * rates.sm_ghz);
 
   const double rounds = std::ceil(tiles / (sms * WarpStagedShape::of(c).ctas_per_sm * WarpStagedShape::kWarps));
-  const double warps_us = rounds * (kStagedTileUs + slices * kStagedSliceUs + instructions * kStagedInstructionUs);
+  const double warps_us = rounds * (kStagedTileUs + work.slices * kStagedSliceUs + instructions * kStagedInstructionUs);
   return {kLaunchUs + std::max({memory_us, sm_us, warps_us}), rounds};
 }
 

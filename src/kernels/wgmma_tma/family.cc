@@ -107,8 +107,8 @@ CostDevice cost_device(const device::DeviceInfo& device) {
   return d;
 }
 
-// What it costs that threads store a C that TMA cannot: in each round, a tile through the SM, two elements at a time.
-// Of ping-pong consumers one multiplies meanwhile.
+// What it costs that threads store a C that TMA cannot: in each round, a tile through the SM. Of ping-pong consumers
+// one multiplies meanwhile.
 double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double rounds) {
   constexpr double kCyclesPerElement = 0.09;
   if (!c.c_through_shared() || c.ping_pong || divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
