@@ -39,16 +39,17 @@ struct SplitSum {
   };
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
-    if constexpr (gpu::kArch >= 900) {
-      gpu::grid_launch_dependents();
-      gpu::grid_wait_dependencies();
-    }
-    if (!holds(p.condition)) return;
     const int lanes = p.lanes();
     const int vectors = kThreads / lanes;
     const int lane = gpu::thread_index() / vectors;
     const std::int64_t index = gpu::block_x() * vectors + gpu::thread_index() % vectors;
     const bool inside = index < p.layout.vectors();
+    const Target target = target_of(p, index);  // some hundred cycles, while the parts are still computed
+    if constexpr (gpu::kArch >= 900) {
+      gpu::grid_launch_dependents();
+      gpu::grid_wait_dependencies();
+    }
+    if (!holds(p.condition)) return;
     Vector sum{};
     if (inside) sum = add_parts(p, index, p.parts() * lane / lanes, p.parts() * (lane + 1) / lanes);
     if (lanes > 1) {
@@ -61,7 +62,7 @@ struct SplitSum {
       for (int other = 1; other < lanes; ++other)
         add(sum, load<gpu::Space::shared>(&smem.sums[gpu::thread_index() + other * vectors]));
     }
-    if (inside) store(p, index, sum);
+    if (inside) store(p, target, sum);
   }
 
  private:
@@ -83,36 +84,47 @@ struct SplitSum {
     const std::int64_t step = p.layout.vectors();
     const Vector* from = static_cast<const Vector*>(p.partials) + index + begin * step;
     Vector sum{};
-    int part = begin;
     XGEMM_NO_UNROLL
-    for (; part + kAhead <= end; part += kAhead, from += kAhead * step) {
+    for (int part = begin; part < end; part += kAhead, from += kAhead * step) {
       Vector x[kAhead];
       XGEMM_UNROLL
-      for (int i = 0; i < kAhead; ++i) x[i] = load<gpu::Space::global>(from + i * step);
+      for (int i = 0; i < kAhead; ++i) {
+        if (part + i < end) x[i] = load<gpu::Space::global>(from + i * step);
+      }
       XGEMM_UNROLL
-      for (int i = 0; i < kAhead; ++i) add(sum, x[i]);
+      for (int i = 0; i < kAhead; ++i) {
+        if (part + i < end) add(sum, x[i]);
+      }
     }
-    XGEMM_NO_UNROLL
-    for (; part < end; ++part, from += step) add(sum, load<gpu::Space::global>(from));
     return sum;
   }
 
-  XGEMM_DEVICE static void store(const Params& p, std::int64_t index, const Vector& sum) {
-    const Epilogue epilogue = Epilogue::make(p);
+  // Where a vector's sums belong: the first element, of D, and the entry of the batch.
+  struct Target {
+    int row, column;
+    Element* c;
+  };
+  XGEMM_DEVICE static Target target_of(const Params& p, std::int64_t index) {
     const SplitSumLayout::Position at = p.layout.position(index);
     const auto tile =
         p.schedule.position(p.schedule.first_tile + p.schedule.whole_tiles + static_cast<unsigned>(at.tile));
     const bool transposed = p.layout.transposed;
-    const int row = static_cast<int>(transposed ? tile.n : tile.m) * p.layout.rows + at.row;
-    const int column = static_cast<int>(transposed ? tile.m : tile.n) * p.layout.columns + at.column;
+    return {gpu::opaque(static_cast<int>(transposed ? tile.n : tile.m) * p.layout.rows + at.row),
+            gpu::opaque(static_cast<int>(transposed ? tile.m : tile.n) * p.layout.columns + at.column),
+            static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch};
+  }
+
+  XGEMM_DEVICE static void store(const Params& p, const Target& target, const Vector& sum) {
+    const Epilogue epilogue = Epilogue::make(p);
+    const bool transposed = p.layout.transposed;
     XGEMM_UNROLL
     for (int e = 0; e < 4; ++e) {
-      const int d_row = row + p.layout.row_of(e);
-      const int d_column = column + p.layout.column_of(e);
+      const int d_row = target.row + p.layout.row_of(e);
+      const int d_column = target.column + p.layout.column_of(e);
       const int i = transposed ? d_column : d_row;
       const int j = transposed ? d_row : d_column;
       if (i >= p.m || j >= p.n || !contains(p.fill, i, j)) continue;
-      Element* c = static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch + j * p.c_ld + i;
+      Element* c = target.c + j * p.c_ld + i;
       const auto value = [&] {
         if constexpr (sizeof(Element) == 2) {  // of other elements no kernel finishes any
           if (p.finishing.any()) return finished<Element>(p.finishing, epilogue.alpha, sum[e], i, j);
