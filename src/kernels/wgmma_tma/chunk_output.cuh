@@ -50,8 +50,6 @@ struct WgmmaTmaChunkOutput {
   // The producer's part: old C to the ring.
   XGEMM_DEVICE static void load_c(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place, Ring& ring,
                                   const Tile& tile) {
-    int groups = 0;
-    for (int g = 0; g < Cta::kTileGroups; ++g) groups += Cta::reaches_c(p, tile, g) ? 1 : 0;
     XGEMM_NO_UNROLL
     for (int s = 0; s < kSlots; ++s) {
       const int first = s * kChunksPerSlot;
@@ -59,21 +57,25 @@ struct WgmmaTmaChunkOutput {
       const int chunks = left < kChunksPerSlot ? left : kChunksPerSlot;
       gpu::Mbarrier& full = smem.full[ring.slot];
       gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-      int stored = 0;
-      for (int i = 0; i < chunks; ++i) stored += place.stores(first + i) ? 1 : 0;
-      gpu::mbarrier_arrive_expect(full, groups * stored * kChunkElements * static_cast<int>(sizeof(Element)));
-      XGEMM_NO_UNROLL
-      for (int g = 0; g < Cta::kTileGroups; ++g) {
-        if (!Cta::reaches_c(p, tile, g)) continue;
+      const auto for_stored = [&](const auto& f) {
         XGEMM_NO_UNROLL
-        for (int i = 0; i < chunks; ++i) {
-          if (!place.stores(first + i)) continue;
-          const int d_row = tile.row + Cta::group_row(g) + (first + i) / kChunks * 64;
-          const int d_column = tile.column + Cta::group_column(g) + (first + i) % kChunks * kChunk;
-          gpu::tma_load(old_chunk(smem.slots[ring.slot], g, i), p.c_old, full, kTransposed ? d_column : d_row,
-                        kTransposed ? d_row : d_column, tile.batch);
+        for (int g = 0; g < Cta::kTileGroups; ++g) {
+          if (!Cta::reaches_c(p, tile, g)) continue;
+          XGEMM_NO_UNROLL
+          for (int i = 0; i < chunks; ++i) {
+            if (place.stores(first + i, g)) f(g, i);
+          }
         }
-      }
+      };
+      int stored = 0;
+      for_stored([&](int, int) { ++stored; });
+      gpu::mbarrier_arrive_expect(full, stored * kChunkElements * static_cast<int>(sizeof(Element)));
+      for_stored([&](int g, int i) {
+        const int d_row = tile.row + Cta::group_row(g) + (first + i) / kChunks * 64;
+        const int d_column = tile.column + Cta::group_column(g) + (first + i) % kChunks * kChunk;
+        gpu::tma_load(old_chunk(smem.slots[ring.slot], g, i), p.c_old, full, kTransposed ? d_column : d_row,
+                      kTransposed ? d_row : d_column, tile.batch);
+      });
       ring.next();
     }
   }
@@ -99,7 +101,7 @@ struct WgmmaTmaChunkOutput {
     };
     const auto for_stored = [&](int first, const auto& f) {
       for_batch(first, [&](int chunk, const char* buffer) {
-        if (place.stores(chunk)) f(chunk, buffer);
+        if (place.stores(chunk, tile_group)) f(chunk, buffer);
       });
     };
     XGEMM_UNROLL
@@ -121,7 +123,7 @@ struct WgmmaTmaChunkOutput {
         const int warp_row = row + chunk / kChunks * 64 + 16 * warp;
         const int first_column = column + chunk % kChunks * kChunk;
         // Without old C, chunks that others store are converted as well: asking here would take as long.
-        if (!kReadsC || place.stores(chunk)) {
+        if (!kReadsC || place.stores(chunk, tile_group)) {
           XGEMM_UNROLL
           for (int c = 0; c < kChunk / 16 * 16; c += 16) {
             convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,
@@ -158,7 +160,7 @@ struct WgmmaTmaChunkOutput {
       if (!kWhole && p.c_whole_m != p.m) {
         XGEMM_NO_UNROLL
         for (int chunk = first; chunk < first + kChunkBatch && chunk < kTileChunks; ++chunk) {
-          if (!place.stores(chunk)) continue;
+          if (!place.stores(chunk, tile_group)) continue;
           const auto* const buffer = reinterpret_cast<const char*>(smem.c.chunks[group][chunk % kBuffers]);
           at(chunk, [&](int c_row, int c_column) { store_rest(p, buffer, c_row, c_column, batch); });
         }

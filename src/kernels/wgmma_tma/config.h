@@ -82,6 +82,7 @@ struct WgmmaTmaConfig {
     for (const int candidate : {64, 72, 56, 104, 48, 40, 32, 24, 16}) {
       const bool is_row = candidate % 16 == 8 || 64 % candidate == 0;
       if (group_columns() % candidate != 0 || (transposed && !is_row)) continue;
+      if (candidate > 16 && is_small() && chunks(candidate) * tile_groups() < 4) continue;
       if (!c_through_shared()) return candidate;
       const int wanted = chunks(candidate) < 2 ? 1 : 2;
       if (buffers(candidate) >= wanted && 64 * candidate * tile_groups() * size_of(type_c) <= slot_bytes())
@@ -103,16 +104,17 @@ struct WgmmaTmaConfig {
   constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
 
   // CTAs of a cluster that can share a tile's K. Their sums meet in the ring, in chunks, each of which one CTA adds up.
+  // Tiles that are small enough to be shared out have chunks for all of up to four CTAs.
   constexpr int most_along_k() const {
     if (ping_pong || planes > 1) return 1;
     int most = 8;
     while (most > 1 && exchange_bytes(most) > stages * slot_bytes()) most /= 2;
     return most;
   }
-  constexpr int exchange_chunks(int ctas) const { return (chunks(chunk()) + ctas - 1) / ctas; }  // of a consumer
-  constexpr int exchange_bytes(int ctas) const {
-    return (ctas - 1) * tile_groups() * exchange_chunks(ctas) * 64 * chunk() * 4;
+  constexpr int exchange_chunks(int ctas) const {  // of a CTA, at most
+    return (chunks(chunk()) * tile_groups() + ctas - 1) / ctas;
   }
+  constexpr int exchange_bytes(int ctas) const { return (ctas - 1) * exchange_chunks(ctas) * 64 * chunk() * 4; }
 
   // Register budgets for setmaxnreg: 65536 registers among all warpgroups; 0 where the kernel's own limit is enough.
   constexpr int accumulators() const {                                  // of a thread
@@ -134,6 +136,7 @@ struct WgmmaTmaConfig {
   }
 
  private:
+  constexpr bool is_small() const { return !ping_pong && planes == 1 && cta_m * cta_n <= 128 * 128; }
   constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * size_of(type_c); }
   constexpr int buffers(int chunk) const {
     const int fit = (kMaxSharedBytes - mainloop_bytes()) / buffer_bytes(chunk);

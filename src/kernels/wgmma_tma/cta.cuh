@@ -88,6 +88,9 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     }
   }
 
+  // The number of a consumer's chunk among all of the tile.
+  XGEMM_DEVICE static int chunk_of_tile(int chunk, int tile_group) { return chunk * Shape::kTileGroups + tile_group; }
+
   // Where a CTA stands in its cluster.
   struct Place {
     int row, column;
@@ -110,8 +113,11 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     XGEMM_DEVICE int rank(int sharer, int of_split) const { return sharer + of_split * sharers; }
     XGEMM_DEVICE int sharer() const { return row + (column << row_bits); }
     XGEMM_DEVICE bool shares_k() const { return kSharesK && splits > 1; }
-    // Whether this CTA stores a chunk of a consumer's sums.
-    XGEMM_DEVICE bool stores(int chunk) const { return !kSharesK || (chunk & (splits - 1)) == split; }
+    // The split whose CTA stores a chunk of a consumer's sums, and whether this CTA does.
+    XGEMM_DEVICE int storer(int chunk, int tile_group) const { return chunk_of_tile(chunk, tile_group) & (splits - 1); }
+    XGEMM_DEVICE bool stores(int chunk, int tile_group) const {
+      return !kSharesK || storer(chunk, tile_group) == split;
+    }
   };
 
   // A position in the ring of slots. `phase` is the parity that consumers wait for.

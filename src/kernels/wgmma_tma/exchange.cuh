@@ -32,10 +32,10 @@ struct WgmmaTmaExchange {
                                bool inside, typename Cta::Sums& acc) {
     const int thread = gpu::thread_index() % gpu::kGroupThreads;
     const int others = place.splits - 1;
-    const int rounds = (kTileChunks + others) / place.splits;  // chunks of a consumer that a CTA adds up, at most
+    const int rounds = (kTileChunks * Cta::kTileGroups + others) / place.splits;  // chunks that a CTA adds up, at most
     const auto buffer = [&](int from, int owner, int chunk) {
       const int part = from < owner ? from : from - 1;
-      const int index = (part * Cta::kTileGroups + group) * rounds + chunk / place.splits;
+      const int index = part * rounds + Cta::chunk_of_tile(chunk, group) / place.splits;
       return reinterpret_cast<float*>(&smem.slots[0]) + (index * kVectors * gpu::kGroupThreads + thread) * 4;
     };
     const auto sums_of = [&](int chunk) { return &acc[chunk / kChunks][chunk % kChunks * Cta::kChunk / 2]; };
@@ -48,8 +48,8 @@ struct WgmmaTmaExchange {
     if (inside) {
       XGEMM_UNROLL
       for (int chunk = 0; chunk < kTileChunks; ++chunk) {
-        if (place.stores(chunk)) continue;
-        const int owner = chunk & others;
+        const int owner = place.storer(chunk, group);
+        if (owner == place.split) continue;
         float* const to = buffer(place.split, owner, chunk);
         const float* const f = sums_of(chunk);
         XGEMM_UNROLL
@@ -69,7 +69,7 @@ struct WgmmaTmaExchange {
         const int from = i < place.split ? i : i + 1;
         XGEMM_UNROLL
         for (int chunk = 0; chunk < kTileChunks; ++chunk) {
-          if (!place.stores(chunk)) continue;
+          if (!place.stores(chunk, group)) continue;
           const float* const part = buffer(from, place.split, chunk);
           float* const f = sums_of(chunk);
           XGEMM_UNROLL

@@ -34,7 +34,7 @@ struct WgmmaTmaRegisterOutput {
   // Stores the 2 * kRegisters columns from (row, column) on.
   template <bool kReadsC, int kRegisters>
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage&, const Place& place, const Epilogue& epilogue,
-                                 Ring&, int, int warp, int row, int column, int batch,
+                                 Ring&, int group, int warp, int row, int column, int batch,
                                  const float (&acc)[Cta::kSlabs][kRegisters]) {
     // Fragments of 8 columns whose old C is on its way at a time: as much as there are registers for beside the sums.
     constexpr int kFragments = kRegisters / 4;
@@ -47,11 +47,11 @@ struct WgmmaTmaRegisterOutput {
       if (first > 0) lane.advance(kAhead);
       float old[kAhead][Cta::kSlabs][4] = {};
       if constexpr (kReadsC) {
-        for_each_pair<kAhead, kFragments>(place, first, [&](int f, int i, int half) {
+        for_each_pair<kAhead, kFragments>(place, group, first, [&](int f, int i, int half) {
           lane.load(old[f - first][i][2 * half], old[f - first][i][2 * half + 1], f - first, i, half);
         });
       }
-      for_each_pair<kAhead, kFragments>(place, first, [&](int f, int i, int half) {
+      for_each_pair<kAhead, kFragments>(place, group, first, [&](int f, int i, int half) {
         const auto result = [&](int e) {
           const int r = 2 * half + e;
           return finish_sum<kReadsC, Cta::kTransposed>(epilogue, p, acc[i][4 * f + r], old[f - first][i][r],
@@ -66,13 +66,13 @@ struct WgmmaTmaRegisterOutput {
   // Calls g(fragment, slab, half) for the pairs of sums, two columns in a row of D, that a thread holds of kAhead
   // fragments of 8 columns, of the chunks that this CTA stores.
   template <int kAhead, int kFragments, class G>
-  XGEMM_DEVICE static void for_each_pair(const Place& place, int first, const G& g) {
+  XGEMM_DEVICE static void for_each_pair(const Place& place, int group, int first, const G& g) {
     XGEMM_UNROLL
     for (int f = first; f < first + kAhead; ++f) {
       if (f >= kFragments) continue;
       XGEMM_UNROLL
       for (int i = 0; i < Cta::kSlabs; ++i) {
-        if (!place.stores(i * (Cta::kGroupColumns / Cta::kChunk) + 8 * f / Cta::kChunk)) continue;
+        if (!place.stores(i * (Cta::kGroupColumns / Cta::kChunk) + 8 * f / Cta::kChunk, group)) continue;
         XGEMM_UNROLL
         for (int half = 0; half < 2; ++half) g(f, i, half);
       }
