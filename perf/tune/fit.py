@@ -46,8 +46,12 @@ SOFTNESS = .02   # of the choice that is trained: plans whose estimates differ b
 REGRESSION = 8.  # weight of predicting relative times beside choosing well,
 ABSOLUTE = 1.    # and of predicting the times themselves
 PARTS = 4        # of the shapes, for judging
-POOLED = {"light", "heavy", "clusters", "drawn", "deep"}  # tables in which split products took the memory for their sums from a pool, as
-                                         # calls do: for the others it was lent, which is faster
+# Tables in which split products took the memory for their sums from a pool, as calls do: for the others it was lent,
+# which is faster.
+POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again"}
+# In those before these, the second stage of a split product read one part after the other: so many us more, in the
+# median of plans that were measured both ways. Where that is much of the time, it is not known well enough.
+AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again"}, 1.6, 25.
 
 
 def parse_case(text):
@@ -101,10 +105,14 @@ class CostModel:
         return (us, features) if with_features else us
 
 
+def table_of(key):
+    return key[1].split(".")[0].split("-")[-1]
+
+
 def with_pools(rows):
     """Split plans that had memory lent to them, with what a pool would have cost: the median difference of those plans
     that were measured either way, of each GPU."""
-    pooled = lambda row: row[0][1].split(".")[0].split("-")[-1] in POOLED
+    pooled = lambda row: table_of(row[0]) in POOLED
     split = lambda row: row[2][-1] > 1
     plan = lambda row: (row[0][0], row[0][2], *row[1:3])
     either = {plan(row): row[3] for row in rows if not pooled(row)}
@@ -152,8 +160,13 @@ class Measurements:
                     if problem[:3] in hold_out:
                         raise SystemExit(f"fit.py: {case} of {file.name} is in perf/shapes/holdout.txt")
                     shape = tuple(map(int, (cluster + "x1").split("x")[:3]))
+                    us = float(us)
+                    if int(parts) > 1 and table_of(key) not in AT_ONCE:
+                        if us < LONG:
+                            continue
+                        us -= IN_TURN
                     rows.append((key, tile_index[instance[0]], instance[1] + shape + problem + (float(whole), int(parts)),
-                                 float(us)))
+                                 us))
         rows = with_pools(rows)
         best = collections.defaultdict(lambda: math.inf)
         for key, _, _, us in rows:

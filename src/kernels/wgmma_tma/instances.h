@@ -55,7 +55,8 @@ struct Instances<Family::wgmma_tma> {
       // Large.
       {{.cta_m = 128, .cta_n = 256, .stages = 4}, kAll},
       {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, k32},
-      {{.cta_m = 192, .cta_n = 176, .stages = 4}, k16},
+      {{.cta_m = 192, .cta_n = 176, .stages = 4}, k16, kNN | kTN},
+      {{.cta_m = 192, .cta_n = 192, .stages = 4}, k16, kNT | kTT},  // as which B along n would be stored
       {{.cta_m = 128, .cta_n = 208, .stages = 4}, k16},
       {{.cta_m = 128, .cta_n = 160, .stages = 5}, k16},
       {{.cta_m = 128, .cta_n = 128, .stages = 6}, k16},
