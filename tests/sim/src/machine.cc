@@ -121,6 +121,7 @@ void Machine::run_wave(std::int64_t first, int count) {
     cta.cluster->ctas.push_back(&cta);
     cta.first_agent = first_agent_ + c * shape_.agents;
     cta.agents = 0;
+    cta.ctas_per_sm = shape_.ctas_per_sm;
     cta.at_thread_end.clear();
     cta.at_end.clear();
     cta.index = cluster * shape_.cluster + cta.cluster_rank;

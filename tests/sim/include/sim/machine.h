@@ -94,6 +94,7 @@ struct Cta : Attachments {
   int cluster_rank = 0;
   int first_agent = 0;
   int agents = 0;
+  int ctas_per_sm = 1;
   SharedMemory shared;
   std::vector<Thread*> threads;
   std::vector<Warp> warps;
@@ -113,6 +114,7 @@ struct LaunchShape {
   std::size_t dynamic_shared_bytes = 0;
   int granule = 1;         // see SharedMemory
   int cluster = 1;         // CTAs of a cluster
+  int ctas_per_sm = 1;     // that the kernel's launch bounds promise
   int agents = 0;          // of a CTA: barriers, warpgroups and queues on whose behalf units work on their own
   bool dependent = false;  // programmatic dependent launch: threads wait for earlier kernels themselves
 };

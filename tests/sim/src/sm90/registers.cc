@@ -13,9 +13,9 @@ constexpr int kRegistersOfSm = 65536;
 constexpr int kMaxAtLaunch = 255;
 constexpr std::size_t kWarpsPerGroup = 4;
 
-// What __launch_bounds__(threads, 1) lets the compiler give each thread.
+// What __launch_bounds__(threads, ctas_per_sm) lets the compiler give each thread.
 int at_launch(const Cta& cta) {
-  return std::min(kMaxAtLaunch, kRegistersOfSm / static_cast<int>(cta.threads.size()) / 8 * 8);
+  return std::min(kMaxAtLaunch, kRegistersOfSm / (static_cast<int>(cta.threads.size()) * cta.ctas_per_sm) / 8 * 8);
 }
 
 struct Pool {    // of a CTA
