@@ -121,7 +121,8 @@ int xgemm_ffma_constants(double* constants) {
   return kCount;
 }
 
-// rows: 10 numbers each: the instance, m, n, k, batch_count, words_a, words_b, reads_c, whole_tiles, parts.
+// rows: 10 numbers each: the instance, m, n, k, batch_count, how A and B come (0: by TMA, 1: as words, 2: as words or
+// vectors), reads_c, whole_tiles, parts.
 void xgemm_ffma_cost(const double* constants, double sms, const double* rates, std::ptrdiff_t count, const double* rows,
                      double* us) {
   FfmaTmaCostConstants x;
@@ -135,6 +136,8 @@ void xgemm_ffma_cost(const double* constants, double sms, const double* rates, s
                                   .batch_count = r[4],
                                   .words_a = r[5] != 0,
                                   .words_b = r[6] != 0,
+                                  .vectors_a = r[5] == 2,
+                                  .vectors_b = r[6] == 2,
                                   .reads_c = r[7] != 0};
     us[i] =
         ffma_tma_cost(

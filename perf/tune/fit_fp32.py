@@ -53,15 +53,17 @@ class CostModel:
 
 
 def parse_case(text):
-    """'s TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, batch, whether A and B have to be copied by words, beta."""
+    """'s TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, batch, how A and B come (0: TMA, 1: words, 2: vectors), beta."""
     fields = text.split()
     m, n, k = map(int, fields[2].split("x"))
     extra = dict(x.split("=") for x in fields[3:])
     ta, tb = (x == "T" for x in fields[1])
     ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k]
     odd = int(extra.get("offset", 0)) % 4 != 0
-    return (m, n, k, int(extra.get("batch", 1)), ta or odd or ld[0] % 4 != 0, not tb or odd or ld[1] % 4 != 0,
-            float(extra.get("beta", 0)) != 0)
+    def load(along_k, ld):
+        aligned = not odd and ld % 4 == 0
+        return (2 if aligned and k % 4 == 0 else 1) if along_k else (0 if aligned else 1)
+    return (m, n, k, int(extra.get("batch", 1)), load(ta, ld[0]), load(not tb, ld[1]), float(extra.get("beta", 0)) != 0)
 
 
 class Measurements:
@@ -89,8 +91,8 @@ class Measurements:
                     if tuple(map(str, (m, n, k))) in hold_out:
                         raise SystemExit(f"fit_fp32.py: {case} of {file.name} is in perf/shapes/holdout.txt")
                     copied = ("A" in copies) * m * k + ("B" in copies) * k * n
-                    rows.append((key, [instances.index(kernel), m, n, k, batch, words_a and "A" not in copies,
-                                       words_b and "B" not in copies, beta, float(whole), int(parts)],
+                    rows.append((key, [instances.index(kernel), m, n, k, batch, words_a * ("A" not in copies),
+                                       words_b * ("B" not in copies), beta, float(whole), int(parts)],
                                  8e-6 * batch * copied, float(us)))
         rows.sort(key=lambda x: x[0])
         self.keys = list(dict.fromkeys(r[0] for r in rows))

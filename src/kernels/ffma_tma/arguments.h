@@ -22,12 +22,15 @@ struct Operand {
   const ConstMatrixArg& x;
   std::int64_t mn_extent, mn_stride, k_extent, k_stride, batch_count;
 
-  PanelLoad load() const {
-    if (mn_stride != 1 && mn_extent > 1) return PanelLoad::words_k;
+  PanelLoad load(bool vectors_along_k) const {
     const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0 && stride < kMaxBulkStride; };
-    const bool aligned = reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 &&
-                         (k_extent <= 1 || (on_vector(k_stride) && k_stride >= mn_extent)) &&
-                         (batch_count <= 1 || on_vector(x.batch_stride));
+    const bool starts_on_vector =
+        reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && (batch_count <= 1 || on_vector(x.batch_stride));
+    if (mn_stride != 1 && mn_extent > 1) {
+      const bool in_vectors = starts_on_vector && on_vector(mn_stride) && k_stride == 1 && k_extent % 4 == 0;
+      return vectors_along_k && in_vectors ? PanelLoad::vectors_k : PanelLoad::words_k;
+    }
+    const bool aligned = starts_on_vector && (k_extent <= 1 || (on_vector(k_stride) && k_stride >= mn_extent));
     return aligned && batch_count <= kMaxBulkExtent ? PanelLoad::bulk : PanelLoad::words_mn;
   }
 
@@ -55,8 +58,11 @@ inline BasicFfmaTmaParams<TensorBox> ffma_tma_arguments(const FfmaTmaConfig& con
   const bool has_product = g.k > 0 && !g.alpha.is_zero<float>();
   BasicFfmaTmaParams<TensorBox> p{};
   static_cast<TileParams&>(p) = {g, schedule, workspace};
-  p.a_load = has_product ? a.load() : PanelLoad::words_mn;
-  p.b_load = has_product ? b.load() : PanelLoad::words_mn;
+  p.a_load = has_product ? a.load(config.vectors_along_k()) : PanelLoad::words_mn;
+  p.b_load = has_product ? b.load(config.vectors_along_k()) : PanelLoad::words_mn;
+  // Producers wait for both operands, or for none.
+  if (by_words(p.a_load) && p.b_load == PanelLoad::vectors_k) p.b_load = PanelLoad::words_k;
+  if (by_words(p.b_load) && p.a_load == PanelLoad::vectors_k) p.a_load = PanelLoad::words_k;
   if (p.a_load == PanelLoad::bulk) p.a_map = a.box(config.cta_k());
   if (p.b_load == PanelLoad::bulk) p.b_map = b.box(config.cta_k());
   const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0; };

@@ -3,11 +3,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
+
 namespace xgemm::kernels {
+
+// How the slices of an operand come to shared memory.
+enum class PanelLoad : std::uint8_t {
+  bulk,       // by TMA: the operand lies along m (or n), and is aligned
+  vectors_k,  // through registers, in vectors along k: it lies along k, and is aligned
+  words_mn,   // by words of cp.async, neighbouring lanes along m (or n)
+  words_k,    // by words of cp.async, along k
+};
+constexpr bool by_words(PanelLoad load) {
+  return load == PanelLoad::words_mn || load == PanelLoad::words_k;
+}
 
 struct FfmaTmaConfig {
   static constexpr int kMaxSharedBytes = 227 * 1024;
-  static constexpr int kConsumerWarps = 8;
   static constexpr int kProducerThreads = 128;
   static constexpr int kPanel = 32;      // columns of a panel: a row of 128 bytes for each k
   static constexpr int kRowBytes = 128;  // of a panel
@@ -17,6 +29,8 @@ struct FfmaTmaConfig {
   int lanes_m = 4;                 // of a warp along m; the others lie along n
   int depth = 16;                  // of K, of a slot, that a consumer group computes
   int stages = 4;                  // slots of the ring
+  int consumer_warps = 8;          // of a CTA
+  int ctas_per_sm = 1;             // two: one multiplies while the other waits or stores
 
   constexpr bool operator==(const FfmaTmaConfig&) const = default;
 
@@ -26,14 +40,18 @@ struct FfmaTmaConfig {
   constexpr int warps_m() const { return cta_m / warp_m(); }
   constexpr int warps_n() const { return cta_n / warp_n(); }
   // Groups of consumer warps that share K: each computes the whole tile, from its part of every slot.
-  constexpr int groups() const { return kConsumerWarps / (warps_m() * warps_n()); }
+  constexpr int groups() const { return consumer_warps / (warps_m() * warps_n()); }
   constexpr int group_warps() const { return warps_m() * warps_n(); }
   constexpr int cta_k() const { return depth * groups(); }
-  constexpr int threads() const { return kProducerThreads + 32 * kConsumerWarps; }
+  constexpr int threads() const { return kProducerThreads + 32 * consumer_warps; }
 
   constexpr int slot_bytes() const { return cta_k() * (cta_m + cta_n) * 4; }
   constexpr int exchange_bytes() const { return (groups() - 1) * cta_m * cta_n * 4; }
   constexpr int shared_bytes() const { return stages * slot_bytes() + exchange_bytes() + 1024; }
+
+  // Whether aligned operands along k come in vectors. Producers wait for these, while another CTA multiplies: where
+  // there is none, words of cp.async bring more.
+  constexpr bool vectors_along_k() const { return ctas_per_sm > 1; }
 
   // Slots of long duration are filled by one producer warp each: on a busy SM a warp gets on slowly, and has the time
   // of several slots for its own. Short ones, of small tiles, are filled by all.
@@ -41,11 +59,13 @@ struct FfmaTmaConfig {
   constexpr int team_warps() const { return long_slots() ? 1 : kProducerThreads / 32; }
   constexpr int teams() const { return kProducerThreads / 32 / team_warps(); }
 
-  // Register budgets for setmaxnreg. All that there are for it is what the CTA starts with.
-  static constexpr int kStartRegisters = 168;  // of a thread
+  // Register budgets for setmaxnreg, of a thread. All that there are for it is what the CTA starts with.
+  constexpr int start_registers() const { return 65536 / (threads() * ctas_per_sm) / 8 * 8; }
   constexpr bool many_sums() const { return thread_m * thread_n > 64; }
   constexpr int producer_registers() const { return many_sums() ? 56 : 104; }
-  constexpr int consumer_registers() const { return many_sums() ? 224 : 200; }
+  constexpr int consumer_registers() const {
+    return (threads() * start_registers() - kProducerThreads * producer_registers()) / (32 * consumer_warps) / 8 * 8;
+  }
 };
 
 }  // namespace xgemm::kernels

@@ -39,16 +39,31 @@ FfmaTmaEstimate ffma_tma_cost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& 
   const double tiles = ffma_tma_tiles(c, p);
   const double split_tiles = split.parts == 1 ? 0 : tiles - split.whole_tiles;
   const double slices = std::ceil(p.k / c.cta_k());
-  const double whole_rounds = std::ceil((tiles - split_tiles) / device.sms);
-  const double part_rounds = std::ceil(split_tiles * split.parts / device.sms);
+  const double part_slices = std::ceil(slices / split.parts);
+  // Units of the SM that has most of them.
+  const double whole_units = std::ceil((tiles - split_tiles) / device.sms);
+  const double part_units = std::ceil(split_tiles * split.parts / device.sms);
+  const double units = whole_units + part_units;
+  const bool shared = c.ctas_per_sm > 1;
+  const bool vectors = c.vectors_along_k() && (!p.words_a || p.vectors_a) && (!p.words_b || p.vectors_b);
+  const double word = vectors ? x.vector : shared ? x.word_x2 : x.word;
   const double words = (p.words_a ? c.cta_m : 0) + (p.words_b ? c.cta_n : 0);
-  const double slice_cycles = c.cta_k() * (area / kFmaUnits / (c.many_sums() ? x.issue_16 : x.issue) + words * x.word) +
-                              x.slot + (c.groups() > 1 ? x.groups : 0.0);
+  // Warps with nothing inside of C leave the SM to the other CTA's.
+  const double inside = shared ? tiles_along(p.m, c.warp_m()) * c.warp_m() / (tiles_along(p.m, c.cta_m) * c.cta_m) *
+                                     (tiles_along(p.n, c.warp_n()) * c.warp_n() / (tiles_along(p.n, c.cta_n) * c.cta_n))
+                               : 1.0;
+  const double slice_cycles =
+      c.cta_k() * (inside * area / kFmaUnits / (c.many_sums() ? x.issue_16 : x.issue) + words * word) +
+      (shared ? x.slot_x2 : x.slot) + (c.groups() > 1 ? x.groups : 0.0);
   const double epilogue_cycles =
-      x.epilogue + (c.groups() > 1 ? x.exchange : 0.0) + area * x.element * (p.reads_c ? 2 : 1);
-  const double rounds = whole_rounds + part_rounds;
-  const double cycles =
-      (whole_rounds * slices + part_rounds * std::ceil(slices / split.parts)) * slice_cycles + rounds * epilogue_cycles;
+      x.epilogue + (c.groups() > 1 && !shared ? x.exchange : 0.0) + area * x.element * (p.reads_c ? 2 : 1);
+  double cycles = (whole_units * slices + part_units * part_slices) * slice_cycles + units * epilogue_cycles;
+  if (shared) {
+    // Two CTAs take the SM's units in turn; what one has more to do than the other it does alone.
+    const bool odd = std::fmod(whole_units, 2) != 0, odd_parts = std::fmod(part_units, 2) != 0;
+    const double more = (odd ? slices : 0.0) + (odd_parts ? (odd ? -part_slices : part_slices) : 0.0);
+    cycles += x.alone * std::abs(more) * slice_cycles;
+  }
   const double busy_us = cycles * 1e-3 / (x.clock * device.rates.sm_ghz);
 
   const double elements = p.batch_count * (p.fill == Fill::full ? p.m * p.n : p.n * (p.n + 1) / 2);
@@ -61,7 +76,7 @@ FfmaTmaEstimate ffma_tma_cost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& 
   const double sum_us = split.parts > 1 ? x.sum + ffma_tma_split_bytes(c, p, split) * 1e-6 / x.sum_bytes : 0.0;
   // What overlaps is joined between a sum and a maximum: what comes near the largest adds to it.
   const double us = x.launch + sum_us + std::sqrt(std::sqrt(fourth(busy_us) + fourth(l2_us) + fourth(memory_us)));
-  return {us, rounds, split};
+  return {us, std::ceil(units / c.ctas_per_sm), split};
 }
 
 FfmaTmaEstimate ffma_tma_best_split(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p,
@@ -71,17 +86,22 @@ FfmaTmaEstimate ffma_tma_best_split(const FfmaTmaConfig& c, const FfmaTmaCostPro
   const double tiles = ffma_tma_tiles(c, p);
   FfmaTmaEstimate best = ffma_tma_cost(c, p, device, {tiles, 1});
   if (tiles >= 0x1p31) return best;
-  const double whole = std::floor(tiles / device.sms) * device.sms;
-  const double rest = tiles - whole;
   const double most = std::min(std::floor(std::ceil(p.k / c.cta_k()) / kMinSlices), double{kMaxParts});
-  if (rest == 0 || most < 2) return best;
-  for (int rounds = 1; rounds <= 3; ++rounds) {
-    const double parts = std::min(most, std::floor(rounds * device.sms / rest));
-    if (parts < 2) continue;
-    const FfmaTmaSplit split = {whole, static_cast<int>(parts)};
-    if (ffma_tma_split_bytes(c, p, split) > workspace_limit) break;
-    const FfmaTmaEstimate with_split = ffma_tma_cost(c, p, device, split);
-    if (with_split.us < best.us) best = with_split;
+  if (most < 2) return best;
+  double last_whole = -1;
+  for (int ctas = 1; ctas <= c.ctas_per_sm; ++ctas) {
+    const double round = double(ctas) * device.sms;
+    const double whole = std::floor(tiles / round) * round, rest = tiles - whole;
+    if (rest == 0 || whole == last_whole) continue;
+    last_whole = whole;
+    for (int rounds = 1; rounds <= 3 * c.ctas_per_sm; ++rounds) {
+      const double parts = std::min(most, std::floor(rounds * device.sms / rest));
+      if (parts < 2) continue;
+      const FfmaTmaSplit split = {whole, static_cast<int>(parts)};
+      if (ffma_tma_split_bytes(c, p, split) > workspace_limit) break;
+      const FfmaTmaEstimate with_split = ffma_tma_cost(c, p, device, split);
+      if (with_split.us < best.us) best = with_split;
+    }
   }
   return best;
 }

@@ -18,7 +18,8 @@ namespace xgemm::kernels {
 struct FfmaTmaCostProblem {
   Fill fill = Fill::full;
   double m = 0, n = 0, k = 0, batch_count = 1;
-  bool words_a = false, words_b = false;  // copied by producer warps
+  bool words_a = false, words_b = false;      // copied by producer warps,
+  bool vectors_a = false, vectors_b = false;  // or in vectors, by instances that bring such
   bool reads_c = false;
 };
 
@@ -29,18 +30,22 @@ struct FfmaTmaCostDevice {
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
-  double clock = 1.01;      // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.952;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.875;  // with 16 x 8, whose slots are longer
-  double slot = 313;        // cycles of a slot beside
-  double groups = 49.3;     // more, where groups of warps share K
-  double word = 0.109;      // cycles of a word that a producer warp copies
-  double epilogue = 479;    // cycles of a tile
-  double exchange = 1170;   // cycles of a tile whose K groups of warps share
-  double element = 0.268;   // cycles of an element of C that is written, or read
-  double launch = 2.56;     // us
-  double sum = 3.89;        // us, of the second stage of a split
-  double sum_bytes = 2.8;   // TB/s of the parts' sums
+  double clock = 1.09;      // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.885;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.818;  // with 16 x 8, whose slots are longer
+  double slot = 340;        // cycles of a slot beside
+  double slot_x2 = 163;     // where CTAs share an SM
+  double groups = 36.3;     // more, where groups of warps share K
+  double word = 0.12;       // cycles of a word that a producer warp copies
+  double word_x2 = 0.0904;  // where CTAs share an SM
+  double vector = 0.0683;   // of a word that comes in vectors
+  double epilogue = 532;    // cycles of a tile
+  double exchange = 1190;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
+  double element = 0.303;   // cycles of an element of C that is written, or read
+  double alone = 0.734;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
+  double launch = 2.61;     // us
+  double sum = 3.95;        // us, of the second stage of a split
+  double sum_bytes = 2.87;  // TB/s of the parts' sums
 };
 
 struct FfmaTmaSplit {

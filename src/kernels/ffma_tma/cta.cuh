@@ -21,7 +21,7 @@ struct FfmaTmaCta {
   static constexpr int kDepth = kConfig.depth;
   static constexpr int kStages = kConfig.stages;
   static constexpr int kGroups = kConfig.groups();
-  static constexpr int kConsumerThreads = 32 * FfmaTmaConfig::kConsumerWarps;
+  static constexpr int kConsumerThreads = 32 * kConfig.consumer_warps;
   static constexpr int kGroupThreads = 32 * kConfig.group_warps();
   static constexpr int kPanel = FfmaTmaConfig::kPanel;
   static constexpr int kPanelFloats = kTileK * kPanel;
@@ -32,12 +32,12 @@ struct FfmaTmaCta {
 
   static_assert(kTileM % kConfig.warp_m() == 0 && kTileN % kConfig.warp_n() == 0, "warps divide the tile");
   static_assert(kConfig.warp_m() % kPanel == 0 && kConfig.warp_n() % kPanel == 0, "warps read whole panels");
-  static_assert(kGroups * kConfig.group_warps() == FfmaTmaConfig::kConsumerWarps, "all consumer warps have work");
+  static_assert(kGroups * kConfig.group_warps() == kConfig.consumer_warps, "all consumer warps have work");
   static_assert(kThreadN % kGroups == 0, "groups share the columns of a tile");
   static_assert(kStages >= kConfig.teams(), "a barrier knows two phases: a team must not be further ahead");
   static_assert(FfmaTmaConfig::kProducerThreads * kConfig.producer_registers() +
                         kConsumerThreads * kConfig.consumer_registers() <=
-                    kConfig.threads() * FfmaTmaConfig::kStartRegisters,
+                    kConfig.threads() * kConfig.start_registers(),
                 "else consumers wait for registers for ever");
   static_assert(kDepth % 8 == 0 && kTileK <= 256, "whole periods of the swizzle; extent of a TMA box");
 
@@ -51,17 +51,20 @@ struct FfmaTmaCta {
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];
   };
-  static_assert(sizeof(SharedStorage) <= FfmaTmaConfig::kMaxSharedBytes);
+  static_assert(kConfig.ctas_per_sm * (sizeof(SharedStorage) + 1024) <= FfmaTmaConfig::kMaxSharedBytes + 1024,
+                "a CTA's own and what the system has of it");
 
   // By one thread. A slot is full when each operand's slice has come. Of words each thread of the team says when its
-  // own are there; a warp announces what TMA brings for it.
+  // own are there, of vectors each warp; a warp announces what TMA brings for it.
   template <class Params>
   XGEMM_DEVICE static void init_barriers(SharedStorage& smem, const Params& p) {
-    const int words = (p.a_load != PanelLoad::bulk ? 1 : 0) + (p.b_load != PanelLoad::bulk ? 1 : 0);
-    const int arrivals = (words < 2 ? kConfig.team_warps() : 0) + words * kConfig.team_warps() * gpu::kWarpSize;
+    const auto either = [&](PanelLoad load) { return p.a_load == load || p.b_load == load ? 1 : 0; };
+    const int words = (by_words(p.a_load) ? 1 : 0) + (by_words(p.b_load) ? 1 : 0);
+    const int of_warp = either(PanelLoad::bulk) + either(PanelLoad::vectors_k) + words * gpu::kWarpSize;
+    const int arrivals = kConfig.team_warps() * of_warp;
     for (int s = 0; s < kStages; ++s) {
       gpu::mbarrier_init(smem.full[s], arrivals);
-      gpu::mbarrier_init(smem.empty[s], FfmaTmaConfig::kConsumerWarps);
+      gpu::mbarrier_init(smem.empty[s], kConfig.consumer_warps);
     }
     gpu::mbarrier_init_fence();
   }

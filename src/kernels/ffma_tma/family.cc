@@ -39,6 +39,10 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   const auto words = [&](const layout::StridedOperand& x, Axis mn) {
     return p.reads_inputs() && (x.stride(mn) != 1 || divisibility_along(x, mn) < 16);
   };
+  const auto vectors = [&](const layout::StridedOperand& x, Axis mn) {
+    const Axis along_k = layout::other(mn);
+    return x.stride(mn) != 1 && x.stride(along_k) == 1 && p.k % 4 == 0 && divisibility_along(x, along_k) >= 16;
+  };
   const FfmaTmaCostProblem cost_problem = {.fill = p.fill,
                                            .m = double(p.m),
                                            .n = double(p.n),
@@ -46,6 +50,8 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
                                            .batch_count = double(p.batch_count),
                                            .words_a = words(request.facts.a, Axis::row),
                                            .words_b = words(request.facts.b, Axis::col),
+                                           .vectors_a = vectors(request.facts.a, Axis::row),
+                                           .vectors_b = vectors(request.facts.b, Axis::col),
                                            .reads_c = p.reads_c()};
   const FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
   for (int i = 0; i < number; ++i) {
@@ -62,7 +68,7 @@ bool splits(const KernelInfo&) {
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   const Sharing& sharing) {
   return ffma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing.whole_tiles, sharing.parts,
-                           device.sm_count, device.sm_count, p.fill);
+                           device.sm_count * config_of(kernel).ctas_per_sm, device.sm_count, p.fill);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // ffma_tma: IEEE fp32 on the FMA units, fed by the copy engine or by producer warps.
 //
 //   warpgroup 0      producers                                 ring of kStages slots in shared memory
-//   warpgroups 1, 2  8 consumer warps: FFMA on the slots,      slot: [ panels of A | panels of B ]
-//                    then the epilogue
+//   the others       4 or 8 consumer warps: FFMA on the      slot: [ panels of A | panels of B ]
+//                    slots, then the epilogue
 //
 //            empty[s]                          full[s]
 //   producer --wait--> TMA, cp.async --bytes, arrivals--> --wait--> FFMA ---arrive---> empty[s]
@@ -53,6 +53,7 @@ struct FfmaTma {
   using SharedStorage = typename Cta::SharedStorage;
 
   static constexpr int kThreads = kConfig.threads();
+  static constexpr int kCtasPerSm = kConfig.ctas_per_sm;
   static constexpr int kMinArch = 900;
   static constexpr int kProducerWarps = FfmaTmaConfig::kProducerThreads / gpu::kWarpSize;
 

@@ -25,15 +25,27 @@ struct Instances<Family::ffma_tma> {
         {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6},
         {.cta_m = 64, .cta_n = 128, .depth = 16, .stages = 6},
         {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 5},
+        {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
         {.cta_m = 64, .cta_n = 32, .lanes_m = 8, .depth = 8, .stages = 6},
         {.cta_m = 32, .cta_n = 64, .depth = 8, .stages = 6},
         {.cta_m = 32, .cta_n = 32, .thread_m = 4, .lanes_m = 8, .depth = 8, .stages = 8},
+        {.cta_m = 64, .cta_n = 32, .lanes_m = 8, .depth = 8, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
+        {.cta_m = 32, .cta_n = 64, .depth = 8, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
+        {.cta_m = 32,
+         .cta_n = 32,
+         .thread_m = 4,
+         .lanes_m = 8,
+         .depth = 8,
+         .stages = 8,
+         .consumer_warps = 4,
+         .ctas_per_sm = 2},
     };
     for (const FfmaTmaConfig& tile : kTiles) add(tile);
   }
 
   static constexpr void describe(InstanceName& name, const FfmaTmaConfig& c) {
     name << "_" << c.cta_m << "x" << c.cta_n << "x" << c.cta_k() << "_s" << c.stages;
+    if (c.ctas_per_sm > 1) name << "_x" << c.ctas_per_sm;
   }
 
   static constexpr KernelInfo common(const FfmaTmaConfig& c) {

@@ -15,7 +15,7 @@
 namespace xgemm::kernels {
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads, 1)
+__global__ void __launch_bounds__(Kernel::kThreads, Kernel::kCtasPerSm)
     ffma_tma_entry(const __grid_constant__ typename Kernel::Params params) {
   extern __shared__ __align__(1024) unsigned char dynamic_shared[];
   if constexpr (gpu::kArch >= Kernel::kMinArch) {

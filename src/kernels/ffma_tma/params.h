@@ -3,19 +3,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include "kernels/common/params.h"
 #include "kernels/common/sm90/tensor_map.h"
+#include "kernels/ffma_tma/config.h"
 
 namespace xgemm::kernels {
-
-// How the slices of an operand come to shared memory.
-enum class PanelLoad : std::uint8_t {
-  bulk,      // by TMA: the operand lies along m (or n), and is aligned
-  words_mn,  // by words of cp.async, neighbouring lanes along m (or n)
-  words_k,   // by words of cp.async, along k
-};
 
 // Map: TensorMap in the kernel, TensorBox before the maps are encoded.
 template <class Map>

@@ -2,6 +2,7 @@
 // up with the same panels (cta.cuh), and the consumers do not know of it.
 //
 //   along m (or n), aligned    TMA, by a thread of each warp
+//   along k, aligned           vectors through registers, 4 k of 4 columns in a lane, which turns them
 //   along m (or n)             words of cp.async, a warp on 32 columns of a row
 //   along k                    words of cp.async, a warp on 8 k of 4 columns: whole sectors in global memory, and all
 //                              banks of shared memory
@@ -29,6 +30,7 @@ struct PanelLoader {
   static constexpr int kPanels = kExtent / kPanel;
   static constexpr int kPanelFloats = kTileK * kPanel;
   static_assert(kTileK % 8 == 0);
+  using Vector = gpu::Vector<float, 4>;
 
   PanelLoad kind;
   int mn, batch;  // the first column, the entry of the batch that TMA is told
@@ -66,6 +68,29 @@ struct PanelLoader {
     }
   }
 
+  // Vectors along k, a block for each warp: from global memory,
+  XGEMM_DEVICE void fetch(Vector (&vectors)[4], std::int64_t k, std::int64_t depth, int warp, int lane) const {
+    const Block block = Block::make(warp, lane);
+    const float* from = data + block.column * mn_stride + (k + block.row);
+    XGEMM_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      const bool inside = warp < Block::kNumber && block.column + e < left && block.row < depth;
+      vectors[e] = inside ? gpu::read<gpu::Space::global>(reinterpret_cast<const Vector*>(from)) : Vector{};
+      from += mn_stride;
+    }
+  }
+  // and to a slot.
+  XGEMM_DEVICE static void deposit(const Vector (&vectors)[4], float* slice, int warp, int lane) {
+    if (warp >= Block::kNumber) return;
+    const Block block = Block::make(warp, lane);
+    XGEMM_UNROLL
+    for (int r = 0; r < 4; ++r) {
+      const Vector row = {{vectors[0][r], vectors[1][r], vectors[2][r], vectors[3][r]}};
+      gpu::write<gpu::Space::shared>(reinterpret_cast<Vector*>(slice + offset(block.column / 4, 0, block.row + r)),
+                                     row);
+    }
+  }
+
   // depth: what there is of K from k on.
   XGEMM_DEVICE void copy_words(float* slice, gpu::Mbarrier& full, std::int64_t k, std::int64_t depth, int warp,
                                int lane) const {
@@ -88,6 +113,19 @@ struct PanelLoader {
   }
 
  private:
+  // What a warp brings in vectors: 16 columns, 4 k of 4 columns for each lane. A quarter of a warp has 8 k of 4 chunks:
+  // whole sectors in global memory, and all banks of shared memory.
+  struct Block {
+    static constexpr int kColumns = 16, kNumber = kExtent / kColumns;
+
+    int column, row;  // the lane's first
+
+    XGEMM_DEVICE static Block make(int warp, int lane) {
+      static_assert(kTileK == 32 && kNumber <= kWarps, "a block for each warp");
+      return {kColumns * warp + 4 * (lane / 2 % 4), 8 * (lane / 8) + 4 * (lane % 2)};
+    }
+  };
+
   // A warp copies 8 k of 4 columns, a chunk. kWhole: all of the slice exists.
   template <bool kWhole>
   XGEMM_DEVICE void copy_along_k(float* slice, std::int64_t k, int rows, int warp, int lane) const {
@@ -161,10 +199,24 @@ struct FfmaTmaProducer {
   XGEMM_DEVICE static void run(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int producer) {
     const int lane = gpu::lane_index();
     const int warp = producer % kConfig.team_warps();
-    const bool bulk_a = p.a_load == PanelLoad::bulk, bulk_b = p.b_load == PanelLoad::bulk;
-    if (bulk_a && bulk_b && lane != 0) return;
+    if (p.a_load == PanelLoad::bulk && p.b_load == PanelLoad::bulk && lane != 0) return;
     gpu::grid_wait_dependencies();
     if (!holds(p.condition)) return;
+    if constexpr (kConfig.vectors_along_k()) {
+      if (p.a_load == PanelLoad::vectors_k || p.b_load == PanelLoad::vectors_k) {
+        walk<true>(p, smem, producer, warp, lane);
+        return;
+      }
+    }
+    walk<false>(p, smem, producer, warp, lane);
+  }
+
+ private:
+  // kVectors: an operand comes in vectors along k, and none by words.
+  template <bool kVectors>
+  XGEMM_DEVICE static void walk(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int producer, int warp,
+                                int lane) {
+    const bool bulk_a = p.a_load == PanelLoad::bulk, bulk_b = p.b_load == PanelLoad::bulk;
     const Epilogue epilogue = Epilogue::make(p);
     int slice = producer / kConfig.team_warps();  // the team's next one, of the unit
     typename Cta::Ring ring;
@@ -180,14 +232,26 @@ struct FfmaTmaProducer {
         const std::int64_t k = unit.k + done, depth = unit.depth - done;
         float* const slot = smem.slots[ring.slot];
         gpu::Mbarrier& full = smem.full[ring.slot];
+        gpu::Vector<float, 4> of_a[4], of_b[4];
+        if constexpr (kVectors) {  // on their way while the slot is not empty yet
+          if (!bulk_a) a.fetch(of_a, k, depth, warp, lane);
+          if (!bulk_b) b.fetch(of_b, k, depth, warp, lane);
+        }
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
         if (lane == 0 && (bulk_a || bulk_b)) {
           gpu::mbarrier_arrive_expect(full, bytes);
           if (bulk_a) a.copy_bulk(p.a_map, slot, full, k, warp);
           if (bulk_b) b.copy_bulk(p.b_map, slot + Cta::kBFloats, full, k, warp);
         }
-        if (!bulk_a) a.copy_words(slot, full, k, depth, warp, lane);
-        if (!bulk_b) b.copy_words(slot + Cta::kBFloats, full, k, depth, warp, lane);
+        if constexpr (kVectors) {
+          if (!bulk_a) a.deposit(of_a, slot, warp, lane);
+          if (!bulk_b) b.deposit(of_b, slot + Cta::kBFloats, warp, lane);
+          gpu::sync_warp();
+          if (lane == 0) gpu::mbarrier_arrive(full);
+        } else {
+          if (!bulk_a) a.copy_words(slot, full, k, depth, warp, lane);
+          if (!bulk_b) b.copy_words(slot + Cta::kBFloats, full, k, depth, warp, lane);
+        }
         ring.skip(kConfig.teams());
       }
       slice -= slices;

@@ -378,10 +378,11 @@ TEST(FfmaTmaSchedule, CoversC) {
     }
 }
 
-// TMA brings what lies along m or n and is aligned; any other operand comes by words.
+// TMA brings what lies along m or n and is aligned; any other operand comes by words, or, in instances made for that,
+// in vectors along k where it is aligned and the other operand does not come by words.
 TEST(FfmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
   using kernels::PanelLoad;
-  const kernels::FfmaTmaConfig& c = kernels::kConfigs<kernels::Family::ffma_tma>.front();
+  kernels::FfmaTmaConfig c = kernels::kConfigs<kernels::Family::ffma_tma>.front();
   const auto loads = [&](std::int64_t a_row, std::int64_t a_col, std::uintptr_t a, std::int64_t batch_stride) {
     kernels::GemmParams g{};
     g.a = {reinterpret_cast<const void*>(a), a_row, a_col, batch_stride};
@@ -396,6 +397,16 @@ TEST(FfmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
   EXPECT_EQ(loads(1, 101, 1 << 16, 40000).a_load, PanelLoad::words_mn);
   EXPECT_EQ(loads(1, 100, 1 << 16, 40001).b_load, PanelLoad::words_mn);
   EXPECT_EQ(loads(100, 1, 1 << 16, 40000).a_load, PanelLoad::words_k);
+  const auto is_made_for_vectors = [](const kernels::FfmaTmaConfig& x) { return x.vectors_along_k(); };
+  c = *std::ranges::find_if(kernels::kConfigs<kernels::Family::ffma_tma>, is_made_for_vectors);
+  EXPECT_EQ(loads(100, 1, 1 << 16, 40000).a_load, PanelLoad::vectors_k);
+  EXPECT_EQ(loads(100, 1, 1 << 16, 40000).b_load, PanelLoad::bulk);
+  EXPECT_EQ(loads(100, 1, (1 << 16) + 4, 40000).a_load, PanelLoad::words_k);
+  EXPECT_EQ(loads(101, 1, 1 << 16, 40000).a_load, PanelLoad::words_k);
+  EXPECT_EQ(loads(100, 2, 1 << 16, 40000).a_load, PanelLoad::words_k);
+  EXPECT_EQ(loads(100, 1, 1 << 16, 40002).a_load, PanelLoad::words_k);
+  EXPECT_EQ(loads(100, 1, 1 << 16, 40002).b_load, PanelLoad::words_mn);
+  EXPECT_EQ(loads(1, 100, 1 << 16, 40000).a_load, PanelLoad::bulk);
   EXPECT_TRUE(loads(1, 100, 1 << 16, 40000).c_vectors);
   EXPECT_FALSE(loads(1, 100, 1 << 16, 40001).c_vectors);
 }
@@ -431,6 +442,7 @@ TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {
       kernels::FfmaTmaCostProblem p;
       p.m = pick(random, kExtents), p.n = pick(random, kExtents), p.k = pick(random, kExtents);
       p.words_a = random.integer(0, 1) != 0;
+      p.vectors_a = p.words_a && random.integer(0, 1) != 0;
       const kernels::FfmaTmaCostDevice device;
       const double limit = 32 << 20, tiles = kernels::ffma_tma_tiles(c, p);
       const auto best = kernels::ffma_tma_best_split(c, p, device, limit);
