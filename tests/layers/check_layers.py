@@ -29,7 +29,7 @@ FLOORS = [
 ]
 FLOOR_OF = {folder: len(FLOORS) - i for i, floor in enumerate(FLOORS) for folder in floor}
 
-MADE_OF = {"fp16x3": "wgmma_tma"}  # families: the kernel of the second one, after passes over the operands
+MADE_OF = {"fp16x3": "wgmma_tma", "wgmma_words": "wgmma_tma"}  # families: the kernel of the second one, after passes over the operands
 
 SOURCE = re.compile(r"\.(h|hpp|cc|cu|cuh|inc|def)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)

@@ -223,11 +223,12 @@ inline std::uint64_t wgmma_descriptor(const void* shared, int swizzle, int leadi
 
 }  // namespace xgemm::kernels::gpu
 
-#include "families/wgmma_tma.h"
+#include "families/wgmma_words.h"
 
 namespace xgemm::sim {
 namespace {
 
+using kernels::Copy;
 using kernels::WgmmaTmaConfig;
 
 // A type of this file's own, so that the kernels here have names of their own. Their parts do not all depend on it: the
@@ -243,7 +244,9 @@ Tamper tamper = nullptr;
 template <WgmmaTmaConfig kConfig>
 SimKernel make_mutant(const char* name) {
   using Kernel = kernels::WgmmaTma<kConfig, MutantEpilogue>;
-  return {name, "wgmma_tma", kernels::Instances<kernels::Family::wgmma_tma>::common(kConfig).config,
+  using kernels::Family;
+  using OwnInstances = kernels::Instances<kConfig.copy == Copy::bulk ? Family::wgmma_tma : Family::wgmma_words>;
+  return {name, "wgmma_tma", OwnInstances::common(kConfig).config,
           static_cast<int>(sizeof(typename Kernel::SharedStorage)),
           [](const kernels::GemmParams& params, const Options& options) {
             GlobalMemory memory = memory_of(params, size_of(kConfig.type), size_of(kConfig.type_c));
@@ -265,6 +268,8 @@ constexpr WgmmaTmaConfig kSingle = {.cta_m = 32, .cta_n = 64, .stages = 3, .tran
 constexpr WgmmaTmaConfig kRegisters = {
     .type_c = DType::f32, .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true};
 constexpr WgmmaTmaConfig kChunks = {.cta_m = 64, .cta_n = 256, .stages = 5, .groups_rows = 1};  // more than buffers
+constexpr WgmmaTmaConfig kWords = {
+    .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .copy = Copy::prefetch, .producers = 2, .teams = 2};
 
 const std::vector<SimKernel>& mutants() {
   static const std::vector<SimKernel> all = {make_mutant<nt(kCooperative)>("cooperative"),
@@ -272,14 +277,15 @@ const std::vector<SimKernel>& mutants() {
                                              make_mutant<tn(kSplit)>("split"),
                                              make_mutant<nt(kSingle)>("single"),
                                              make_mutant<nn(kChunks)>("chunks"),
-                                             make_mutant<tn(kRegisters)>("registers")};
+                                             make_mutant<tn(kRegisters)>("registers"),
+                                             make_mutant<nt(kWords)>("words")};
   return all;
 }
 
 std::vector<GemmCase> cases_of(const SimKernel& kernel) {
   const auto flags = flags_of(kernel.config).front();
   const std::string_view name = kernel.name;
-  const bool clusters = name != "single";
+  const bool clusters = name != "single" && name != "words";
   const kernels::ClusterShape shape = name == "cooperative"                        ? kernels::ClusterShape{2, 1}
                                       : name == "ping_pong" || name == "registers" ? kernels::ClusterShape{1, 2}
                                       : name == "split"                            ? kernels::ClusterShape{1, 2, 2}
@@ -375,6 +381,8 @@ TEST_P(Mutants, AnythingLeftOut) {
   ops.erase(Op::descriptor);
   // What the registers are good for is the compiler's business: here every thread has all that it names.
   ops.erase(Op::acquire_registers);
+  // For the copy engine and other CTAs, which use no barriers here.
+  if (kernel().config.copy != Copy::bulk) ops.erase(Op::init_fence);
   EXPECT_EQ(survivors(Change::left_out, ops), "");
 }
 TEST_P(Mutants, OtherPhase) {
@@ -393,6 +401,7 @@ TEST_P(Mutants, WrongSwizzle) {
   const std::vector<Tamper> changes = {[](auto& p) { p.x.swizzle_bytes = 0; }, [](auto& p) { p.y.swizzle_bytes = 0; },
                                        [](auto& p) { p.c.swizzle_bytes = 0; }};
   for (const Tamper change : changes) {
+    if (kernel().config.copy != Copy::bulk && change != changes.back()) continue;  // X and Y neither
     tamper = change;
     if (kernel().config.type_c == DType::f32 && change == changes.back()) continue;  // C is not copied by boxes
     EXPECT_NE(outcome(kernel(), Order::forward), "");
@@ -400,7 +409,7 @@ TEST_P(Mutants, WrongSwizzle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Mutants,
-                         testing::Values("cooperative", "ping_pong", "split", "single", "chunks", "registers"),
+                         testing::Values("cooperative", "ping_pong", "split", "single", "chunks", "registers", "words"),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

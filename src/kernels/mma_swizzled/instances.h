@@ -15,9 +15,10 @@ struct Instances<Family::mma_swizzled> : TileInstances {
   template <TileConfig kConfig>
   using Kernel = MmaSwizzled<kConfig, LinearCombinationOf<kConfig.type>>;
 
-  // Kinds of products: C of 16 bits and in fp32, of operands that cp.async can copy, and of operands that start
-  // anywhere; doubles, by pairs, and one by one, which cp.async copies wherever they start.
-  enum : unsigned { kC16 = 1, kC16Words = 2, kC32 = 4, kC32Words = 8, kPairs = 16, kDoubles = 32 };
+  // Kinds of products: of operands that cp.async can copy, with C of 16 bits and in fp32; of operands that start
+  // anywhere, for so little work that copies of these would take longer, and for GPUs without memory for copies;
+  // doubles, by pairs, and one by one, which cp.async copies wherever they start.
+  enum : unsigned { kC16 = 1, kC32 = 2, kWords = 4, kPairs = 8, kDoubles = 16 };
 
   struct Product {
     DType type, type_c;
@@ -26,11 +27,11 @@ struct Instances<Family::mma_swizzled> : TileInstances {
     int vector;
   };
   static constexpr Product kProducts[] = {
-      {DType::f16, DType::f16, Copy::async, kC16, 8},         {DType::bf16, DType::bf16, Copy::async, kC16, 8},
-      {DType::f16, DType::f16, Copy::prefetch, kC16Words, 1}, {DType::bf16, DType::bf16, Copy::prefetch, kC16Words, 1},
-      {DType::f16, DType::f32, Copy::async, kC32, 8},         {DType::f16, DType::f32, Copy::prefetch, kC32Words, 1},
-      {DType::bf16, DType::f32, Copy::async, kC32, 8},        {DType::bf16, DType::f32, Copy::prefetch, kC32Words, 1},
-      {DType::f64, DType::f64, Copy::async, kPairs, 2},       {DType::f64, DType::f64, Copy::async, kDoubles, 1}};
+      {DType::f16, DType::f16, Copy::async, kC16, 8},      {DType::bf16, DType::bf16, Copy::async, kC16, 8},
+      {DType::f16, DType::f16, Copy::prefetch, kWords, 1}, {DType::bf16, DType::bf16, Copy::prefetch, kWords, 1},
+      {DType::f16, DType::f32, Copy::async, kC32, 8},      {DType::f16, DType::f32, Copy::prefetch, kWords, 1},
+      {DType::bf16, DType::f32, Copy::async, kC32, 8},     {DType::bf16, DType::f32, Copy::prefetch, kWords, 1},
+      {DType::f64, DType::f64, Copy::async, kPairs, 2},    {DType::f64, DType::f64, Copy::async, kDoubles, 1}};
 
   // stages: of cp.async.
   struct Tile {
@@ -38,8 +39,8 @@ struct Instances<Family::mma_swizzled> : TileInstances {
     unsigned products;
   };
   static constexpr Tile kTiles[] = {{128, 256, 32, 64, 64, 4, kC16},
-                                    {128, 128, 32, 64, 64, 4, kC16 | kC16Words | kC32 | kC32Words},
-                                    {64, 64, 64, 32, 32, 4, kC16 | kC16Words | kC32},
+                                    {128, 128, 32, 64, 64, 4, kC16 | kC32},
+                                    {64, 64, 64, 32, 32, 4, kC16 | kC32 | kWords},
                                     {128, 128, 16, 64, 32, 4, kPairs | kDoubles},
                                     {128, 64, 16, 64, 32, 4, kPairs},
                                     {32, 32, 32, 16, 16, 4, kPairs | kDoubles}};

@@ -72,6 +72,7 @@ constexpr OperandShare operand_share(gpu::Major major, int extent, int piece, in
 // What of an instance the parameters depend on: worked out once for each, by the compiler.
 struct WgmmaTmaBoxes {
   bool transposed;
+  Copy copy;
   MmaPolicy mma;
   gpu::Major major_x, major_y;
   int piece_x, piece_y;
@@ -82,6 +83,7 @@ struct WgmmaTmaBoxes {
 
 constexpr WgmmaTmaBoxes wgmma_tma_boxes(const WgmmaTmaConfig& c) {
   WgmmaTmaBoxes boxes = {.transposed = c.transposed,
+                         .copy = c.copy,
                          .mma = c.mma(),
                          .major_x = c.major_x(),
                          .major_y = c.major_y(),
@@ -136,11 +138,19 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
       p.c_whole_m = p.m / whole * whole;
     }
     if (p.c_whole_m != 0) p.c = box(g.c, p.c_whole_m);
-    if (!g.beta.is_zero<float>()) {
+    if (!g.beta.is_zero<float>() && boxes.copy == Copy::bulk) {
       p.c_old = g.c_copy.data != nullptr ? box(g.c_copy, g.m) : box(g.c, g.m);
     }
   }
-  if (has_product) {
+  if (boxes.copy != Copy::bulk) {
+    const auto lines = [](const Operand& o, gpu::Major major) {
+      return WordLines{o.data, major == gpu::Major::k ? o.mn_stride : o.k_stride, o.batch_stride};
+    };
+    const auto old_c = [](const auto& c) { return WordLines{c.data, c.col_stride, c.batch_stride}; };
+    p.x_lines = lines(x, boxes.major_x);
+    p.y_lines = lines(y, boxes.major_y);
+    p.c_lines = g.c_copy.data != nullptr ? old_c(g.c_copy) : old_c(g.c);
+  } else if (has_product) {
     using namespace wgmma_tma_detail;
     const int slice_k = boxes.mma.slice_k();
     p.x_share = operand_share(boxes.major_x, boxes.extent_x, boxes.piece_x, slice_k, cluster_columns);

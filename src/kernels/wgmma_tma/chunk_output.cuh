@@ -14,6 +14,7 @@
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/cta.cuh"
 #include "kernels/wgmma_tma/fragment.cuh"
+#include "kernels/wgmma_tma/line_loader.cuh"
 
 namespace xgemm::kernels {
 
@@ -77,6 +78,29 @@ struct WgmmaTmaChunkOutput {
                       kTransposed ? d_row : d_column, tile.batch);
       });
       ring.next();
+    }
+  }
+
+  // The same by a team of threads, of one of those slots.
+  template <int kThreads>
+  XGEMM_DEVICE static void load_lines(const WgmmaTmaParams& p, typename SharedStorage::Slot& slot, const Tile& tile,
+                                      int index, int thread) {
+    static_assert(!kTransposed && 64 * sizeof(Element) == Cta::kSwizzleC, "a line is a column of a chunk");
+    const WordLines& c = p.c_lines;
+    const auto* const data = static_cast<const Element*>(c.data) + tile.batch * c.batch_stride;
+    XGEMM_NO_UNROLL
+    for (int i = 0; i < Cta::kTileGroups * kChunksPerSlot; ++i) {
+      const int g = i / kChunksPerSlot, chunk = index * kChunksPerSlot + i % kChunksPerSlot;
+      if (chunk >= kTileChunks || !Cta::reaches_c(p, tile, g)) continue;
+      const int row = tile.row + Cta::group_row(g) + chunk / kChunks * 64;
+      const int column = tile.column + Cta::group_column(g) + chunk % kChunks * kChunk;
+      // No vector reaches into rows that others may be writing: a chunk is a matrix of its own.
+      const int rows = p.m - row < 64 ? p.m - row : 64;
+      const int columns = p.n - column < kChunk ? p.n - column : kChunk;
+      auto lines = LineLoader<Element, kChunk, Cta::kSwizzleC, kThreads>::make(data + column * c.stride + row, c.stride,
+                                                                               columns, rows, 0, 0, thread);
+      lines.fetch(0, 0, columns, rows);
+      lines.deposit(old_chunk(slot, g, i % kChunksPerSlot));
     }
   }
 

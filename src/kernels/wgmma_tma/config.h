@@ -10,6 +10,7 @@
 #include "core/dtype.h"
 #include "kernels/common/schedule.h"
 #include "kernels/common/sm90/major.h"
+#include "kernels/common/tile_config.h"
 #include "kernels/wgmma_tma/mma_policy.h"
 #include "layout/operand_facts.h"
 
@@ -28,6 +29,11 @@ struct WgmmaTmaConfig {
   layout::Axis a_contiguous = layout::Axis::row;  // op(A), m x k: row is along m (not transposed), col along k
   layout::Axis b_contiguous = layout::Axis::row;  // op(B), k x n: row is along k (not transposed), col along n
 
+  // bulk: a thread loads by TMA. prefetch: warpgroups load operands that lie as they may, through registers, in teams
+  // that take the slots in turn.
+  Copy copy = Copy::bulk;
+  int producers = 1, teams = 1;  // warpgroups, and teams of them
+
   // The MmaPolicy.
   DType element = type;
   int planes = 1;
@@ -38,7 +44,8 @@ struct WgmmaTmaConfig {
   constexpr int cta_k() const { return mma().slice_k(); }
   constexpr int tile_groups() const { return groups_rows * groups_columns; }
   constexpr int consumers() const { return ping_pong ? 2 : tile_groups(); }
-  constexpr int threads() const { return 128 * (1 + consumers()); }
+  constexpr int threads() const { return 128 * (producers + consumers()); }
+  constexpr int fillers() const { return copy == Copy::bulk ? 1 : 4 * producers / teams; }  // arrivals for a slot
 
   // The kernel computes D = X Y: C, or its transpose.
   constexpr int tile_rows() const { return transposed ? cta_n : cta_m; }
@@ -106,7 +113,7 @@ struct WgmmaTmaConfig {
   // CTAs of a cluster that can share a tile's K. Their sums meet in the ring, in chunks, each of which one CTA adds up.
   // Tiles that are small enough to be shared out have chunks for all of up to four CTAs.
   constexpr int most_along_k() const {
-    if (ping_pong || planes > 1) return 1;
+    if (ping_pong || planes > 1 || copy != Copy::bulk) return 1;
     int most = 8;
     while (most > 1 && exchange_bytes(most) > stages * slot_bytes()) most /= 2;
     return most;
@@ -129,14 +136,16 @@ struct WgmmaTmaConfig {
   // are few. Else a pass over C is no slower.
   constexpr bool activates() const { return finishes() && (ping_pong || accumulators() <= 64); }
   constexpr int producer_registers() const {
-    return consumers() == 1 ? 0 : consumers() == 3 ? 32 : many_accumulators() ? 24 : 40;
+    return consumers() == 1 || copy != Copy::bulk ? 0 : consumers() == 3 ? 32 : many_accumulators() ? 24 : 40;
   }
   constexpr int consumer_registers() const {
-    return consumers() == 1 ? 0 : consumers() == 3 ? 160 : many_accumulators() ? 240 : 232;
+    return consumers() == 1 || copy != Copy::bulk ? 0 : consumers() == 3 ? 160 : many_accumulators() ? 240 : 232;
   }
 
  private:
-  constexpr bool is_small() const { return !ping_pong && planes == 1 && cta_m * cta_n <= 128 * 128; }
+  constexpr bool is_small() const {
+    return !ping_pong && planes == 1 && copy == Copy::bulk && cta_m * cta_n <= 128 * 128;
+  }
   constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * size_of(type_c); }
   constexpr int buffers(int chunk) const {
     const int fit = (kMaxSharedBytes - mainloop_bytes()) / buffer_bytes(chunk);

@@ -61,7 +61,7 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   XGEMM_DEVICE static void init_barriers(const WgmmaTmaScalars& p, SharedStorage& smem) {
     const int releases = kWarps * p.sharers;
     for (int s = 0; s < kStages; ++s) {
-      gpu::mbarrier_init(smem.full[s], 1);
+      gpu::mbarrier_init(smem.full[s], kConfig.fillers());
       gpu::mbarrier_init(smem.empty[s], releases);
     }
     if constexpr (kConfig.ping_pong) {

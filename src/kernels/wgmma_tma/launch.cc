@@ -38,7 +38,8 @@ cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams&
       encode(p.c_old, boxes.c_old);
     }
   }
-  if (p.k > 0) {
+  p.x_lines = boxes.x_lines, p.y_lines = boxes.y_lines, p.c_lines = boxes.c_lines;
+  if (p.k > 0 && config.copy == Copy::bulk) {
     encode_both(p.x, boxes.x, p.x_tail, boxes.x_tail);
     encode_both(p.y, boxes.y, p.y_tail, boxes.y_tail);
   }

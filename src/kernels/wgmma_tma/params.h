@@ -44,6 +44,13 @@ struct WgmmaTmaStart {
   BasicSchedule<unsigned> schedule;
 };
 
+// An operand that threads load: lines of neighbours, so many elements apart.
+struct WordLines {
+  const void* data;
+  std::int64_t stride;
+  std::int64_t batch_stride;
+};
+
 struct WgmmaTmaScalars : EpilogueArguments, WgmmaTmaStart {
   void* c_data;
   std::int64_t c_ld;  // elements
@@ -70,6 +77,8 @@ struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   // Where C leaves through shared memory.
   Map c_old;  // where beta is not 0
   Map c;      // where c_whole_m is not 0, of those rows
+  // In place of x, y and c_old where threads load them.
+  WordLines x_lines, y_lines, c_lines;
 };
 using WgmmaTmaParams = BasicWgmmaTmaParams<TensorMap>;
 

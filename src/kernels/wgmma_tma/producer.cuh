@@ -94,6 +94,7 @@ struct WgmmaTmaProducer {
   };
 
   XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams& p) {
+    if (p.k == 0) return;
     gpu::tma_prefetch_map(p.x);
     gpu::tma_prefetch_map(p.y);
     gpu::tma_prefetch_map(p.x_tail);

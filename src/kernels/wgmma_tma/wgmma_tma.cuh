@@ -65,6 +65,7 @@
 #include "kernels/wgmma_tma/producer.cuh"
 #include "kernels/wgmma_tma/register_output.cuh"
 #include "kernels/wgmma_tma/units.cuh"
+#include "kernels/wgmma_tma/word_producer.cuh"
 
 namespace xgemm::kernels {
 
@@ -74,7 +75,9 @@ struct WgmmaTma {
   using Units = WgmmaTmaUnits<kConfig>;
   using Output = std::conditional_t<kConfig.c_through_shared(), WgmmaTmaChunkOutput<kConfig, Epilogue>,
                                     WgmmaTmaRegisterOutput<kConfig, Epilogue>>;
-  using Producer = WgmmaTmaProducer<kConfig, Epilogue, Output>;
+  static constexpr bool kByThreads = kConfig.copy != Copy::bulk;
+  using Producer = std::conditional_t<kByThreads, WgmmaTmaWordProducer<kConfig, Epilogue, Output>,
+                                      WgmmaTmaProducer<kConfig, Epilogue, Output>>;
   using Mainloop = WgmmaTmaMainloop<kConfig>;
   using Place = typename Cta::Place;
   using Params = WgmmaTmaParams;
@@ -96,19 +99,19 @@ struct WgmmaTma {
     typename Producer::Start start{};
     if (warp == 0) start = Producer::start(p, place);
     if (warp == 1 && gpu::lane_index() == 0) {
-      if (p.k > 0) Producer::prefetch_maps(p);
+      Producer::prefetch_maps(p);
       Output::prefetch_maps(p);
       Cta::init_barriers(p, smem);
     }
     Cta::sync_cluster(p);
     gpu::grid_launch_dependents();
-    // Only the producer and consume() touch global memory, and wait for the kernel before.
-    if (group == 0) {
+    // Only the producers and consume() touch global memory, and wait for the kernel before.
+    if (group < kConfig.producers) {
       if constexpr (kProducerRegisters != 0) gpu::release_registers<kProducerRegisters>();
-      if (warp == 0 && gpu::lane_index() == 0) Producer::run(p, smem, place, start);
+      if (kByThreads || (warp == 0 && gpu::lane_index() == 0)) Producer::run(p, smem, place, start);
     } else {
       if constexpr (kConsumerRegisters != 0) gpu::acquire_registers<kConsumerRegisters>();
-      consume(p, smem, place, group - 1, warp % gpu::kWarpsPerGroup);
+      consume(p, smem, place, group - kConfig.producers, warp % gpu::kWarpsPerGroup);
     }
   }
 

@@ -94,7 +94,7 @@ bool tma_serves(const KernelInfo& kernel, const Problem& p) {
          (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
 }
 
-// ffma_tma and dmma_tma load what the copy engine cannot reach by other ways.
+// ffma_tma, dmma_tma and wgmma_words load what the copy engine cannot reach by other ways.
 bool any_load_serves(const KernelInfo& kernel, const Problem& p) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
   const auto tiles = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
@@ -129,7 +129,8 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   if (c.compute != Compute::strict && c.compute != p.compute) return false;
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
   if (!fits(kernel, device)) return false;
-  const bool any_load = kernel.family == Family::ffma_tma || kernel.family == Family::dmma_tma;
+  const bool any_load =
+      kernel.family == Family::ffma_tma || kernel.family == Family::dmma_tma || kernel.family == Family::wgmma_words;
   const bool for_sm90a = any_load || kernel.family == Family::wgmma_tma || kernel.family == Family::fp16x3;
   if (for_sm90a && device.compute_capability != 90) return false;
   if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p)) return false;
@@ -389,7 +390,7 @@ TEST(Planner, SixteenBitsGoToTheTensorCores) {
                   plan_for(make_problem(type, transa, transb, m, n, k, {odd, odd, odd, odd, odd, odd}), device);
               const Family family = kernels::info(chosen.kernel).family;
               EXPECT_TRUE(family == Family::wmma_padded || family == Family::mma_swizzled ||
-                          family == Family::wgmma_tma)
+                          family == Family::wgmma_tma || family == Family::wgmma_words)
                   << to_string(chosen) << " on " << device.name;
             }
     }
@@ -433,7 +434,8 @@ TEST(Planner, LargeProductsOfDoublesAreNotKeptWaitingByBarriers) {
 }
 
 // From sm_80 on, 16-bit types have tensor cores for operands that start anywhere: those of wgmma_tma, for copies of
-// what TMA cannot take, else those of mma_swizzled. Before, there is double_buffered.
+// what TMA cannot take, or, for less work than a copy takes, of wgmma_words, else those of mma_swizzled. Before, there
+// is double_buffered.
 TEST(Planner, SixteenBitsGoToTheTensorCoresWhereverTheyStart) {
   const bool tma = kernels::is_kernel_or_family("wgmma_tma");
   for (const DeviceInfo& device : fake_devices())
@@ -451,7 +453,9 @@ TEST(Planner, SixteenBitsGoToTheTensorCoresWhereverTheyStart) {
                 EXPECT_EQ(kernel.family, type == DType::f16 ? Family::double_buffered : Family::smem_tiled);
               } else {
                 const bool has_tma = tma && device.compute_capability == 90;
-                EXPECT_EQ(kernel.family, has_tma ? Family::wgmma_tma : Family::mma_swizzled);
+                const bool small_and_unaligned = size < 1000 && (at.a | at.b | at.lda | at.ldb) % 8 != 0;
+                EXPECT_TRUE(kernel.family == (has_tma ? Family::wgmma_tma : Family::mma_swizzled) ||
+                            (has_tma && small_and_unaligned && kernel.family == Family::wgmma_words));
               }
               // A C that TMA cannot store needs no copy.
               if (kernel.family == Family::wgmma_tma) {
@@ -461,6 +465,25 @@ TEST(Planner, SixteenBitsGoToTheTensorCoresWhereverTheyStart) {
               }
               if (HasFailure()) return;
             }
+}
+
+// Small 16-bit operands that are not aligned are read as they lie, by one kernel: a copy of them takes longer. Larger
+// ones are copied.
+TEST(Planner, SmallUnalignedOperandsAreNotCopied) {
+  if (!kernels::is_kernel_or_family("wgmma_words")) GTEST_SKIP() << "this build is not for sm_90";
+  for (const DType type : {DType::f16, DType::bf16})
+    for (const DType type_c : {type, DType::f32})
+      for (const char transa : {'N', 'T'})
+        for (const char transb : {'N', 'T'})
+          for (const std::int64_t size : {95, 127, 191, 255, 383, 1023, 2047}) {
+            const Problem p =
+                make_problem(ProductTypes{type, type, type_c}, transa, transb, size, size, size, {.lda = 1, .ldb = 1});
+            const Plan chosen = plan_for(p, fake_devices()[6]);
+            SCOPED_TRACE(describe(p, fake_devices()[6]) + ": " + to_string(chosen));
+            const bool small = size < 1000;
+            EXPECT_EQ(kernels::info(chosen.kernel).family, small ? Family::wgmma_words : Family::wgmma_tma);
+            EXPECT_EQ(chosen.packing.any(), !small);
+          }
 }
 
 // Twice the extents are eight times the work. Measured problems correct the estimates near them, each by a noise of its

@@ -1,0 +1,99 @@
+// wgmma_words, as the planner sees it: small products whose operands are not aligned for TMA.
+#include <algorithm>
+#include <cmath>
+
+#include "core/status.h"
+#include "kernels/common/legality.h"
+#include "kernels/family.h"
+#include "kernels/wgmma_tma/schedule.h"
+#include "kernels/wgmma_words/instances.h"
+
+namespace xgemm::kernels {
+namespace {
+
+const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
+  return config_of<Family::wgmma_words>(kernel);
+}
+
+double tiles(std::int64_t extent, int tile) {
+  return std::ceil(double(extent) / tile);
+}
+
+// Coordinates and tiles are counted in 32 bits.
+bool fits(const WgmmaTmaConfig& c, const Problem& p) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
+  return std::max({p.m, p.n, p.k}) <= kMost &&
+         tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
+}
+
+bool serves(const KernelInfo& kernel, const Request& request) {
+  return obstacle(kernel.config, request) == Obstacle::none && fits(config_of(kernel), request.problem);
+}
+
+std::string why_not(const KernelInfo& kernel, const Request& request) {
+  const Obstacle found = obstacle(kernel.config, request);
+  if (found != Obstacle::none) return to_string(found, kernel.config, request);
+  return fits(config_of(kernel), request.problem) ? "" : "it needs m, n, k and the number of tiles to be below 2^31";
+}
+
+// Of the kernel, on any GPU: as measured on an H100 and an H200.
+struct Constants {
+  double launch_us = 1.55;
+  double turn_us = 0.3;       // of a tile, beside its slices and elements
+  double line_cycles = 10.3;  // of a line of a slice
+  double element = 0.42;      // cycles of an element of C
+  double memory_share = 0.7;  // of the memory's rate
+  double sum_us = 5;          // of adding up parts, beside their bytes
+  double sum_bytes_per_us = 2.1e6;
+};
+
+Estimate estimate_of(const WgmmaTmaConfig& c, const Request& request) {
+  constexpr Constants x;
+  constexpr double kLeastSlices = 4;  // of a part
+  const Problem& p = request.problem;
+  const double sms = request.device.sm_count;
+  const double us_per_cycle = 1e-3 / request.device.rates.sm_ghz;
+  const double all = tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count);
+  const double slices = p.reads_inputs() ? tiles(p.k, c.cta_k()) : 0;
+  const double c_accesses = p.reads_c() ? 2 : 1;
+  const double inputs = p.reads_inputs() ? 2 * double(p.batch_count) * double(p.k) * (double(p.m) + double(p.n)) : 0;
+  const double bytes = inputs + p.elements() * size_of(p.c.type) * c_accesses;
+  const double memory_us = bytes * 1e-6 / (x.memory_share * request.device.rates.memory_tbs);
+  const auto tile_us = [&](double of_slices) {
+    const double cycles = of_slices * (c.cta_m + c.cta_n) * x.line_cycles + c.cta_m * c.cta_n * x.element * c_accesses;
+    return x.turn_us + cycles * us_per_cycle;
+  };
+  const auto estimate = [&](double cycles_us) { return x.launch_us + std::max(cycles_us, memory_us); };
+  const double rounds = std::ceil(all / sms);
+  Estimate best = {estimate(rounds * tile_us(slices)), rounds};
+  // Split are the tiles of the last round, where they do not fill it.
+  const double full_rounds = std::floor(all / sms), rest = all - full_rounds * sms;
+  const double parts = rest > 0 ? std::min(std::floor(slices / kLeastSlices), std::floor(sms / rest)) : 0;
+  const double sums = parts * rest * c.cta_m * c.cta_n * 4;
+  if (parts >= 2 && sums <= workspace_limit(request.device)) {
+    const double us = estimate(full_rounds * tile_us(slices) + tile_us(std::ceil(slices / parts))) + x.sum_us +
+                      sums / x.sum_bytes_per_us;
+    if (us < best.us) best = {us, rounds, {static_cast<std::int64_t>(full_rounds * sms), static_cast<int>(parts)}};
+  }
+  return best;
+}
+
+void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
+  for (int i = 0; i < number; ++i) estimates[i] = estimate_of(config_of(*kernels[i]), request);
+}
+
+bool splits(const KernelInfo&) {
+  return true;
+}
+
+Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
+                  const Sharing& sharing) {
+  return wgmma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing, device.sm_count, device.sm_count);
+}
+
+}  // namespace
+
+constinit const FamilyInfo wgmma_words_family = {
+    built_instances<Family::wgmma_words>(), serves, why_not, estimate, splits, schedule};
+
+}  // namespace xgemm::kernels

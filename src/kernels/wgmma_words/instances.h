@@ -1,0 +1,62 @@
+// The instances of wgmma_words: small tiles of wgmma_tma.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/common/instance_list.h"
+#include "kernels/wgmma_tma/config.h"
+
+namespace xgemm::kernels {
+
+template <WgmmaTmaConfig kConfig, class Epilogue>
+struct WgmmaTma;
+
+template <>
+struct Instances<Family::wgmma_words> {
+  using Config = WgmmaTmaConfig;
+  template <WgmmaTmaConfig kConfig>
+  using Kernel = WgmmaTma<kConfig, LinearCombination>;
+
+  template <class Add>
+  static constexpr void list(const Add& add) {
+    // The smaller tile for few of them, the larger one for many. Two teams for it take a twentieth more at 511^3, and
+    // less at 127^3.
+    constexpr WgmmaTmaConfig kTiles[] = {
+        {.cta_m = 64, .cta_n = 64, .stages = 8, .groups_rows = 1, .producers = 4, .teams = 2},
+        {.cta_m = 64, .cta_n = 32, .stages = 10, .groups_rows = 1, .producers = 4, .teams = 4},
+    };
+    for (const DType type : {DType::f16, DType::bf16})
+      for (const DType type_c : {type, DType::f32})
+        for (const WgmmaTmaConfig& tile : kTiles) {
+          if (type_c == DType::f32 && tile.cta_n > 32) continue;  // has no registers left
+          WgmmaTmaConfig c = tile;
+          c.type = c.element = type;
+          c.type_c = type_c;
+          c.copy = Copy::prefetch;
+          add_flags(c, kAllFlags, add);
+        }
+  }
+
+  static constexpr void describe(InstanceName& name, const WgmmaTmaConfig& c) {
+    name << "_" << c.cta_m << "x" << c.cta_n << "x" << c.cta_k() << "_s" << c.stages;
+  }
+
+  static constexpr KernelInfo common(const WgmmaTmaConfig& c) {
+    return {.config = {.type = c.type,
+                       .type_c = c.type_c,
+                       .cta_m = c.cta_m,
+                       .cta_n = c.cta_n,
+                       .cta_k = c.cta_k(),
+                       .stages = c.stages,
+                       .copy = c.copy,
+                       .a_contiguous = c.a_contiguous,
+                       .b_contiguous = c.b_contiguous,
+                       .vector = 1,
+                       .vector_c = 1,
+                       .min_compute_capability = 90,
+                       .later_architectures = false},
+            .threads = c.threads()};
+  }
+};
+
+}  // namespace xgemm::kernels

@@ -1,0 +1,8 @@
+// wgmma_words: Hopper's tensor cores for 16-bit operands that start anywhere, in one kernel: wgmma_tma, whose slots are
+// filled by warpgroups (wgmma_tma/word_producer.cuh). For products so small that a pass which makes aligned copies
+// would take as long as the product.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/wgmma_tma/wgmma_tma.cuh"

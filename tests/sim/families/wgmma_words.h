@@ -1,0 +1,20 @@
+// Runs wgmma_words kernels in the simulator: as those of wgmma_tma.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "kernels/wgmma_words/instances.h"
+#include "wgmma_tma.h"
+
+namespace xgemm::sim {
+
+template <>
+struct Simulated<kernels::Family::wgmma_words> {
+  template <kernels::WgmmaTmaConfig kConfig>
+  static SimKernel kernel(const kernels::KernelInfo& info) {
+    return {info.name, kernels::name_of(info.family), info.config,
+            static_cast<int>(sizeof(typename kernels::WgmmaTma<kConfig>::SharedStorage)), run_wgmma_tma<kConfig>};
+  }
+};
+
+}  // namespace xgemm::sim
