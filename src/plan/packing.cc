@@ -117,9 +117,13 @@ std::vector<Packing> packings_of(const Problem& p, const layout::ProblemFacts& f
     add(true, Axis::row, false, Axis::col);
     add(false, Axis::row, true, Axis::col);
   }
-  // Tensor cores read TF32 along k alone.
-  if (p.compute == Compute::tf32)
-    add(lies_badly(facts.a, Axis::col, vectors), Axis::col, lies_badly(facts.b, Axis::row, vectors), Axis::row);
+  if (p.compute != Compute::tf32) return all;
+  // Tensor cores read TF32 along k, and one operand also along the axis that it shares with C: that is weighed where it
+  // saves a copy.
+  const bool a_off_k = lies_badly(facts.a, Axis::col, vectors), b_off_k = lies_badly(facts.b, Axis::row, vectors);
+  if (a_off_k && !a) add(false, Axis::row, b_off_k, Axis::row);
+  if (b_off_k && !b) add(a_off_k, Axis::col, false, Axis::col);
+  add(a_off_k, Axis::col, b_off_k, Axis::row);
   return all;
 }
 

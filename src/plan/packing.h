@@ -1,9 +1,9 @@
 // Operands that reach a kernel as copies: which, in what layout, and how much of a product at a time. Pure.
 //
 // The fast kernels want operands that start at multiples of 16 bytes and are contiguous along an axis, those of fp32
-// along the one that they share with C, or, as TF32, along k. Others are copied first, at the speed of the memory
-// (kernels/pack/), where the copies and the product take less time together than the product takes with operands as
-// they lie: the planner weighs the ways. The copies' memory is bounded: a large product is computed in blocks of C,
+// along the one that they share with C, or, as TF32, one or both along k. Others are copied first, at the speed of the
+// memory (kernels/pack/), where the copies and the product take less time together than the product takes with operands
+// as they lie: the planner weighs the ways. The copies' memory is bounded: a large product is computed in blocks of C,
 // each from copies of the rows of op(A) and columns of op(B) that it needs.
 #pragma once
 

@@ -18,6 +18,7 @@ namespace {
 using kernels::MmaPolicy;
 using kernels::nn;
 using kernels::tn;
+using kernels::tt;
 using kernels::WgmmaTmaConfig;
 
 // op(A) is m x (planes * k) and op(B) (planes * k) x n: `planes` matrices beside each other, column-major without gaps.
@@ -116,7 +117,7 @@ float rounded_to_tf32(float x) {
   return std::nearbyint(x / unit) * unit;
 }
 
-// op(A) is m x k, op(B) k x n, both along k.
+// op(A) is m x k, op(B) k x n, along the axes that the instance takes.
 template <WgmmaTmaConfig kConfig>
 void expect_bits_of_tf32(std::int64_t m, std::int64_t n, std::int64_t k, const kernels::ClusterShape& cluster) {
   test::Random random(9);
@@ -128,27 +129,29 @@ void expect_bits_of_tf32(std::int64_t m, std::int64_t n, std::int64_t k, const k
   const std::vector<float> a = some(k * m), b = some(k * n);
   std::vector<float> c(static_cast<std::size_t>(m * n));
   kernels::GemmParams p{};
-  p.a = {a.data(), k, 1, 0};
-  p.b = {b.data(), 1, k, 0};
+  const std::int64_t a_line = kConfig.a_along_k() ? k : m, b_line = kConfig.b_along_k() ? k : n;
+  p.a = {a.data(), kConfig.a_along_k() ? k : 1, kConfig.a_along_k() ? 1 : m, 0};
+  p.b = {b.data(), kConfig.b_along_k() ? 1 : n, kConfig.b_along_k() ? k : 1, 0};
   p.c = {c.data(), 1, m, m * n};
   p.m = m, p.n = n, p.k = k, p.batch_count = 1;
   p.alpha = kernels::Factor::of(1.0f);
   p.beta = kernels::Factor::of(0.0f);
   GlobalMemory memory;
-  memory.add({"A", a.data(), 4, k, m, 1, 1, k, k * m, Access::read});
-  memory.add({"B", b.data(), 4, k, n, 1, 1, k, k * n, Access::read});
+  memory.add({"A", a.data(), 4, a_line, k * m / a_line, 1, 1, a_line, k * m, Access::read});
+  memory.add({"B", b.data(), 4, b_line, k * n / b_line, 1, 1, b_line, k * n, Access::read});
   memory.add({"C", c.data(), 4, m, n, 1, 1, m, m * n, Access::write});
   Options options;
   options.cluster = cluster;
   const Result result = launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
       arguments_of(kConfig, p, schedule_of(kConfig, p, options), nullptr), memory, options);
   ASSERT_TRUE(result.ok()) << result.summary();
+  EXPECT_EQ(result.counters.total(Traffic::shared_load).excess(), 0);
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < m; ++i) {
       float sum = 0;
       for (std::int64_t l = 0; l < k; ++l)
-        sum += rounded_to_tf32(a[static_cast<std::size_t>(i * k + l)]) *
-               rounded_to_tf32(b[static_cast<std::size_t>(j * k + l)]);
+        sum += rounded_to_tf32(a[static_cast<std::size_t>(i * p.a.row_stride + l * p.a.col_stride)]) *
+               rounded_to_tf32(b[static_cast<std::size_t>(l * p.b.row_stride + j * p.b.col_stride)]);
       ASSERT_EQ(c[static_cast<std::size_t>(j * m + i)], sum) << i << " " << j;
     }
 }
@@ -157,6 +160,19 @@ TEST(MmaPolicy, OperandsOfTf32AreRounded) {
   constexpr WgmmaTmaConfig kConfig{.type = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3};
   expect_bits_of_tf32<tn(kConfig)>(136, 72, 32, {1, 2});
   expect_bits_of_tf32<tn(kConfig)>(136, 72, 164, {2, 1});
+}
+
+// One that tensor cores cannot read where it lies goes through registers.
+TEST(MmaPolicy, OperandsOfTf32AlongEitherAxis) {
+  constexpr WgmmaTmaConfig kConfig{.type = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3};
+  expect_bits_of_tf32<nn(kConfig)>(136, 72, 32, {1, 2});
+  expect_bits_of_tf32<nn(kConfig)>(136, 72, 164, {2, 1});
+  constexpr WgmmaTmaConfig kPingPong{
+      .type = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true};
+  expect_bits_of_tf32<nn(kPingPong)>(264, 72, 196, {1, 2});
+  constexpr WgmmaTmaConfig kTransposed{.type = DType::f32, .cta_m = 32, .cta_n = 128, .stages = 3, .transposed = true};
+  expect_bits_of_tf32<tt(kTransposed)>(72, 136, 60, {2, 1});
+  expect_bits_of_tf32<tt(kTransposed)>(72, 136, 164, {1, 2});
 }
 
 }  // namespace

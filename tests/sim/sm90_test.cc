@@ -754,6 +754,51 @@ TEST_F(Sm90, WgmmaTakesFp32AsTf32) {
   EXPECT_TRUE(result.ok()) << result.summary();
 }
 
+// X of TF32 in registers.
+TEST_F(Sm90, WgmmaTakesTf32FromRegisters) {
+  constexpr int kN = 16, kK = 8;
+  enum class Wrong { nothing, no_fence, written_early };
+  const auto run = [&](Wrong wrong) {
+    return launch({}, 128, 1, [&](Shared& s) {
+      const Layout layout{Major::k, 128};
+      const auto x_of = [](int row, int k) { return static_cast<float>(row - 5 * k); };
+      const auto y_of = [](int column, int k) { return static_cast<float>(3 * column + k); };
+      const int t = gpu::thread_index(), lane = t % 32;
+      {
+        const auto bits = std::bit_cast<std::array<std::uint16_t, 2>>(y_of(t / kK, t % kK));
+        for (int half = 0; half < 2; ++half)
+          gpu::write<Space::shared>(s.tile[1] + layout.offset(t / kK, 2 * (t % kK) + half) / 2,
+                                    bits[static_cast<std::size_t>(half)]);
+      }
+      gpu::fence_async_shared();
+      gpu::sync_threads();
+      const auto y = gpu::wgmma_descriptor(s.tile[1], 128, 16, 1024);
+      float d[kN / 2], x[2][4];
+      for (float& f : d) f = 1.0f;
+      gpu::wgmma_fence();
+      for (int i = 0; i < 2; ++i) {
+        for (int r = 0; r < 4; ++r) x[i][r] = x_of(16 * (t / 32) + lane / 4 + r % 2 * 8, lane % 4 + r / 2 * 4);
+        if (wrong != Wrong::no_fence) gpu::wgmma_fence();
+        gpu::wgmma_tf32<kN>(d, x[i], y);
+        gpu::wgmma_commit();
+      }
+      gpu::wgmma_wait<1>();
+      x[0][2] = 0;  // the first one is over
+      if (wrong == Wrong::written_early) x[1][2] = 0;
+      gpu::wgmma_wait<0>();
+      for (int r = 0; r < kN / 2; ++r) {
+        const int i = 16 * (t / 32) + gpu::wgmma_row(lane, r), j = gpu::wgmma_column(lane, r);
+        float sum = 0;
+        for (int k = 0; k < kK; ++k) sum += x_of(i, k) * y_of(j, k);
+        expect(d[r] == 1 + 2 * sum);
+      }
+    });
+  };
+  EXPECT_TRUE(run(Wrong::nothing).ok()) << run(Wrong::nothing).summary();
+  EXPECT_TRUE(run(Wrong::no_fence).has(Fault::wgmma_misuse));
+  EXPECT_TRUE(run(Wrong::written_early).has(Fault::wgmma_misuse));
+}
+
 enum class Wrong {
   nothing,
   no_proxy_fence,

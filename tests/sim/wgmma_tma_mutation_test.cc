@@ -267,6 +267,8 @@ constexpr WgmmaTmaConfig kSingle = {.cta_m = 32, .cta_n = 64, .stages = 3, .tran
 // fp32 C.
 constexpr WgmmaTmaConfig kRegisters = {
     .type_c = DType::f32, .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .ping_pong = true};
+// X through registers.
+constexpr WgmmaTmaConfig kFragments = {.type = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2};
 constexpr WgmmaTmaConfig kChunks = {.cta_m = 64, .cta_n = 256, .stages = 5, .groups_rows = 1};  // more than buffers
 constexpr WgmmaTmaConfig kWords = {
     .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .copy = Copy::prefetch, .producers = 2, .teams = 2};
@@ -278,7 +280,8 @@ const std::vector<SimKernel>& mutants() {
                                              make_mutant<nt(kSingle)>("single"),
                                              make_mutant<nn(kChunks)>("chunks"),
                                              make_mutant<tn(kRegisters)>("registers"),
-                                             make_mutant<nt(kWords)>("words")};
+                                             make_mutant<nt(kWords)>("words"),
+                                             make_mutant<nn(kFragments)>("fragments")};
   return all;
 }
 
@@ -286,7 +289,7 @@ std::vector<GemmCase> cases_of(const SimKernel& kernel) {
   const auto flags = flags_of(kernel.config).front();
   const std::string_view name = kernel.name;
   const bool clusters = name != "single" && name != "words";
-  const kernels::ClusterShape shape = name == "cooperative"                        ? kernels::ClusterShape{2, 1}
+  const kernels::ClusterShape shape = name == "cooperative" || name == "fragments" ? kernels::ClusterShape{2, 1}
                                       : name == "ping_pong" || name == "registers" ? kernels::ClusterShape{1, 2}
                                       : name == "split"                            ? kernels::ClusterShape{1, 2, 2}
                                                                                    : kernels::ClusterShape{};
@@ -409,7 +412,8 @@ TEST_P(Mutants, WrongSwizzle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Mutants,
-                         testing::Values("cooperative", "ping_pong", "split", "single", "chunks", "registers", "words"),
+                         testing::Values("cooperative", "ping_pong", "split", "single", "chunks", "registers", "words",
+                                         "fragments"),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

@@ -37,7 +37,7 @@ inline TensorBox operand_box(const Operand& o, const MmaPolicy& mma, gpu::Major 
     const int rows = static_cast<int>(std::min<std::int64_t>(box, o.mn_extent));
     return {o.data, k, o.mn_extent, z, o.mn_stride, z_stride, mma.slice_k(), rows, MmaPolicy::kRowBytes, bytes, tf32};
   }
-  return {o.data, o.mn_extent, k, z, o.k_stride, z_stride, piece, box, piece * bytes, bytes};
+  return {o.data, o.mn_extent, k, z, o.k_stride, z_stride, piece, box, piece * bytes, bytes, tf32};
 }
 
 // The box of the last rows, where they do not fill a whole one.

@@ -56,6 +56,8 @@ struct WgmmaTmaConfig {
   constexpr bool y_along_k() const { return transposed ? a_along_k() : b_along_k(); }
   constexpr gpu::Major major_x() const { return x_along_k() ? gpu::Major::k : gpu::Major::mn; }
   constexpr gpu::Major major_y() const { return y_along_k() ? gpu::Major::k : gpu::Major::mn; }
+  // Tensor cores read fp32 in shared memory along k alone. An X along its rows reaches them through registers.
+  constexpr bool x_through_registers() const { return element == DType::f32 && !x_along_k(); }
 
   // MN-major tiles are made of pieces, each so wide, with a row per k; K-major ones are a single piece. A width that
   // half of the widest does not divide is stored rounded up to whole ones: narrow pieces are slow to load and to read.
@@ -205,6 +207,7 @@ struct WgmmaTmaShape {
   static constexpr int kChunkRowBytes = kConfig.chunk_row_bytes();
   static constexpr int kSwizzleC = kConfig.chunk_swizzle();
   static_assert(kTileRows <= 256 && kYColumns <= 256, "extent of a TMA box");
+  static_assert(kMajorY == gpu::Major::k || kConfig.element != DType::f32, "no way to the tensor cores");
 };
 
 }  // namespace xgemm::kernels

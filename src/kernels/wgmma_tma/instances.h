@@ -1,5 +1,5 @@
 // The instances of wgmma_tma: tiles, and the products that each is made for. fp16 has all tiles but one, bf16 and C in
-// fp32 those that win most often; fp32 as TF32, which the tensor cores read along k alone, a few.
+// fp32 those that win most often; fp32 as TF32, of which tensor cores read one operand along k alone, a few.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -42,7 +42,8 @@ struct Instances<Family::wgmma_tma> {
   struct Tile {
     WgmmaTmaConfig config;  // without its types, flags and groups_rows
     unsigned products;
-    unsigned flags = kAllFlags;
+    unsigned flags = kAllFlags;  // of 16-bit elements
+    unsigned flags_tf32 = kTN;   // X, from registers, may lie along its rows; Y lies along k
   };
   template <class Add>
   static constexpr void list(const Add& add) {
@@ -53,8 +54,10 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k16},
       {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll},
       // Large.
-      {{.cta_m = 128, .cta_n = 256, .stages = 4}, kAll},
-      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, k32},
+      {{.cta_m = 128, .cta_n = 256, .stages = 4}, kAll, kAllFlags, kNN | kTN},
+      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll, kAllFlags, kTT},
+      {{.cta_m = 128, .cta_n = 192, .stages = 5}, kTf32, 0, kNN},
+      {{.cta_m = 192, .cta_n = 128, .stages = 5, .transposed = true}, kTf32, 0, kTT},
       {{.cta_m = 192, .cta_n = 176, .stages = 4}, k16, kNN | kTN},
       {{.cta_m = 192, .cta_n = 192, .stages = 4}, k16, kNT | kTT},  // as which B along n would be stored
       {{.cta_m = 128, .cta_n = 208, .stages = 4}, k16},
@@ -66,15 +69,16 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 80, .cta_n = 128, .stages = 6, .transposed = true}, k16},
       {{.cta_m = 128, .cta_n = 96, .stages = 7}, k16},
       {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true}, k16},
-      {{.cta_m = 128, .cta_n = 64, .stages = 8}, kAll},
+      {{.cta_m = 128, .cta_n = 64, .stages = 8}, kAll, kAllFlags, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true}, k16},
-      {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true}, k16},
+      {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true}, k16 | kTf32, kAllFlags, kTT},
       {{.cta_m = 64, .cta_n = 96, .stages = 10}, k16},
       {{.cta_m = 96, .cta_n = 64, .stages = 10, .transposed = true}, k16},
       // Not for B along n, which would be stored 128 wide.
       {{.cta_m = 64, .cta_n = 80, .stages = 11}, k16, kNN | kTN},
       // Small.
-      {{.cta_m = 64, .cta_n = 64, .stages = 13}, kAll},
+      {{.cta_m = 64, .cta_n = 64, .stages = 13}, kAll, kAllFlags, kNN | kTN},
+      {{.cta_m = 64, .cta_n = 64, .stages = 13, .transposed = true}, kTf32, 0, kTT},
       // Few columns times weights: 48 rows, where 64 would leave SMs without work.
       {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN},
       {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k16},
@@ -90,7 +94,7 @@ struct Instances<Family::wgmma_tma> {
         c.type = c.element = product.type;
         c.type_c = product.type_c;
         c.groups_rows = c.ping_pong ? 1 : c.tile_rows() / 64;  // a warpgroup multiplies 64 rows at a time
-        add_flags(c, product.kind == kTf32 ? kTN : tile.flags, add);
+        add_flags(c, product.kind == kTf32 ? tile.flags_tf32 : tile.flags, add);
       }
   }
 

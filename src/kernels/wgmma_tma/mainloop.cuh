@@ -21,17 +21,24 @@ struct WgmmaTmaMainloop {
   using Place = typename Cta::Place;
   using SharedStorage = typename Cta::SharedStorage;
 
-  // One descriptor for each operand; slots, planes, slabs and steps of K are offsets from it.
+  // One descriptor for each operand; slots, planes, slabs and steps of K are offsets from it. An X that goes through
+  // registers has none.
   std::uint64_t x, y;
 
   XGEMM_DEVICE static WgmmaTmaMainloop make(SharedStorage& smem, int tile_group) {
     // group_row * kRowBytes is the way to a consumer's rows in either layout: K-major rows have so many bytes, and
     // MN-major pieces kPieceX rows for kTileK * kPieceX elements.
     static_assert(Cta::kTileK * Cta::kElementBytes == Cta::kRowBytes);
-    return {gpu::wgmma_advance(gpu::wgmma_descriptor(smem.slots[0].x, Cta::kRowBytes, Cta::kLeadingX, Cta::kStrideX),
-                               Cta::group_row(tile_group) * Cta::kRowBytes),
-            gpu::wgmma_advance(gpu::wgmma_descriptor(smem.slots[0].y, Cta::kSwizzleY, Cta::kLeadingY, Cta::kStrideY),
-                               Cta::group_column(tile_group) * Cta::kRowBytes)};
+    WgmmaTmaMainloop mainloop{};
+    if constexpr (!kConfig.x_through_registers()) {
+      mainloop.x =
+          gpu::wgmma_advance(gpu::wgmma_descriptor(smem.slots[0].x, Cta::kRowBytes, Cta::kLeadingX, Cta::kStrideX),
+                             Cta::group_row(tile_group) * Cta::kRowBytes);
+    }
+    mainloop.y =
+        gpu::wgmma_advance(gpu::wgmma_descriptor(smem.slots[0].y, Cta::kSwizzleY, Cta::kLeadingY, Cta::kStrideY),
+                           Cta::group_column(tile_group) * Cta::kRowBytes);
+    return mainloop;
   }
 
   // The sums of the next `slices` slots, zeros for a consumer that is not inside of C. Of ping-pong consumers this one
@@ -44,7 +51,9 @@ struct WgmmaTmaMainloop {
       if (passes_turn) Cta::pass_turn(smem, group);
       return;
     }
-    if constexpr (Cta::kPlanes == 1) {
+    if constexpr (kConfig.x_through_registers()) {
+      multiply_fragments(smem, place, ring, slices, sums, passes_turn, group);
+    } else if constexpr (Cta::kPlanes == 1) {
       multiply(smem, place, ring, slices, sums, passes_turn, group);
     } else {
       if (slices <= MmaPolicy::kShortSlices) {
@@ -85,6 +94,34 @@ struct WgmmaTmaMainloop {
     gpu::wgmma_wait<0>();
     keep(sums);
     if (slices > 0) Cta::release(smem, previous, place);
+  }
+
+  // X through registers: the fragments of a slot are loaded while the products of the one before run, into registers
+  // that an older one has left. So the tensor cores wait for the first fragments alone.
+  XGEMM_DEVICE void multiply_fragments(SharedStorage& smem, const Place& place, Ring& ring, int slices, Sums& sums,
+                                       bool passes_turn, int group) const {
+    Fragments fragments[2];
+    int previous = -1;
+    if (slices > 0) load_fragments(smem, ring, group, fragments[0]);
+    const auto multiply_slot = [&](const Fragments& these, Fragments& next, bool more) {
+      gpu::wgmma_fence();
+      multiply_steps(ring.slot, these, sums);
+      gpu::wgmma_commit();
+      gpu::wgmma_wait<1>();
+      if (previous >= 0) Cta::release(smem, previous, place);
+      previous = ring.slot;
+      ring.next();
+      if (more) load_fragments(smem, ring, group, next);
+    };
+    XGEMM_NO_UNROLL
+    for (int left = slices; left > 0; left -= 2) {
+      multiply_slot(fragments[0], fragments[1], left > 1);
+      if (left > 1) multiply_slot(fragments[1], fragments[0], left > 2);
+    }
+    if (passes_turn) Cta::pass_turn(smem, group);
+    gpu::wgmma_wait<0>();
+    keep(sums);
+    if (previous >= 0) Cta::release(smem, previous, place);
   }
 
   // X and Y of a high and a low part. Tensor cores cut off what long sums would need: those of high parts are added to
@@ -157,6 +194,52 @@ struct WgmmaTmaMainloop {
   }
 
   static constexpr int kSteps = Cta::kTileK / Cta::kMma.mma_k();  // instructions for the K of a slot
+
+  // What a thread has of the X of a slot.
+  using Fragments = float[kSteps][Cta::kSlabs][4];
+
+  // From a tile of X with its rows contiguous, in pieces of 32 rows. The lines of neighbouring k have their rows in
+  // different orders of the same banks: lanes that all read the first of their two k would meet in half of the banks,
+  // so that every other one begins with the second.
+  XGEMM_DEVICE static void load_fragments(SharedStorage& smem, const Ring& ring, int group, Fragments& fragments) {
+    constexpr int kPiece = 32;
+    static_assert(Cta::kPieceX == kPiece && Cta::kMma.mma_k() == 8);
+    constexpr int kNextRows = 2 * 4, kOtherK = 4 * kPiece ^ 4 * 4;  // bits of a place in an atom of 8 lines
+    const int lane = gpu::lane_index(), warp = gpu::warp_index() % gpu::kWarpsPerGroup;
+    const bool swaps = lane % 2 != 0;
+    const int k = lane % 4 + (swaps ? 4 : 0), row = warp % 2 * 16 + lane / 4, piece = warp / 2 * kPiece;
+    const int first_row = Cta::group_row(kConfig.ping_pong ? 0 : group) + piece;
+    const int place = gpu::opaque(first_row * Cta::kTileK + k * kPiece + ((row / 4 ^ k) * 4 + row % 4));
+    gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+    const float* const tile = smem.slots[ring.slot].x[0];
+    XGEMM_UNROLL
+    for (int i = 0; i < Cta::kSlabs; ++i) {
+      XGEMM_UNROLL
+      for (int step = 0; step < kSteps; ++step) {
+        XGEMM_UNROLL
+        for (int half = 0; half < 2; ++half) {
+          const float* const at = tile + (64 * i * Cta::kTileK + 8 * step * kPiece);
+          const float a = gpu::read_for_wgmma(at + (place ^ half * kNextRows));
+          const float b = gpu::read_for_wgmma(at + (place ^ half * kNextRows ^ kOtherK));
+          fragments[step][i][half] = swaps ? b : a;
+          fragments[step][i][2 + half] = swaps ? a : b;
+        }
+      }
+    }
+    gpu::sync_warp();  // before a lane releases the slot
+  }
+
+  // A slot's product of the X in fragments and Y, added to sums.
+  XGEMM_DEVICE void multiply_steps(int slot, const Fragments& fragments, Sums& sums) const {
+    const std::uint64_t slot_y = gpu::wgmma_advance(y, slot * kConfig.slot_bytes());
+    XGEMM_UNROLL
+    for (int step = 0; step < kSteps; ++step) {
+      XGEMM_UNROLL
+      for (int i = 0; i < Cta::kSlabs; ++i)
+        gpu::wgmma_tf32<Cta::kGroupColumns>(sums[i], fragments[step][i],
+                                            gpu::wgmma_advance(slot_y, step * Cta::kStepY));
+    }
+  }
 
   // The product of a plane of X and one of Y, over some steps of a slot's K, added to sums, or, without kAdds, in place
   // of them.

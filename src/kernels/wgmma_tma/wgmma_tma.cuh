@@ -3,7 +3,8 @@
 // The kernel computes D = X Y with X (rows x k) and Y (k x columns). Rows of D lie along M of the wgmma instruction,
 // columns along N. Either X = op(A), Y = op(B), D = C, or, transposed, X = op(B)^T, Y = op(A)^T, D = C^T; the choice
 // (WgmmaTmaConfig::transposed) only says which way round a CTA tile lies on C. Both operands may be contiguous along K
-// or along their other axis: wgmma and TMA take either, so no flag pair needs a transposing pass.
+// or along their other axis: wgmma and TMA take either, so no flag pair needs a transposing pass. As TF32, Y lies along
+// K, and an X that does not goes from shared memory to wgmma through registers.
 //
 //   warpgroup 0      one thread issues TMA loads              ring of kStages slots in shared memory
 //   warpgroups 1..   wgmma on the slots, then the epilogue     slot: [ X tile | Y tile ], swizzled

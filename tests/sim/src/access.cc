@@ -162,7 +162,7 @@ bool check_global(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
 
 }  // namespace detail
 
-template <std::size_t kBytes>
+template <std::size_t kBytes, bool kMayBeUnwritten>
 void read_shared(const void* from, void* to, Loc loc) {
   Thread& thread = current();
   SharedMemory& shared = thread.cta->shared;
@@ -178,7 +178,8 @@ void read_shared(const void* from, void* to, Loc loc) {
     const Site site = site_of(loc);
     for (SharedMemory::Cell *cell = shared.first_cell(offset), *end = shared.end_cell(offset, kBytes); cell != end;
          ++cell) {
-      if (cell->pending != 0 || cell->shadow.write.clock == 0 || cell->shadow.conflict_of_read(thread.clock)) {
+      const bool unwritten = !kMayBeUnwritten && cell->shadow.write.clock == 0;
+      if (cell->pending != 0 || unwritten || cell->shadow.conflict_of_read(thread.clock)) {
         detail::report_shared_read(thread, *cell, offset, loc);
       }
       cell->shadow.note_read(thread.clock, site);
@@ -246,6 +247,7 @@ template void write_shared<2>(void*, const void*, Loc);
 template void read_global<2>(const void*, void*, Loc);
 template void write_global<2>(void*, const void*, Loc);
 template void read_shared<4>(const void*, void*, Loc);
+template void read_shared<4, true>(const void*, void*, Loc);
 template void write_shared<4>(void*, const void*, Loc);
 template void read_global<4>(const void*, void*, Loc);
 template void write_global<4>(void*, const void*, Loc);

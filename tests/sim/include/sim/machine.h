@@ -240,7 +240,7 @@ inline void maybe_preempt(Thread& thread) {
 }  // namespace detail
 
 // Of 1, 2, 4, 8 or 16 bytes.
-template <std::size_t kBytes>
+template <std::size_t kBytes, bool kMayBeUnwritten = false>
 void read_shared(const void* from, void* to, Loc loc);
 template <std::size_t kBytes>
 void write_shared(void* to, const void* from, Loc loc);

@@ -94,7 +94,8 @@ struct Product {
   Loc loc;
   Clock group;  // from 1
   std::shared_ptr<Accumulators> sums;
-  bool first;  // on these registers
+  bool first;                           // on these registers
+  std::vector<float> x_registers = {};  // a row per k
   int issued = 0;
   bool good = true;
 
@@ -109,10 +110,18 @@ struct Member {  // a thread of the warpgroup
     std::uint64_t last;  // product
     Loc loc;
   };
+  struct Fragment {  // an X in registers
+    const float* x;
+    std::array<float, 4> elements;
+    std::uint64_t product;
+    Loc loc;
+  };
   std::uint64_t issued = 0;
   Clock commits = 0;
   bool fenced = false;
+  Clock fenced_group = 0;  // that the last fence is in
   std::vector<InFlight> in_flight;
+  std::vector<Fragment> fragments;
 };
 
 struct Warpgroup {
@@ -327,7 +336,11 @@ void compute(const Product& product, const unsigned char* base) {
   static thread_local float x[kDepth * kRows], y[kDepth * kMaxN];
   const DType type = product.kind.type;
   const int depth = kDepth * 2 / size_of(type);
-  load(product.operand_x(), type, base, x);
+  if (product.kind.x_in_registers) {
+    std::ranges::copy(product.x_registers, x);
+  } else {
+    load(product.operand_x(), type, base, x);
+  }
   load(product.operand_y(), type, base, y);
   if (!product.kind.adds) std::fill(sums.begin(), sums.end(), 0.0f);
   if (machine().options().truncate_sums) {
@@ -341,7 +354,7 @@ void compute(const Product& product, const unsigned char* base) {
 void issue(Warpgroup& group) {
   Product& product = group.products[group.issued - group.computed];
   ++group.issued;
-  const bool x_good = check_reads(group, product.operand_x(), "X", product);
+  const bool x_good = product.kind.x_in_registers || check_reads(group, product.operand_x(), "X", product);
   const bool y_good = check_reads(group, product.operand_y(), "Y", product);
   product.good = x_good && y_good;
   std::erase_if(group.waiting, [&](const auto& waiter) {
@@ -369,10 +382,15 @@ void wgmma_fence(Loc loc) {
   Thread& thread = current();
   if (!is_whole_warpgroup(thread, "wgmma_fence", loc)) return;
   warp_execute("wgmma_fence", nullptr, nullptr, loc);
-  member_of(warpgroup_of(thread), thread).fenced = true;
+  Member& member = member_of(warpgroup_of(thread), thread);
+  member.fenced = true;
+  member.fenced_group = member.commits + 1;
 }
 
-void wgmma(const WgmmaKind& kind, float* d, std::uint64_t x, std::uint64_t y, Loc loc) {
+namespace {
+
+// fragment: X where it is in registers.
+void issue_one(const WgmmaKind& kind, float* d, std::uint64_t x, const float* fragment, std::uint64_t y, Loc loc) {
   Thread& thread = current();
   if (!is_whole_warpgroup(thread, "a wgmma", loc)) return;
   Warpgroup& group = warpgroup_of(thread);
@@ -389,6 +407,9 @@ void wgmma(const WgmmaKind& kind, float* d, std::uint64_t x, std::uint64_t y, Lo
   }
   if (first && !member.fenced) {
     fail(Fault::wgmma_misuse, loc, "no wgmma_fence() since the accumulators were last the thread's own");
+  }
+  if (fragment != nullptr && member.fenced_group != member.commits + 1) {
+    fail(Fault::wgmma_misuse, loc, "no wgmma_fence() in this group, since X may have been written");
   }
 
   const std::uint64_t number = member.issued++;
@@ -421,7 +442,29 @@ void wgmma(const WgmmaKind& kind, float* d, std::uint64_t x, std::uint64_t y, Lo
     overlapping->last = number;
     overlapping->loc = loc;
   }
+  if (fragment != nullptr) {
+    const int t = thread.index % kThreads;
+    product.x_registers.resize(kDepth / 2 * kRows);
+    Member::Fragment use{fragment, {}, number, loc};
+    for (int r = 0; r < 4; ++r) {
+      const int row = 16 * (t / 32) + t % 32 / 4 + r % 2 * 8, k = t % 4 + r / 2 * 4;
+      product.x_registers[static_cast<std::size_t>(k * kRows + row)] =
+          tf32_of(std::bit_cast<std::uint32_t>(fragment[r]));
+      use.elements[static_cast<std::size_t>(r)] = fragment[r];
+    }
+    member.fragments.push_back(use);
+  }
   if (++product.issued == kThreads) issue(group);
+}
+
+}  // namespace
+
+void wgmma(const WgmmaKind& kind, float* d, std::uint64_t x, std::uint64_t y, Loc loc) {
+  issue_one(kind, d, x, nullptr, y, loc);
+}
+
+void wgmma_tf32(int n, float* d, const float (&x)[4], std::uint64_t y, Loc loc) {
+  issue_one({.n = n, .type = DType::f32, .x_in_registers = true}, d, 0, x, y, loc);
 }
 
 void wgmma_commit(Loc loc) {
@@ -463,6 +506,12 @@ void wgmma_wait(int pending_groups, Loc loc) {
     });
     if (touched) fail(Fault::wgmma_misuse, use.loc, "an accumulator was written before the wgmma had been waited for");
     member.fenced = false;
+    return true;
+  });
+  std::erase_if(member.fragments, [&](const Member::Fragment& use) {
+    if (use.product >= end) return false;
+    if (std::memcmp(use.x, use.elements.data(), sizeof use.elements) != 0)
+      fail(Fault::wgmma_misuse, use.loc, "an X in registers was written before the wgmma had been waited for");
     return true;
   });
   thread.clock.learn(group.agent, finished, group.learned);

@@ -7,7 +7,8 @@
 // ask for it, cut off as the tensor cores of Hopper cut them off.
 //
 // A wgmma is of all 128 threads: they issue the same ones in the same order, with the same descriptors. The first one
-// that uses some registers needs a wgmma_fence() since they were last the thread's own.
+// that uses some registers needs a wgmma_fence() since they were last the thread's own. One whose X is in registers
+// needs it in its own group, and the registers have to be what they were, and where, until the wait.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -26,6 +27,7 @@ struct WgmmaKind {
   gpu::Major major_x = gpu::Major::k, major_y = gpu::Major::k;
   DType type = DType::f16;  // of X and Y; fp32 is read as TF32
   bool adds = true;         // to what D holds
+  bool x_in_registers = false;
 
   bool operator==(const WgmmaKind&) const = default;
 };
@@ -34,6 +36,8 @@ struct WgmmaKind {
 unsigned shared_address(const void* shared);
 void wgmma_fence(Loc loc);
 void wgmma(const WgmmaKind& kind, float* d, std::uint64_t x, std::uint64_t y, Loc loc);
+// X of TF32 in registers: of each thread, four elements.
+void wgmma_tf32(int n, float* d, const float (&x)[4], std::uint64_t y, Loc loc);
 void wgmma_commit(Loc loc);
 void wgmma_wait(int pending_groups, Loc loc);
 // The thread uses this register now.
