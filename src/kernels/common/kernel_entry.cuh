@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
   extern __shared__ __align__(1024) unsigned char dynamic_shared[];
   // A binary holds code for several architectures; a kernel has a body only where its instructions exist. The planner
   // never chooses it elsewhere.
-  if constexpr (gpu::kArch >= Kernel::kMinArch) {
+  if constexpr (Kernel::kInstance.runs_on(gpu::kArch / 10)) {
     Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(dynamic_shared));
   }
 }

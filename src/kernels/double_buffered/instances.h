@@ -31,7 +31,8 @@ struct Instances<Family::double_buffered> : TileInstances {
               .stages = stages,
               .copy = copy,
               .vector = vector,
-              .min_compute_capability = min_compute_capability};
+              .min_compute_capability = min_compute_capability,
+              .later_architectures = type != DType::f16};  // those have tensor cores that take any operands
     }
   };
 

@@ -54,22 +54,21 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k16},
       {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll},
       // Large.
-      {{.cta_m = 128, .cta_n = 256, .stages = 4}, kAll, kAllFlags, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 256, .stages = 4}, kF16 | kTf32, kAllFlags, kNN | kTN},
       {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll, kAllFlags, kTT},
       {{.cta_m = 128, .cta_n = 192, .stages = 5}, kTf32, 0, kNN},
       {{.cta_m = 192, .cta_n = 128, .stages = 5, .transposed = true}, kTf32, 0, kTT},
       {{.cta_m = 192, .cta_n = 176, .stages = 4}, k16, kNN | kTN},
-      {{.cta_m = 192, .cta_n = 192, .stages = 4}, k16, kNT | kTT},  // as which B along n would be stored
-      {{.cta_m = 128, .cta_n = 208, .stages = 4}, k16},
+      {{.cta_m = 192, .cta_n = 192, .stages = 4}, kF16, kNT | kTT},  // as which B along n would be stored
+      {{.cta_m = 128, .cta_n = 208, .stages = 4}, kF16},
       {{.cta_m = 128, .cta_n = 160, .stages = 5}, k16},
       {{.cta_m = 128, .cta_n = 128, .stages = 6}, k16},
       {{.cta_m = 192, .cta_n = 96, .stages = 5}, k16},
       // Medium.
-      {{.cta_m = 112, .cta_n = 128, .stages = 6, .transposed = true}, k16},
-      {{.cta_m = 80, .cta_n = 128, .stages = 6, .transposed = true}, k16},
+      {{.cta_m = 80, .cta_n = 128, .stages = 6, .transposed = true}, kF16},
       {{.cta_m = 128, .cta_n = 96, .stages = 7}, k16},
       {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true}, k16},
-      {{.cta_m = 128, .cta_n = 64, .stages = 8}, kAll, kAllFlags, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 64, .stages = 8}, kF16 | kF32c | kTf32, kAllFlags, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true}, k16},
       {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true}, k16 | kTf32, kAllFlags, kTT},
       {{.cta_m = 64, .cta_n = 96, .stages = 10}, k16},
@@ -80,7 +79,7 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 64, .cta_n = 64, .stages = 13}, kAll, kAllFlags, kNN | kTN},
       {{.cta_m = 64, .cta_n = 64, .stages = 13, .transposed = true}, kTf32, 0, kTT},
       // Few columns times weights: 48 rows, where 64 would leave SMs without work.
-      {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN},
+      {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, kF16, kTN},
       {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k16},
       {{.cta_m = 64, .cta_n = 32, .stages = 10}, k32},
       {{.cta_m = 64, .cta_n = 16, .stages = 16}, k32},

@@ -144,6 +144,11 @@ bool takes_copies(const TileConfig& c, bool of_a) {
   return size_of(c.type) == 2;
 }
 
+// One that the kernel runs on.
+const DeviceInfo& gpu_for(const KernelInfo& kernel) {
+  return kernel.config.runs_on(h200().compute_capability) ? h200() : fake_devices().front();
+}
+
 // The operand that stands in the way is named, with what it has and what is needed.
 TEST(Force, SaysWhichOperandIsNotAligned) {
   for (int i = 0; i < kernels::count(); ++i) {
@@ -164,10 +169,10 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
       const int vector = is_c ? c.vector_c : operand[1] == 'A' ? c.vector_a() : c.vector_b();
       // What inputs lack, a copy has; of C, what is read.
       if (vector == 1 || (!is_c && takes_copies(c, operand[1] == 'A'))) {
-        EXPECT_TRUE(force(p, h200(), kernel.name, &chosen).ok()) << last_error();
+        EXPECT_TRUE(force(p, gpu_for(kernel), kernel.name, &chosen).ok()) << last_error();
         continue;
       }
-      EXPECT_EQ(force(p, h200(), kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE) << kernel.name;
+      EXPECT_EQ(force(p, gpu_for(kernel), kernel.name, &chosen).code, XGEMM_KERNEL_NOT_USABLE) << kernel.name;
       const std::string message = last_error();
       EXPECT_NE(message.find(operand), std::string::npos) << message;
       const int size = size_of(is_c ? c.type_c : c.type);
@@ -184,7 +189,7 @@ TEST(Force, SaysWhichFlagsAnInstanceIsFor) {
     const bool a_plain = kernel.config.a_contiguous == Axis::row, b_plain = kernel.config.b_contiguous == Axis::row;
     Plan chosen;
     const auto expect = [&](const Problem& p, bool served, const char* reason) {
-      EXPECT_EQ(force(p, h200(), kernel.name, &chosen).ok(), served) << kernel.name;
+      EXPECT_EQ(force(p, gpu_for(kernel), kernel.name, &chosen).ok(), served) << kernel.name;
       EXPECT_TRUE(served || std::string(last_error()).find(reason) != std::string::npos) << last_error();
     };
     const bool f32 = kernel.config.type == DType::f32;  // copies of which are turned

@@ -128,7 +128,8 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const Operands x = operands_of(p);
   if (c.compute != Compute::strict && c.compute != p.compute) return false;
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
-  if (!fits(kernel, device)) return false;
+  const bool for_sm75 = kernel.family == Family::double_buffered && c.type == DType::f16;
+  if ((for_sm75 && device.compute_capability != 75) || !fits(kernel, device)) return false;
   const bool any_load =
       kernel.family == Family::ffma_tma || kernel.family == Family::dmma_tma || kernel.family == Family::wgmma_words;
   const bool for_sm90a = any_load || kernel.family == Family::wgmma_tma || kernel.family == Family::fp16x3;
