@@ -30,17 +30,17 @@ struct FfmaTmaCostDevice {
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
-  double clock = 1.13;      // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.885;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.818;  // with 16 x 8, whose slots are longer
+  double clock = 1.14;      // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.882;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.815;  // with 16 x 8, whose slots are longer
   double slot = 341;        // cycles of a slot beside
-  double slot_x2 = 159;     // where CTAs share an SM
-  double groups = 36.5;     // more, where groups of warps share K
+  double slot_x2 = 158;     // where CTAs share an SM
+  double groups = 36.8;     // more, where groups of warps share K
   double word = 0.12;       // cycles of a word that a producer warp copies
-  double word_x2 = 0.083;   // where CTAs share an SM
-  double vector = 0.07;     // of a word that comes in vectors
-  double epilogue = 561;    // cycles of a tile
-  double exchange = 1170;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
+  double word_x2 = 0.0797;  // where CTAs share an SM
+  double vector = 0.0704;   // of a word that comes in vectors
+  double epilogue = 572;    // cycles of a tile
+  double exchange = 1160;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
   double element = 0.303;   // cycles of an element of C that is written, or read
   double alone = 0.735;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
   double launch = 2.61;     // us
