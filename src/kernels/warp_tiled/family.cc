@@ -15,7 +15,7 @@ constexpr double kMemoryShare = 0.85;  // of the memory's rate
 constexpr double kSliceUs = 1.0;       // of a warp, for a slice that comes from the memory
 constexpr double kTileUs = 0.8;        // to begin a tile and to store it
 constexpr double kFewSlicesUs = 0.75;  // the same where no other CTA is under way,
-constexpr double kFewTilesUs = -0.15;  // and the first slices of operands bring lines that the next want
+constexpr double kFewTilesUs = -0.55;  // and the first slices of operands bring lines that the next want
 
 // Cycles of an SM, measured on an H100: for a tile, for an element of it that a lane stores, and for one that a lane
 // brings, in vectors or alone. Instructions limit these kernels.
