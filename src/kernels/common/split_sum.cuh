@@ -86,7 +86,7 @@ struct SplitSum {
     Vector sum{};
     XGEMM_NO_UNROLL
     for (int part = begin; part < end; part += kAhead, from += kAhead * step) {
-      Vector x[kAhead];
+      Vector x[kAhead]{};
       XGEMM_UNROLL
       for (int i = 0; i < kAhead; ++i) {
         if (part + i < end) x[i] = load<gpu::Space::global>(from + i * step);
