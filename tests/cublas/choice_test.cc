@@ -25,9 +25,9 @@ TEST(Choice, OnlyMeasuredGpusAreServed) {
   for (const Gpu& gpu : {Gpu{}, Gpu{80, 108}, Gpu{89, 142}, Gpu{100, 148}}) EXPECT_NE(nullptr, why_cublas(x, gpu));
 }
 
-TEST(Choice, FewTilesWithALongSumAreCublas) {
+TEST(Choice, SixteenBitsAreServedAligned) {
   for (const xgemm_type type : {XGEMM_F16, XGEMM_BF16}) {
-    EXPECT_NE(nullptr, why_cublas(product(type, 848, 472, 3376), kHopper));
+    EXPECT_EQ(nullptr, why_cublas(product(type, 848, 472, 3376), kHopper));
     EXPECT_EQ(nullptr, why_cublas(product(type, 848, 472, 336), kHopper));
     EXPECT_EQ(nullptr, why_cublas(product(type, 8480, 4720, 3376), kHopper));
     EXPECT_EQ(nullptr, why_cublas(product(type, 4096, 16, 4096), kHopper));  // decoding
@@ -37,6 +37,7 @@ TEST(Choice, FewTilesWithALongSumAreCublas) {
 
 TEST(Choice, MisalignedOperandsCountWhereTheyAreSmall) {
   EXPECT_NE(nullptr, why_cublas(product(XGEMM_F16, 127, 127, 127), kHopper));
+  EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 191, 191, 191), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 1023, 1023, 1023), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 4095, 4095, 4095), kHopper));
   EXPECT_NE(nullptr, why_cublas(product(XGEMM_F32, 1023, 1023, 1023), kHopper));

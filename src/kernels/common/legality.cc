@@ -92,4 +92,13 @@ std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& req
   return "?";
 }
 
+bool strides_fit_tma(const layout::StridedOperand& x, Axis axis) {
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+  const Axis line = layout::other(axis);
+  const auto fits = [&](std::int64_t count, std::int64_t stride) {
+    return count <= 1 || stride < kMostBytes / x.element_bytes;
+  };
+  return fits(x.extent(line), x.stride(line)) && fits(x.batch_count, x.batch_stride);
+}
+
 }  // namespace xgemm::kernels

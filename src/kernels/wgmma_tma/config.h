@@ -113,7 +113,7 @@ struct WgmmaTmaConfig {
   constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
 
   // CTAs of a cluster that can share a tile's K. Their sums meet in the ring, in chunks, each of which one CTA adds up.
-  // Tiles that are small enough to be shared out have chunks for all of up to four CTAs.
+  // Tiles that are small enough to be shared out have chunks for up to four CTAs, as far as 16 columns go.
   constexpr int most_along_k() const {
     if (ping_pong || planes > 1 || copy != Copy::bulk) return 1;
     int most = 8;

@@ -25,22 +25,12 @@ const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
 
 // The copy engine's coordinates are signed 32-bit, also those of the last tile's end and of slices in flight beyond k.
 constexpr std::int64_t kMaxTmaExtent = (std::int64_t{1} << 31) - 4096;
-constexpr std::int64_t kMaxTmaStrideBytes = std::int64_t{1} << 40;
 
 bool extents_fit_tma(const WgmmaTmaConfig& c, const Problem& p) {
   if (p.m > kMaxTmaExtent || p.n > kMaxTmaExtent || p.k > kMaxTmaExtent || p.batch_count > kMaxTmaExtent) return false;
   const auto tiles = [](std::int64_t extent, int tile) { return double((extent + tile - 1) / tile); };
   // Tiles are counted in 32 bits.
   return tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
-}
-
-// Steps between the lines and the entries of an operand.
-bool strides_fit_tma(const StridedOperand& x, Axis axis) {
-  const Axis line = layout::other(axis);
-  const auto fits = [&](std::int64_t count, std::int64_t stride) {
-    return count <= 1 || stride < kMaxTmaStrideBytes / x.element_bytes;
-  };
-  return fits(x.extent(line), x.stride(line)) && fits(x.batch_count, x.batch_stride);
 }
 
 // The operand whose strides are too long for TMA; nullptr when none is.

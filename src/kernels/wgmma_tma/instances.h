@@ -1,5 +1,6 @@
-// The instances of wgmma_tma: tiles, and the products that each is made for. fp16 has all tiles but one, bf16 and C in
-// fp32 those that win most often; fp32 as TF32, of which tensor cores read one operand along k alone, a few.
+// The instances of wgmma_tma: tiles, and the products that each is made for. fp16 has all tiles but those of TF32
+// alone, bf16 and C in fp32 those that win most often; fp32 as TF32, of which tensor cores read one operand along k
+// alone, a few.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -33,7 +33,8 @@
 // The parts:
 //   cta.cuh                                what all roles share: ring, barriers, place in the cluster
 //   units.cuh                              tiles, and the slices of K of them
-//   producer.cuh                           the ring's loads
+//   producer.cuh                           the ring's loads, by the copy engine
+//   word_producer.cuh, line_loader.cuh     the same by four warpgroups, of operands that start anywhere (wgmma_words)
 //   mainloop.cuh, mma_policy.h             slots to sums
 //   exchange.cuh                           sums of a cluster along K
 //   finisher.cuh                           bias and activation

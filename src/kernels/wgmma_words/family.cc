@@ -26,14 +26,22 @@ bool fits(const WgmmaTmaConfig& c, const Problem& p) {
          tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
 }
 
+// Of C, that the copy engine stores what it can.
+bool strides_fit(const KernelInfo& kernel, const Request& request) {
+  return !config_of(kernel).c_through_shared() || strides_fit_tma(request.facts.c, Axis::row);
+}
+
 bool serves(const KernelInfo& kernel, const Request& request) {
-  return obstacle(kernel.config, request) == Obstacle::none && fits(config_of(kernel), request.problem);
+  return obstacle(kernel.config, request) == Obstacle::none && fits(config_of(kernel), request.problem) &&
+         strides_fit(kernel, request);
 }
 
 std::string why_not(const KernelInfo& kernel, const Request& request) {
   const Obstacle found = obstacle(kernel.config, request);
   if (found != Obstacle::none) return to_string(found, kernel.config, request);
-  return fits(config_of(kernel), request.problem) ? "" : "it needs m, n, k and the number of tiles to be below 2^31";
+  if (!fits(config_of(kernel), request.problem)) return "it needs m, n, k and the number of tiles to be below 2^31";
+  return strides_fit(kernel, request) ? ""
+                                      : "it needs the leading dimension and batch stride of C to be below 2^40 bytes";
 }
 
 // Of the kernel, on any GPU: as measured on an H100 and an H200.

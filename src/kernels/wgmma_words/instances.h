@@ -19,8 +19,8 @@ struct Instances<Family::wgmma_words> {
 
   template <class Add>
   static constexpr void list(const Add& add) {
-    // The smaller tile for few of them, the larger one for many. Two teams for it take a twentieth more at 511^3, and
-    // less at 127^3.
+    // The smaller tile for few of them, the larger one for many. With two teams the smaller one takes a twentieth more
+    // at 511^3, and less at 127^3.
     constexpr WgmmaTmaConfig kTiles[] = {
         {.cta_m = 64, .cta_n = 64, .stages = 8, .groups_rows = 1, .producers = 4, .teams = 2},
         {.cta_m = 64, .cta_n = 32, .stages = 10, .groups_rows = 1, .producers = 4, .teams = 4},

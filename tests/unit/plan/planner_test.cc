@@ -98,6 +98,8 @@ bool tma_serves(const KernelInfo& kernel, const Problem& p) {
 bool any_load_serves(const KernelInfo& kernel, const Problem& p) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
   const auto tiles = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
+  const bool tma_stores = kernel.family == Family::wgmma_words && size_of(kernel.config.type_c) == 2;
+  if (tma_stores && !tma_reaches(operands_of(p).c, Axis::row)) return false;
   return std::max({p.m, p.n, p.k}) <= kMost &&
          tiles(p.m, kernel.config.cta_m) * tiles(p.n, kernel.config.cta_n) * p.batch_count < __int128{1} << 31;
 }
