@@ -130,6 +130,9 @@ TEST(Choice, Tf32) {
   EXPECT_TRUE(serves('T', 'T', 2048));
   EXPECT_TRUE(serves('N', 'N', 2049));
   EXPECT_FALSE(serves('T', 'N', 2048, 3));
+  xgemm_args small = product(XGEMM_F32, 2048, 256, 2048);
+  small.math_mode = XGEMM_MATH_TF32 + 1;
+  EXPECT_NE(nullptr, why_cublas(small, kHopper));
 }
 
 // What the caller allows for fp32, other than TF32, is reserved to cuBLAS's tensor cores, unless everything is to be

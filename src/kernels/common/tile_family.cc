@@ -108,7 +108,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   // Rows are of SMs; what the power limit or the GPU's make leaves of all of them together is a rate of the device.
   if (c.on_tensor_cores()) waves.us = std::max(waves.us, p.flops() * 1e-6 / request.device.rates.tensor_tflops);
   // These kernels overlap memory with arithmetic poorly, and those without tensor cores more so: 8192x8192x16 in fp32
-  // takes 147 us on an H200. It matters beside wgmma_tma and ffma_tma.
+  // takes 149 us on an H200, a copy included. It matters beside wgmma_tma and ffma_tma.
   const double memory_share = c.on_tensor_cores() ? 0.87 : 0.7;  // of the device's rate
   const double memory_bytes_per_us = memory_share * 1e6 * request.device.rates.memory_tbs;
   const double depth = p.reads_inputs() ? double(p.k) : 0.0;
