@@ -1,9 +1,12 @@
-// The cost models of wgmma_tma and of ffma_tma as a library for fit.py and fit_fp32.py, so that they exist once.
+// The planner's models as a library for fit.py, fit_fp32.py and fit_families.py, so that they exist once.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <iterator>
 #include <string>
 
@@ -11,6 +14,8 @@
 #include "kernels/ffma_tma/instances.h"
 #include "kernels/wgmma_tma/cost_correction.h"
 #include "kernels/wgmma_tma/instances.h"
+#include "plan/family_correction.h"
+#include "plan/planner.h"
 
 using namespace xgemm::kernels;
 
@@ -18,6 +23,15 @@ namespace {
 
 constexpr int kFeatures = kProblemFeatures + kTileFeatures + kPlanFeatures;
 constexpr int kConstants = sizeof(CostConstants) / sizeof(double);
+
+// How xgemm-tune names a plan.
+std::string tuned_name(const xgemm::plan::Plan& plan) {
+  const xgemm::plan::Packing& packing = plan.packing;
+  std::string name = info(plan.kernel).name;
+  if (packing.any())
+    name += std::string("+") + (packing.a.used ? "A" : "") + (packing.b.used ? "B" : "") + (packing.c.used ? "C" : "");
+  return name;
+}
 
 }  // namespace
 
@@ -144,5 +158,65 @@ void xgemm_ffma_cost(const double* constants, double sms, const double* rates, s
             kConfigs<Family::ffma_tma>[static_cast<std::size_t>(r[0])], p, device, { r[8], static_cast<int>(r[9]) }, x)
             .us;
   }
+}
+// What families are corrected by: how many numbers describe a way, and an estimate.
+void xgemm_correction_features(int* of_way, int* of_estimate) {
+  *of_way = xgemm::plan::kWayFeatures;
+  *of_estimate = xgemm::plan::kEstimateFeatures;
+}
+
+// All plans that the planner weighs for a product, not corrected, and the way that each stands in: lines "name as
+// xgemm-tune has it, name that is corrected alike, 1 where that is a whole family, parts", with tabs between, in
+// `names`; their estimates, with copies; their features. Returns how many there are, at most `most`. device: SMs,
+// clusters of 1, 2, 4 and 8, bytes of L2. product: bytes of an element (2 or 4), m, n, k, batch, op(A) and op(B)
+// transposed, leading dimensions of A, B and C, beta, elements by which addresses miss 256 bytes.
+int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const double* product, int most, char* names,
+                        double* us, float* features) {
+  using namespace xgemm;
+  device::DeviceInfo device;
+  std::snprintf(device.name, sizeof device.name, "%s", gpu);
+  device.compute_capability = 90;
+  device.sm_count = static_cast<int>(device_numbers[0]);
+  device.max_shared_bytes_per_block = 227 * 1024;
+  for (int i = 0; i < 4; ++i) device.resident_clusters[i] = static_cast<int>(device_numbers[1 + i]);
+  device.l2_bytes = static_cast<std::size_t>(device_numbers[5]);
+  device.memory_bytes = std::size_t{80} << 30;
+  device.rates = device::rates_of({.name = gpu, .compute_capability = 90, .sm_count = device.sm_count});
+
+  const auto number = [&product] { return static_cast<std::int64_t>(*product++); };
+  const DType type = number() == 2 ? DType::f16 : DType::f32;
+  Problem p;
+  p.m = number(), p.n = number(), p.k = number(), p.batch_count = number();
+  const Op op_a = number() != 0 ? Op::transpose : Op::none, op_b = number() != 0 ? Op::transpose : Op::none;
+  const std::int64_t lda = number(), ldb = number(), ldc = number();
+  p.alpha.value = 1;
+  p.beta.value = static_cast<double>(number());
+  auto* address = reinterpret_cast<unsigned char*>(std::uintptr_t{1} << 40) + number() * size_of(type);
+  const std::int64_t columns_a = op_a == Op::none ? p.k : p.m, columns_b = op_b == Op::none ? p.n : p.k;
+  const bool batched = p.batch_count > 1;
+  p.a = {type, address, op_a, lda, batched ? lda * columns_a : 0};
+  p.b = {type, address + (std::int64_t{1} << 37), op_b, ldb, batched ? ldb * columns_b : 0};
+  p.c = {type, address + (std::int64_t{1} << 38), ldc, batched ? ldc * p.n : 0};
+
+  const plan::ProblemFacts facts = plan::gather_facts(p);
+  int count = 0;
+  std::string lines;
+  for (const plan::Plan& each : plan::candidates(p, facts, device, nullptr, false)) {
+    if (count == most || (each.packing.any() && plan::blocks_of(each.packing, p) > 1)) continue;
+    const Problem seen = each.packing.any() ? plan::packed_problem(each.packing, p) : p;
+    const plan::ProblemFacts seen_facts = each.packing.any() ? plan::packed_facts(each.packing, seen) : facts;
+    const Request request = {seen, seen_facts, device};
+    const double packing_us = each.packing.any() ? plan::packing_us(each.packing, p, device) : 0;
+    const KernelInfo& kernel = info(each.kernel);
+    const Sharing sharing = {each.schedule.whole_tiles, static_cast<int>(each.schedule.parts), each.schedule.cluster};
+    const Estimate estimate = {each.estimated_us - packing_us, 0, sharing};
+    lines += tuned_name(each) + "\t" + plan::corrected_name(kernel) + "\t" +
+             (plan::corrected_as_a_whole(kernel) ? "1" : "0") + "\t" + std::to_string(sharing.parts) + "\n";
+    us[count++] = each.estimated_us;
+    features = std::ranges::copy(plan::way_features(request, each.packing, packing_us), features).out;
+    features = std::ranges::copy(plan::estimate_features(kernel, request, estimate), features).out;
+  }
+  std::memcpy(names, lines.c_str(), lines.size() + 1);
+  return count;
 }
 }

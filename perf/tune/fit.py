@@ -75,14 +75,19 @@ def parse_instance(name):
     return tile, (int(m), int(n), int(stages), t is not None, 1 if pp else rows // 64, pp is not None)
 
 
+def cost_library():
+    """The planner's models, of the build that is the newest."""
+    found = sorted(ROOT.glob("build/*/perf/libxgemm_cost_model.so"), key=lambda x: x.stat().st_mtime)
+    if not found:
+        raise SystemExit("build the target xgemm_cost_model first")
+    return ctypes.CDLL(str(found[-1]))
+
+
 class CostModel:
     """The library's model: times and features of rows."""
 
     def __init__(self):
-        found = sorted(ROOT.glob("build/*/perf/libxgemm_cost_model.so"), key=lambda x: x.stat().st_mtime)
-        if not found:
-            raise SystemExit("fit.py: build the target xgemm_cost_model first")
-        self.library = ctypes.CDLL(str(found[-1]))
+        self.library = cost_library()
         counts = (ctypes.c_int * 3)()
         size = ctypes.sizeof(ctypes.c_int)
         constants = self.library.xgemm_cost_features(*(ctypes.byref(counts, i * size) for i in range(3)))
@@ -273,8 +278,9 @@ class Network:
         hidden = x @ self.hidden + self.tile_hidden[tile] + self.bias
         return hidden, np.maximum(hidden, 0) @ self.output + self.tile_direct[tile] + x @ self.direct
 
-    def train(self, x, tile, model, lost, best, first):
-        """Logarithms of times: the model's, measured over the best of the case, the best. first: row of each case."""
+    def train(self, x, tile, model, lost, best, first, corrected=1):
+        """Logarithms of times: the model's, measured over the best of the case, the best. first: row of each case.
+        corrected: 0 for rows that the model alone estimates."""
         model, lost, best = (v.astype(np.float32) for v in (model, lost, best))
         counts = np.diff(np.append(first, len(lost)))
         case = np.repeat(np.arange(len(first)), counts)
@@ -284,7 +290,7 @@ class Network:
         moments = [np.zeros_like(w) for w in self.weights()], [np.zeros_like(w) for w in self.weights()]
         for step in range(STEPS):
             hidden, output = self.forward(x, tile)
-            score = model + output
+            score = model + corrected * output
             # Each plan is chosen with a probability by its score; the gradient is of the expected loss.
             power = (np.minimum.reduceat(score, first)[case] - score) / SOFTNESS
             chosen = np.exp(power)
@@ -294,7 +300,7 @@ class Network:
             difference = score - lost
             common = np.add.reduceat(near * difference, first)[case]
             gradient += near * (REGRESSION * (difference - common) + ABSOLUTE * (difference - best))
-            gradient /= len(first)
+            gradient *= corrected / np.float32(len(first))
             back = gradient[:, None] * self.output * (hidden > 0)
             sums = np.stack([np.bincount(tile, column, len(self.tile_direct)) for column in back.T], 1)
             gradients = [

@@ -2,8 +2,8 @@
 // instances, in clusters of all shapes that they can form, whose estimates come near the best one, with and without
 // split K, and cuBLAS beside them. Its table is what the planner's rates are fitted to.
 //
-//   xgemm-tune [--within 1.6] [--most 20] [--only 104,160x] [--clusters 1x1,2x4] [--budget-us 1000] [--rounds 7]
-//       [--warm-ms 150] SET-OR-SHAPE... > measured.tsv
+//   xgemm-tune [--within 1.6] [--most 20] [--most-of-family 4] [--only 104,160x] [--clusters 1x1,2x4]
+//       [--budget-us 1000] [--rounds 7] [--warm-ms 150] SET-OR-SHAPE... > measured.tsv
 //
 // The first line names the GPU: its name, SMs, clusters of 1, 2, 4 and 8 CTAs that fit, bytes of L2. A line after it:
 // case, kernel (with + and the operands that it gets as copies), cluster, whole tiles, parts, measured us, estimated
@@ -21,6 +21,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -58,6 +59,7 @@ class Tuner {
   struct Options {
     double within = 1.6;
     int most = 1000;
+    int most_of_family = 1000;
     std::vector<std::string> only, clusters;
     double budget_us = 1000;
     int rounds = 7;
@@ -85,10 +87,12 @@ class Tuner {
       entries.push_back(record("cublas", {0, 1}, 0, candidates[0].estimated_us, sets,
                                [&](const OperandSet& operands) { cublas_->run(one, operands); }));
     }
+    std::map<kernels::Family, int> of_family;
     for (const plan::Plan& candidate : candidates) {
       if (candidate.estimated_us > options_.within * candidates[0].estimated_us) break;
       if (entries.size() > static_cast<std::size_t>(options_.most)) break;
-      if (!wanted(name_of(candidate))) continue;
+      if (!wanted(name_of(candidate)) || ++of_family[kernels::info(candidate.kernel).family] > options_.most_of_family)
+        continue;
       entries.push_back(record(one, sets, candidate));
       if (candidate.schedule.split_tiles > 0)
         entries.push_back(record(
@@ -248,6 +252,7 @@ int run(int argc, char** argv) {
   std::string types, transposes;
   app.add_option("--within", options.within, "Leave out what is estimated to be slower than this many times the best");
   app.add_option("--most", options.most, "So many of the least estimated plans, and no more");
+  app.add_option("--most-of-family", options.most_of_family, "The same of each family of kernels");
   app.add_option("--only", options.only, "Parts of names of the kernels to time; cuBLAS is timed in any case")
       ->delimiter(',')
       ->allow_extra_args(false);

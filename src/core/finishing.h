@@ -26,12 +26,11 @@ inline bool needs_buffer(const Problem& p) {
   return p.c.type != p.sums() && p.reads_inputs();
 }
 
-// Whether there are kernels that compute all of the epilogue themselves (FamilyInfo::finishes). What they leave to the
-// pass would cost them more registers, or code, than it costs the pass time: erfc is some thirty instructions.
+// Whether there are kernels that compute all of the epilogue themselves (FamilyInfo::finishes): what needs no other
+// matrix.
 inline bool kernels_may_finish(const Problem& p) {
   const Epilogue& e = p.epilogue;
-  return e.any() && p.has_plain_c() && needs_buffer(p) && !p.reads_c() && e.activation != Activation::gelu &&
-         e.row_scales == nullptr && e.column_scales == nullptr && e.old_c == nullptr && e.aux == nullptr;
+  return e.any() && p.has_plain_c() && needs_buffer(p) && !p.reads_c() && e.old_c == nullptr && e.aux == nullptr;
 }
 
 // The product that comes before the pass; empty where the pass alone is left.

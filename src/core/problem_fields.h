@@ -36,8 +36,8 @@ constexpr void visit_fields(AnyProblem& problem, Visitor& visitor) {
   visitor.exact("activation", activation);
   visitor.exact("bias_along", bias_along);
   visitor.address("bias", bias);
-  visitor.unplanned("row_scales", row_scales);
-  visitor.unplanned("column_scales", column_scales);
+  visitor.presence("row_scales", row_scales);
+  visitor.presence("column_scales", column_scales);
   visitor.unplanned("old_c", old_c);
   visitor.unplanned("ld_old_c", ld_old_c);
   visitor.unplanned("stride_old_c", stride_old_c);

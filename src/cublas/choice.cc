@@ -17,20 +17,16 @@ bool tma_reaches(const void* data, std::int64_t ld, std::int64_t element) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % kBytes) == 0 && ld * element % kBytes == 0;
 }
 
-double tiles_of(const xgemm_args& x) {
-  return static_cast<double>(x.m) * static_cast<double>(x.n) / (128.0 * 128.0);
-}
-
 bool has_epilogue(const xgemm_args& x) {
   return x.activation != XGEMM_NO_ACTIVATION || x.bias != nullptr || x.old_c != nullptr;
 }
 
-// By the kernel of the product (core/finishing.h, kernels/wgmma_tma/family.cc), which has to have large tiles.
-bool is_finished_by_kernels(const xgemm_args& x, const Gpu& gpu, bool reads_c) {
-  if (tiles_of(x) < gpu.multiprocessors) return false;
+// By the kernel of the product (core/finishing.h, kernels/wgmma_tma/family.cc): with a bias and GELU 1.08 in the mean
+// of 26 shapes on an H200, 0.92 at the least.
+bool is_finished_by_kernels(const xgemm_args& x, bool reads_c) {
   const bool has_16_bits = (x.type == XGEMM_F16 || x.type == XGEMM_BF16) && x.type_c == XGEMM_C_SAME;
   return has_16_bits && x.transb == 'N' && x.m % 8 == 0 && tma_reaches(x.c, x.ldc, 2) && !reads_c &&
-         x.old_c == nullptr && x.aux == nullptr && x.activation != XGEMM_GELU;
+         x.old_c == nullptr && x.aux == nullptr;
 }
 
 }  // namespace
@@ -46,7 +42,7 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates, bool 
   const bool batch = x.batch_count > 1;
   // A pass over C after the product (core/finishing.h), which cuBLAS fuses: on an H100 3 % of 4096x4096x4096 in fp32
   // and 30 % in bf16. Beside that, what emulation wins is much.
-  if (has_epilogue(x) && !is_finished_by_kernels(x, gpu, reads_c) &&
+  if (has_epilogue(x) && !is_finished_by_kernels(x, reads_c) &&
       !(emulates && x.type == XGEMM_F32 && !batch && std::min(narrow, x.k) >= 1000))
     return "an epilogue that is a pass of its own";
   const std::int64_t element = x.type == XGEMM_F32 ? 4 : 2;

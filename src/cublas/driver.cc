@@ -15,9 +15,9 @@ using Result = int;
 using DevicePointer = unsigned long long;
 
 constexpr Result kDone = 0;
-constexpr int kMultiprocessorCount = 16, kCapabilityMajor = 75, kCapabilityMinor = 76;  // CUdevice_attribute
-constexpr int kMemoryType = 2, kIsManaged = 8;                                          // CUpointer_attribute
-constexpr unsigned kDeviceMemory = 2;                                                   // CUmemorytype
+constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;  // CUdevice_attribute
+constexpr int kMemoryType = 2, kIsManaged = 8;               // CUpointer_attribute
+constexpr unsigned kDeviceMemory = 2;                        // CUmemorytype
 constexpr int kNotCapturing = 0;
 constexpr int kRelaxedCapture = 2;
 
@@ -83,12 +83,11 @@ DevicePointer address(const void* pointer) {
 }
 
 Gpu ask(int ordinal) {
-  int major = 0, minor = 0, count = 0;
+  int major = 0, minor = 0;
   if (driver()->device_get_attribute(&major, kCapabilityMajor, ordinal) != kDone ||
-      driver()->device_get_attribute(&minor, kCapabilityMinor, ordinal) != kDone ||
-      driver()->device_get_attribute(&count, kMultiprocessorCount, ordinal) != kDone)
+      driver()->device_get_attribute(&minor, kCapabilityMinor, ordinal) != kDone)
     return {};
-  return {10 * major + minor, count};
+  return {10 * major + minor};
 }
 
 }  // namespace

@@ -10,7 +10,6 @@ namespace xgemm::cublas {
 
 struct Gpu {
   int compute_capability = 0;  // 90 for 9.0; 0 where none can be asked
-  int multiprocessors = 0;
 
   bool operator==(const Gpu&) const = default;
 };

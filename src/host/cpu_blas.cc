@@ -4,6 +4,8 @@
 #include "host/cpu_blas.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -271,6 +273,70 @@ template struct BlasRoutine<double>;
 template struct SyrkRoutine<float>;
 template struct SyrkRoutine<double>;
 
+namespace {
+
+constexpr int kForkPatienceMs = 200, kPatienceMs = 2 * kForkPatienceMs;
+
+// Whether it came true in time.
+template <class Condition>
+bool wait_until(const Condition& holds, int most_ms) {
+  constexpr timespec kMoment = {.tv_sec = 0, .tv_nsec = 50'000};
+  for (int moments = 20 * most_ms; moments > 0; --moments) {
+    if (holds()) return true;
+    nanosleep(&kMoment, nullptr);
+  }
+  return holds();
+}
+
+constinit thread_local int closed = 0;  // by this thread's fork
+
+// Twice, since handlers run last in, first out. With our library, the last of all: a fork that waited while a library
+// was opened finds the door. And after that, so that the library's own handlers find nobody inside.
+void watch_forks() {
+  pthread_atfork(
+      [] {
+        library_door.close(thread_state.inside_library);
+        ++closed;
+      },
+      [] {
+        if (closed == 0) return;  // forks that had begun when these were registered
+        --closed;
+        library_door.open();
+      },
+      [] {
+        library_door.open_in_child(thread_state.inside_library);
+        closed = 0;
+      });
+}
+
+// Before the handlers of core/once.cc.
+[[gnu::constructor(1000)]] void watch_first() {
+  watch_forks();
+}
+
+}  // namespace
+
+constinit LibraryDoor library_door;
+
+void LibraryDoor::close(bool mine) noexcept {
+  forks_.fetch_add(1, std::memory_order_seq_cst);
+  wait_until([&] { return inside_.load(std::memory_order_seq_cst) <= (mine ? 1 : 0); }, kForkPatienceMs);
+}
+
+void LibraryDoor::open_in_child(bool mine) noexcept {
+  inside_.store(mine ? 1 : 0, std::memory_order_relaxed);
+  forks_.store(0, std::memory_order_relaxed);
+}
+
+void LibraryDoor::wait_for_forks() noexcept {
+  const auto no_fork = [&] { return forks_.load(std::memory_order_seq_cst) == 0; };
+  for (bool in_time = true; in_time && !no_fork();) {
+    leave();
+    in_time = wait_until(no_fork, kPatienceMs);
+    inside_.fetch_add(1, std::memory_order_seq_cst);
+  }
+}
+
 CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
   CpuBlas blas;
   std::string why;
@@ -334,6 +400,7 @@ const CpuBlas& cpu_blas() {
     std::string complaint;
     blas = open_cpu_blas(environment().cpu_blas, &complaint);
     if (!complaint.empty()) print_line(complaint);
+    if (blas.sgemm.function != nullptr || blas.dgemm.function != nullptr) watch_forks();
     return blas;
   });
 }

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -95,12 +96,43 @@ struct CpuBlas {
   }
 };
 
+// Threads inside the library, and forks under way. Libraries have locks that no fork waits for (OpenBLAS's, of its
+// buffers): a child that is forked while another thread holds one hangs at its first product. So a fork waits until
+// nobody is inside, and lets nobody in. Neither waits for long: a product may last for seconds, but locks are held at
+// its beginning and its end, and what holds the fork up may be a lock of the program's that the thread outside has.
+class LibraryDoor {
+ public:
+  void enter() noexcept {
+    inside_.fetch_add(1, std::memory_order_seq_cst);
+    if (forks_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      wait_for_forks();
+  }
+  void leave() noexcept { inside_.fetch_sub(1, std::memory_order_release); }
+
+  // Around a fork. mine: whether the thread that forks is inside itself.
+  void close(bool mine) noexcept;
+  void open() noexcept { forks_.fetch_sub(1, std::memory_order_release); }
+  void open_in_child(bool mine) noexcept;
+
+ private:
+  void wait_for_forks() noexcept;
+
+  std::atomic<int> inside_{0}, forks_{0};
+};
+extern constinit LibraryDoor library_door;
+
 // Held while a thread opens or runs the library. One that called sgemm_ by the program's symbols would come back to us:
 // that call takes the built-in product.
 class InsideLibrary {
  public:
-  explicit InsideLibrary(ThreadState& mine) : mine_(mine), before_(mine.inside_library) { mine.inside_library = true; }
-  ~InsideLibrary() { mine_.inside_library = before_; }
+  explicit InsideLibrary(ThreadState& mine) : mine_(mine), before_(mine.inside_library) {
+    if (!before_) library_door.enter();
+    mine.inside_library = true;
+  }
+  ~InsideLibrary() {
+    mine_.inside_library = before_;
+    if (!before_) library_door.leave();
+  }
   InsideLibrary(const InsideLibrary&) = delete;
   InsideLibrary& operator=(const InsideLibrary&) = delete;
 

@@ -71,6 +71,10 @@ struct FamilyInfo {
   bool (*finishes)(const KernelInfo& kernel, const Problem& problem) = [](const KernelInfo&, const Problem&) {
     return false;
   };
+
+  // Of a family that is never faster than another one, earlier in families.def, where that one serves: it is not
+  // weighed there.
+  Family yields_to = Family::count;
 };
 
 #define XGEMM_FAMILY(name, ...) extern const FamilyInfo name##_family;

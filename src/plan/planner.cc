@@ -12,6 +12,7 @@
 
 #include "core/finishing.h"
 #include "kernels/family.h"
+#include "plan/family_correction.h"
 #include "plan/packing.h"
 
 namespace xgemm::plan {
@@ -86,17 +87,19 @@ bool takes(const FamilyInfo& family, const Way& way) {
 }
 
 // Calls visit(instance, estimate) for the instances that can serve in a way, of those that `force` names, in the order
-// of the ladder. The estimate is of the whole product. cluster: as in Request.
+// of the ladder. The estimate is of the whole product. cluster: as in Request; corrected: by FamilyCorrection.
 template <class Visit>
 void weigh(const Way& way, const DeviceInfo& device, std::string_view force, const Visit& visit,
-           const ClusterShape* cluster = nullptr) {
+           const ClusterShape* cluster = nullptr, bool corrected = true) {
   const Request request = {way.problem, way.facts, device, cluster};
+  const FamilyCorrection correction(request, way.packing, way.packing_us);
   std::vector<const KernelInfo*> able;
   std::vector<Estimate> estimates;
   const Ranges& ranges = instances_for(request.problem.types());
+  std::array<bool, static_cast<std::size_t>(Family::count) + 1> serving{};
   for (std::size_t f = 0; f < ranges.size(); ++f) {
     const FamilyInfo& family = kernels::describe(static_cast<Family>(f));
-    if (!takes(family, way)) continue;
+    if (!takes(family, way) || serving[static_cast<std::size_t>(family.yields_to)]) continue;
     able.clear();
     for (const KernelInfo* kernel : ranges[f])
       if ((force.empty() || kernels::matches(*kernel, force)) && forms(family, *kernel, request.cluster) &&
@@ -104,10 +107,12 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
           serves(family, *kernel, request))
         able.push_back(kernel);
     if (able.empty()) continue;
+    serving[f] = force.empty();
     estimates.resize(able.size());
     family.estimate(request, able.data(), static_cast<int>(able.size()), estimates.data());
     for (std::size_t i = 0; i < able.size(); ++i) {
-      estimates[i].us = way.blocks * estimates[i].us + way.packing_us;
+      const double factor = corrected && way.blocks == 1 ? correction(*able[i], estimates[i]) : 1;
+      estimates[i].us = factor * (way.blocks * estimates[i].us + way.packing_us);
       visit(*able[i], estimates[i]);
     }
   }
@@ -181,7 +186,7 @@ bool find_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& de
   double least_us = 0;
   bool found = false;
   for_each_way(p, facts, device, [&](const Way& way) {
-    if (found && !(way.packing_us < least_us)) return;
+    if (found && !(FamilyCorrection::kLeast * way.packing_us < least_us)) return;
     const KernelInfo* best = nullptr;
     Estimate least;
     weigh(way, device, force, [&](const KernelInfo& kernel, const Estimate& estimate) {
@@ -212,12 +217,11 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
   if (kernels_may_finish(p)) {
     // A buffer is aligned, and any aligned address has the same facts.
     const Problem product = *product_before(p, reinterpret_cast<void*>(std::uintptr_t{1} << 30));
-    XGEMM_RETURN_IF_FAILED(make_plan(product, gather_facts(product), device, force, chosen));
+    const Status planned = make_plan(product, gather_facts(product), device, force, chosen);
     chosen->needs_pass = true;
     Plan finishing;
-    if (find_plan(p, facts, device, force, &finishing) &&
-        finishing.estimated_us < chosen->estimated_us + pass_us(p, device))
-      *chosen = finishing;
+    if (!find_plan(p, facts, device, force, &finishing)) return planned;
+    if (!planned.ok() || finishing.estimated_us < chosen->estimated_us + pass_us(p, device)) *chosen = finishing;
     return kOk;
   }
   if (find_plan(p, facts, device, force, chosen)) return kOk;
@@ -249,13 +253,13 @@ Plan fallback_of(const Plan& plan, const Problem& p, const DeviceInfo& device) {
 }
 
 std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device,
-                             const ClusterShape* cluster) {
+                             const ClusterShape* cluster, bool corrected) {
   std::vector<Plan> plans;
   for_each_way(p, facts, device, [&](const Way& way) {
     const auto add = [&](const KernelInfo& kernel, const Estimate& estimate) {
       plans.push_back(plan_of(kernel, estimate, way, device));
     };
-    weigh(way, device, "", add, cluster);
+    weigh(way, device, "", add, cluster, corrected);
   });
   std::stable_sort(plans.begin(), plans.end(),
                    [](const Plan& x, const Plan& y) { return x.estimated_us < y.estimated_us; });
@@ -274,7 +278,18 @@ std::string explain_candidates(const Problem& p, const ProblemFacts& facts, cons
     const KernelInfo& kernel = kernels::info(i);
     const std::string& text = texts[&kernel];
     if (kernel.config.types() != p.types()) continue;
-    all += !text.empty() ? text : format("  not %s: %s\n", kernel.name, why_not(kernel, p, facts, device).c_str());
+    if (!text.empty()) {
+      all += text;
+      continue;
+    }
+    std::string reason = why_not(kernel, p, facts, device);
+    if (reason.empty()) {
+      const FamilyInfo& family = kernels::describe(kernel.family);
+      reason = p.epilogue.any() && !family.finishes(kernel, p)
+                   ? "it leaves the epilogue to a pass over C"
+                   : format("%s serves, and is never slower", name_of(family.yields_to));
+    }
+    all += format("  not %s: %s\n", kernel.name, reason.c_str());
   }
   return all;
 }

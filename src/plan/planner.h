@@ -41,9 +41,9 @@ kernels::Schedule schedule_of_block(const Plan& plan, const Problem& block, cons
 Plan fallback_of(const Plan& plan, const Problem& problem, const device::DeviceInfo& device);
 
 // The plans of all instances that can serve, the least estimate first; in clusters of the given shape, those of
-// instances that can form them.
+// instances that can form them. corrected: by FamilyCorrection.
 std::vector<Plan> candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device,
-                             const kernels::ClusterShape* cluster = nullptr);
+                             const kernels::ClusterShape* cluster = nullptr, bool corrected = true);
 
 // One line per instance of the problem's types: its estimate, or why it cannot serve.
 std::string explain_candidates(const Problem& problem, const ProblemFacts& facts, const device::DeviceInfo& device);

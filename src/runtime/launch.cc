@@ -42,7 +42,9 @@ kernels::GemmParams params_of(const Problem& p) {
                                 p.n,
                                 p.k,
                                 p.batch_count};
-  params.finishing = {p.epilogue.bias, p.epilogue.bias_along == Along::rows, p.epilogue.activation};
+  const Epilogue& e = p.epilogue;
+  params.finishing = {e.bias, e.bias_along == Along::rows, e.activation, static_cast<const float*>(e.row_scales),
+                      static_cast<const float*>(e.column_scales)};
   return params;
 }
 
@@ -116,6 +118,13 @@ Matrix moved(Matrix x, std::int64_t row, std::int64_t col, std::int64_t entry, i
   return x;
 }
 
+kernels::Finishing moved(kernels::Finishing x, std::int64_t row, std::int64_t col, int bias_bytes) {
+  if (x.bias != nullptr) x.bias = static_cast<const char*>(x.bias) + (x.bias_of_rows ? row : col) * bias_bytes;
+  if (x.row_scales != nullptr) x.row_scales += row;
+  if (x.column_scales != nullptr) x.column_scales += col;
+  return x;
+}
+
 // Block after block of C: the copies that it needs and that are not there, then the product. Blocks follow one another
 // along m, back and forth, so that at a turn the rows of op(A) are there.
 Status launch_packed(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
@@ -143,9 +152,7 @@ Status launch_packed(const plan::Plan& plan, const Problem& problem, const devic
         params.a = moved(all.a, row, 0, entry, in_bytes);
         params.b = moved(all.b, 0, col, entry, in_bytes);
         params.c = moved(all.c, row, col, entry, c_bytes);
-        if (all.finishing.bias != nullptr)
-          params.finishing.bias =
-              static_cast<const char*>(all.finishing.bias) + (all.finishing.bias_of_rows ? row : col) * c_bytes;
+        params.finishing = moved(all.finishing, row, col, c_bytes);
 
         kernels::PackParams copies{.element_bytes = in_bytes};
         if (packing.a.used) {

@@ -22,8 +22,8 @@ cudaError_t split([[maybe_unused]] const xgemm_prepared& prepared, [[maybe_unuse
       block.data = static_cast<const float*>(all.data) + line * all.line_stride() + k * all.k_stride();
       block.lines = std::min(prepared.block_lines, all.lines - line);
       block.k = std::min(prepared.block_k, all.k - k);
-      const kernels::SplitParams passes = kernels::passes_of(block, prepared.find(block));
-      if (const cudaError_t error = kernels::launch_split(passes, stream); error != cudaSuccess) return error;
+      const kernels::SplitParams pass = kernels::pass_of(block, prepared.find(block));
+      if (const cudaError_t error = kernels::launch_split(pass, stream); error != cudaSuccess) return error;
     }
 #endif
   return cudaSuccess;

@@ -69,6 +69,25 @@ TEST_F(Emulated, LargeProductsOfAllFlags) {
       }
 }
 
+// A CTA of the pass holds 1024 of K, a cluster of eight all of it; lines start anywhere or on 8 or 16 bytes.
+TEST_F(Emulated, BordersOfClusters) {
+  for (const std::int64_t k : {1025, 2047, 3072, 7169, 8192})
+    for (char trans : kFlags)
+      for (const std::int64_t pad : {0, 1, 2}) {
+        Call<float> call({.transa = trans,
+                          .transb = trans,
+                          .m = 2047,
+                          .n = 2050,
+                          .k = k,
+                          .pad_a = pad,
+                          .pad_b = pad,
+                          .shift_b = pad});
+        EXPECT_NE(kernel_of(call).find("fp16x3"), std::string::npos);
+        run_and_wait(call);
+        ASSERT_TRUE(call.check(997)) << trans << k << pad;
+      }
+}
+
 TEST_F(Emulated, MoreThanABlock) {
   Call<float> call({.m = 8300, .n = 2100, .k = 8400, .alpha = -1, .beta = 2, .pad_c = 1});
   EXPECT_NE(kernel_of(call).find("fp16x3"), std::string::npos);

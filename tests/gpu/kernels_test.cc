@@ -15,6 +15,7 @@
 #include "kernels/instances.h"
 #include "plan/planner.h"
 #include "runtime/device_gemm.h"
+#include "runtime/finish.h"
 #include "runtime/launch.h"
 
 namespace xgemm::gpu_test {
@@ -99,6 +100,8 @@ class Kernels : public testing::TestWithParam<int> {
   void packs_in_blocks();
   template <class T>
   void agrees_with_itself();
+  template <class T>
+  void finishes_as_the_pass();
 
   const device::DeviceInfo* device_ = nullptr;
   int served_ = 0;
@@ -345,6 +348,68 @@ void Kernels::agrees_with_itself() {
 
 TEST_P(Kernels, FiftyRunsAgreeBitByBit) {
   with_type([&](auto element) { agrees_with_itself<decltype(element)>(); });
+}
+
+// An epilogue that the instance computes has the bits that the pass gives it, where sums are exact: of whole tiles, of
+// parts of them, and in all clusters.
+template <class T>
+void Kernels::finishes_as_the_pass() {
+  using Output = typename Types<T>::Output;
+  const kernels::FamilyInfo& family = kernels::describe(kernel().family);
+  const auto flag = [](kernels::Axis contiguous) { return contiguous == kernels::Axis::row ? 'N' : 'T'; };
+  const kernels::TileConfig& c = kernel().config;
+  const std::int64_t m = 2 * c.cta_m + 8, n = 3 * c.cta_n + 3;
+  CallSpec spec = spec_of(flag(c.a_contiguous), flag(c.b_contiguous), m, n, 700, c.vector, 0);
+  spec.alpha = -0.5;
+  spec.batch = 2;
+  Call<T> in_the_kernel(spec), by_the_pass(spec);
+  for (Call<T>* call : {&in_the_kernel, &by_the_pass}) {
+    call->a.refill({.seed = 1, .integers = true});
+    call->b.refill({.seed = 2, .integers = true});
+  }
+  const Layout vector{m + n, 1, m + n};
+  const Operand<Output> bias(vector, {.seed = 3});
+  const Operand<float> scales(vector, {.seed = 4});
+  for (const Activation activation :
+       {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
+    for (const Along along : {Along::none, Along::rows, Along::columns})
+      for (const int scaled : {0, 1, 2, 3})
+        for (const int way : {0, 1, 2}) {  // the planner's, parts, a cluster
+          const auto with_epilogue = [&](const Call<T>& call) {
+            Problem p = canonicalize(call.args(), false, Compute::strict);
+            p.epilogue.activation = activation;
+            p.epilogue.bias_along = along;
+            if (along != Along::none) p.epilogue.bias = bias.data();
+            if (scaled & 1) p.epilogue.row_scales = scales.data();
+            if (scaled & 2) p.epilogue.column_scales = scales.data();
+            return p;
+          };
+          const Problem problem = with_epilogue(in_the_kernel);
+          if (!problem.epilogue.any() || !family.finishes(kernel(), problem)) continue;
+          plan::Plan chosen;
+          const Status planned =
+              plan::make_plan(problem, plan::gather_facts(problem), *device_, kernel().name, &chosen);
+          ASSERT_TRUE(planned.ok()) << last_error();
+          ASSERT_TRUE(chosen.kernel == kernel().id() && !chosen.needs_pass);
+          next_cluster();
+          const kernels::Sharing sharing = {0, way == 1 ? 2 : 1, way == 2 ? cluster_ : kernels::ClusterShape{}};
+          chosen = plan::with_sharing(chosen, problem, *device_, sharing);
+          const runtime::LaunchSettings settings = {cudaStreamPerThread, nullptr, 0};
+          in_the_kernel.c.refill(), by_the_pass.c.refill();
+          ASSERT_TRUE(runtime::launch(chosen, problem, *device_, settings).ok()) << last_error();
+          ASSERT_TRUE(runtime::finished_gemm(with_epilogue(by_the_pass), *device_, settings).ok()) << last_error();
+          XGEMM_CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+          ASSERT_TRUE(same_bits(in_the_kernel.c, by_the_pass.c))
+              << kernel().name << " " << to_string(problem) << " way " << way << " cluster " << to_string(cluster_);
+        }
+}
+
+TEST_P(Kernels, SmallFinishedAsByThePass) {
+  with_type([&](auto element) {
+    using T = decltype(element);
+    if constexpr (sizeof(typename Types<T>::Input) == 2 && sizeof(typename Types<T>::Output) == 2)
+      finishes_as_the_pass<T>();
+  });
 }
 
 TEST_P(Kernels, Larger) {

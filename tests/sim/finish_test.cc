@@ -134,6 +134,18 @@ TEST(Finish, ShortSigmoidsAreExactEnough) {
   }
 }
 
+TEST(Finish, TheShortNormalDistributionIsExactEnough) {
+  const kernels::ShortNormal function;
+  for (double size = 0x1p-30; size < 0x1p127; size *= 1.003)
+    for (const float x : {static_cast<float>(size), static_cast<float>(-size)}) {
+      const double expected = activated(Activation::gelu, double{x});
+      EXPECT_TRUE(std::fabs(function(x) - expected) <= 0x1p-15 * std::fabs(expected) + 0x1p-100) << x;
+    }
+  EXPECT_EQ(function(0.0f), 0.0f);
+  EXPECT_EQ(function(INFINITY), INFINITY);
+  EXPECT_TRUE(std::isnan(function(NAN)));
+}
+
 TEST(Finish, F32) {
   run_cases<float>();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "families/fp16x3.h"
+#include "schedules.h"
 #include "support/matrix.h"
 
 namespace xgemm::sim {
@@ -272,6 +273,174 @@ TEST(Fp16x3, BatchesAndScarceMemoryChangeNoBits) {
   }
 }
 
+// ---- The pass alone ----
+
+struct SplitCase {
+  std::int64_t lines, k;
+  bool along_k;
+  std::int64_t pad = 0;               // of ld
+  std::int64_t shift = 0;             // of the first element, from 16 bytes
+  std::int64_t step = 1;              // between elements that are neighbours otherwise
+  std::int64_t entries = 1, gap = 0;  // of a batch
+};
+
+// An operand, and what it is to be split into, by the definition.
+class SplitOperandTest {
+ public:
+  explicit SplitOperandTest(const SplitCase& c)
+      : case_(c), ld_((c.along_k ? c.k : c.lines) * c.step + c.pad), storage_(c.lines, c.k, c.entries) {
+    batch_stride_ = ld_ * (c.along_k ? c.lines : c.k) + c.gap;
+    elements_.assign(static_cast<std::size_t>(batch_stride_ * c.entries + 8), NAN);
+    const auto address = reinterpret_cast<std::uintptr_t>(elements_.data());
+    data_ = elements_.data() + (16 - address % 16) % 16 / sizeof(float) + c.shift;
+  }
+
+  // Lines of an entry after those of the one before.
+  float& at(std::int64_t line, std::int64_t k) {
+    return data_[line / case_.lines * batch_stride_ + line % case_.lines * line_stride() + k * k_stride()];
+  }
+  std::int64_t lines() const { return case_.lines * case_.entries; }
+  void fill(Random& random) {
+    for (std::int64_t l = 0; l < lines(); ++l) {
+      const double scale = std::exp2(40 * random.uniform());
+      for (std::int64_t k = 0; k < case_.k; ++k)
+        at(l, k) = random.integer(0, 9) == 0 ? 0.0f : static_cast<float>(scale * random.uniform());
+    }
+  }
+
+  // Runs the pass and compares all that it leaves.
+  void expect_parts(const Options& options = {}) {
+    Memory memory(static_cast<std::size_t>(storage_.bytes()));
+    kernels::SplitParams pass = kernels::SplitParams::over(case_.k);
+    pass.operands[0] = storage_.operand(data_, line_stride(), k_stride(), batch_stride_, memory.data());
+    pass.unsafe = kernels::SplitStorage::word(memory.data());
+    unsigned count = 0;
+    pass.count = &count;
+    std::vector<float> b(static_cast<std::size_t>(case_.k)), c(static_cast<std::size_t>(lines()));
+    kernels::GemmParams g{};
+    g.a = {data_, line_stride(), k_stride(), batch_stride_}, g.b = {b.data(), 1, case_.k, 0};
+    g.c = {c.data(), 1, case_.lines, case_.lines};
+    g.m = case_.lines, g.n = 1, g.k = case_.k, g.batch_count = case_.entries;
+    g.alpha = kernels::Factor::of(1.0f), g.beta = kernels::Factor::of(0.0f);
+    Result result;
+    run_pass(result, g, pass,
+             {memory.region(Access::read_write), {"the counter", &count, 4, 1, 1, 1, 1, 1, 0, Access::read_write}},
+             options);
+    ASSERT_TRUE(result.ok()) << result.summary();
+
+    const std::int64_t ld = storage_.ld();
+    const auto* const high = static_cast<const std::uint16_t*>(storage_.parts(memory.data()));
+    const std::int64_t part = case_.lines * ld;
+    bool safe = true;
+    for (std::int64_t l = 0; l < lines(); ++l) {
+      const std::int64_t entry = l / case_.lines, first = l * ld + entry * part;  // of its high part
+      float largest = 0;
+      for (std::int64_t k = 0; k < case_.k; ++k) {
+        const float magnitude = std::fabs(at(l, k));
+        if (!(magnitude <= largest)) largest = magnitude;
+        if (std::isnan(magnitude)) break;
+      }
+      const bool line_safe = largest == 0 || (largest >= 0x1p-50f && largest < 0x1p51f);
+      safe = safe && line_safe;
+      const float factor = largest == 0 || !line_safe ? 0 : std::exp2(static_cast<float>(std::ilogb(largest) - 14));
+      const std::int64_t of_entry = pass.operands[0].lines;
+      ASSERT_EQ(storage_.factors(memory.data())[entry * of_entry + l % case_.lines], factor) << l;
+      if (!line_safe) continue;
+      for (std::int64_t k = 0; k < ld; ++k) {
+        const float x = k < case_.k && factor != 0 ? at(l, k) / factor : 0.0f;
+        safe = safe && (k >= case_.k || at(l, k) == 0 || std::fabs(x) >= pass.least_element);
+        const gpu::half h = gpu::to_half(x);
+        ASSERT_EQ(high[first + k], h.bits) << l << ", " << k;
+        ASSERT_EQ(high[first + part + k], gpu::to_half(2048 * (x - gpu::to_float(h))).bits) << l << ", " << k;
+      }
+    }
+    EXPECT_EQ(*pass.unsafe, safe ? 0u : 1u);
+    EXPECT_EQ(count, safe ? 0u : 1u);
+  }
+
+ private:
+  std::int64_t line_stride() const { return case_.along_k ? ld_ : case_.step; }
+  std::int64_t k_stride() const { return case_.along_k ? case_.step : ld_; }
+
+  SplitCase case_;
+  std::int64_t ld_, batch_stride_;
+  kernels::SplitStorage storage_;
+  std::vector<float> elements_;
+  float* data_;
+};
+
+TEST(Fp16x3, ClustersHoldAllOfK) {
+  for (std::int64_t k = 1; k <= kernels::SplitConstants::kMostExtent; ++k) {
+    const kernels::SplitParams p = kernels::SplitParams::over(k);
+    ASSERT_LE(p.ctas, kernels::SplitParams::kMostCtas) << k;
+    ASSERT_LE(p.stretch, kernels::SplitParams::kMostStretch) << k;
+    ASSERT_LT((p.ctas - 1) * p.stretch, p.ld) << k;
+    ASSERT_GE(p.ctas * p.stretch, p.ld) << k;
+    constexpr std::int64_t kMostCluster = (1 << 28) / kernels::SplitParams::kMostCtas;
+    for (const std::int64_t cluster : {std::int64_t{0}, std::int64_t{1}, 12345 + k, kMostCluster - 1}) {
+      ASSERT_EQ(p.cluster_of(cluster * p.ctas), cluster) << k;
+      ASSERT_EQ(p.cluster_of(cluster * p.ctas + p.ctas - 1), cluster) << k;
+    }
+  }
+}
+
+// Around the borders of clusters, of what a CTA and a warp hold, and of vectors.
+TEST(Fp16x3, PartsAreThoseOfTheDefinition) {
+  Random random(19);
+  for (const bool along_k : {false, true}) {
+    for (const std::int64_t k : {1, 64, 65, 577, 1022, 1024, 1025, 2047, 2112, 3073})
+      for (const std::int64_t lines : {16, 19}) {
+        SplitOperandTest x({lines, k, along_k, random.integer(0, 3), random.integer(0, 3)});
+        x.fill(random);
+        ASSERT_NO_FATAL_FAILURE(x.expect_parts()) << along_k << ", " << lines << " of " << k;
+      }
+    for (const std::int64_t k : {6148, 7168, 7169, 8192}) {
+      SplitOperandTest x({4, k, along_k, (4 - (along_k ? k : 0) % 4) % 4});
+      x.fill(random);
+      ASSERT_NO_FATAL_FAILURE(x.expect_parts()) << along_k << ", " << k;
+    }
+    // All alignments of lines and of the first element; and elements that are no neighbours at all.
+    for (std::int64_t i = 0; i < 16; ++i) {
+      SplitOperandTest x({20, 132, along_k, i % 4, i / 4, i == 7 ? 3 : 1});
+      x.fill(random);
+      ASSERT_NO_FATAL_FAILURE(x.expect_parts()) << along_k << ", " << i;
+    }
+  }
+}
+
+TEST(Fp16x3, PartsOfBatches) {
+  Random random(31);
+  for (const bool along_k : {false, true})
+    for (const std::int64_t k : {1000, 1100}) {
+      SplitOperandTest x({.lines = 28, .k = k, .along_k = along_k, .pad = 1, .entries = 5, .gap = 7});
+      x.fill(random);
+      ASSERT_NO_FATAL_FAILURE(x.expect_parts()) << along_k << ", " << k;
+    }
+}
+
+TEST(Fp16x3, PartsDoNotDependOnTheSchedule) {
+  Random random(23);
+  for (const bool along_k : {false, true}) {
+    SplitOperandTest x({17, 1100, along_k, 1});
+    x.fill(random);
+    for (Options options : schedules()) ASSERT_NO_FATAL_FAILURE(x.expect_parts(options)) << along_k;
+  }
+}
+
+// Wherever in a cluster it lies.
+TEST(Fp16x3, ASingleElementMakesALineUnsafe) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  Random random(29);
+  for (const bool along_k : {false, true})
+    for (const float value : {kInf, -kInf, std::numeric_limits<float>::quiet_NaN(), -3e38f, 1e-45f, -0x1p-60f, -0.0f}) {
+      SplitOperandTest x({3, 1600, along_k, along_k ? 0 : 1});
+      for (std::int64_t l = 0; l < 3; ++l)
+        for (std::int64_t k = 0; k < 1600; ++k) x.at(l, k) = static_cast<float>(1.5 + random.uniform() / 4);
+      x.at(random.integer(0, 2), random.integer(0, 1599)) = value;
+      ASSERT_NO_FATAL_FAILURE(x.expect_parts()) << value;
+    }
+}
+
 // One operand that was split before, the other or both: the bits of the product without, in all the memory that it
 // wants and in as little as will do, whether it is safe or not.
 TEST(Fp16x3, PreparedOperandsChangeNoBits) {
@@ -291,8 +460,8 @@ TEST(Fp16x3, PreparedOperandsChangeNoBits) {
     };
     Memory memory_a(bytes(a)), memory_b(bytes(b));
     Result passes;
-    run_passes(passes, x.params(), kernels::passes_of(a, memory_a.data()), {memory_a.region(Access::read_write)}, {});
-    run_passes(passes, x.params(), kernels::passes_of(b, memory_b.data()), {memory_b.region(Access::read_write)}, {});
+    run_pass(passes, x.params(), kernels::pass_of(a, memory_a.data()), {memory_a.region(Access::read_write)}, {});
+    run_pass(passes, x.params(), kernels::pass_of(b, memory_b.data()), {memory_b.region(Access::read_write)}, {});
     ASSERT_TRUE(passes.ok()) << passes.summary();
     for (const int which : {1, 2, 3}) {
       Memory* const in_a = (which & 1) != 0 ? &memory_a : nullptr;

@@ -10,6 +10,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernels/common/kernel.cuh"
@@ -281,6 +282,67 @@ TEST_F(Sm90, RemoteWritesAreReleasedAndAcquiredByTheCluster) {
   expect_clean(32, 2, body(true, true, nullptr));
   expect_fault(Fault::shared_race, line, 32, 2, body(false, true, &line));
   expect_fault(Fault::shared_race, line, 32, 2, body(true, false, &line));
+}
+
+TEST_F(Sm90, AsynchronousRemoteWritesCompleteOnTheirBarrier) {
+  // Each CTA gets four words of every CTA of the cluster, itself included.
+  constexpr int kCtas = 3;
+  const auto body = [](int expected, bool waits) {
+    return [=](Shared& s) {
+      auto* const words = reinterpret_cast<unsigned*>(s.vector);
+      const int t = gpu::thread_index(), me = gpu::cluster_rank();
+      if (t == 0) {
+        gpu::mbarrier_init(s.barriers[0], 1);
+        gpu::mbarrier_init_fence();
+        gpu::mbarrier_arrive_expect(s.barriers[0], expected);
+      }
+      gpu::cluster_arrive();
+      gpu::cluster_wait();
+      const auto value = [](int from, int to) { return static_cast<unsigned>(10 * from + to); };
+      if (t < kCtas) gpu::write_remote_async(words + 4 * me, s.barriers[0], t, 1, 2, 3, value(me, t));
+      if (waits) gpu::mbarrier_wait_cluster(s.barriers[0], 0);
+      if (t < kCtas)
+        expect(gpu::read<Space::shared>(words + 4 * t + 3) == value(t, me) || !waits || expected != kCtas * 16);
+    };
+  };
+  expect_clean(64, kCtas, body(kCtas * 16, true));
+  for (const auto& [expected, waits, fault] : {std::tuple{kCtas * 16, false, Fault::async_not_waited},
+                                               {kCtas * 16, false, Fault::cluster_misuse},
+                                               {kCtas * 16 + 16, true, Fault::deadlock}}) {
+    bool found = false;
+    for (const Options& options : schedules())
+      found = found || launch(options, 64, kCtas, body(expected, waits)).has(fault);
+    EXPECT_TRUE(found) << expected << waits;
+  }
+  // Fewer bytes than come.
+  for (const Options& options : schedules()) EXPECT_FALSE(launch(options, 64, kCtas, body(kCtas * 16 - 16, true)).ok());
+}
+
+TEST_F(Sm90, AsynchronousRemoteWritesMisused) {
+  int line = 0;
+  // Nobody knows that the place is free.
+  expect_fault(Fault::shared_race, line, 32, 2, [&](Shared& s) {
+    auto* const words = reinterpret_cast<unsigned*>(s.vector);
+    const int t = gpu::thread_index(), me = gpu::cluster_rank();
+    if (me == 0 && t == 0) put(&s.vector[0], 1);
+    init(s, 1);
+    if (t == 0) gpu::mbarrier_arrive_expect(s.barriers[0], me == 0 ? 16 : 0);
+    NEXT_LINE(line);
+    if (me == 1 && t == 0) gpu::write_remote_async(words, s.barriers[0], 0, 1, 2, 3, 4);
+    gpu::mbarrier_wait(s.barriers[0], 0);
+  });
+  expect_fault(Fault::misaligned, line, 32, 2, [&](Shared& s) {
+    auto* const words = reinterpret_cast<unsigned*>(s.vector);
+    init(s, 1);
+    NEXT_LINE(line);
+    if (gpu::thread_index() == 0) gpu::write_remote_async(words + 2, s.barriers[0], 0, 1, 2, 3, 4);
+  });
+  expect_fault(Fault::cluster_misuse, line, 32, 2, [&](Shared& s) {
+    auto* const words = reinterpret_cast<unsigned*>(s.vector);
+    init(s, 1);
+    NEXT_LINE(line);
+    if (gpu::thread_index() == 0) gpu::write_remote_async(words, s.barriers[0], 2, 1, 2, 3, 4);
+  });
 }
 
 TEST_F(Sm90, ClusterBarrierOrdersNoAccesses) {

@@ -17,17 +17,24 @@ inline bool starts_early() {
 
 template <class Params>
 cudaError_t launch_early(void (*entry)(const Params), unsigned ctas, unsigned threads, cudaStream_t stream,
-                         const Params& params, unsigned shared_bytes = 0) {
-  cudaLaunchAttribute attribute;
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+                         const Params& params, unsigned shared_bytes = 0, unsigned cluster = 1) {
+  cudaLaunchAttribute attributes[2];
+  unsigned count = 0;
+  if (starts_early()) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cluster > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count++].val.clusterDim = {cluster, 1, 1};
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(ctas);
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = starts_early() ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   return cudaLaunchKernelEx(&config, entry, params);
 }
 

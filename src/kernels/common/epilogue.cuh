@@ -79,6 +79,11 @@ XGEMM_DEVICE bool holds(const Condition& condition, Loc loc = Loc::current()) {
   return condition.word == nullptr || (gpu::read<gpu::Space::global>(condition.word, loc) != 0) == condition.expects;
 }
 
+// Of an element, in a tile.
+struct TilePosition {
+  int row, col;
+};
+
 // A tile of C that an epilogue finishes: a view of it, and its first row and column. Elements are named by their place
 // in the tile. Of a triangle of C, only its elements are read and written.
 // kVector_: elements that its columns start at multiples of.
@@ -104,9 +109,7 @@ class OutputTile {
 
   // What element (i, j) becomes. `old` is the old element, and anything where reads_c() is false.
   XGEMM_DEVICE Element finish(int i, int j, Sum sum, Element old) const {
-    return gpu::from_sum<Element>(
-        reads_c() ? epilogue_.template apply<true>(sum, gpu::to_sum<Element>(old), row_ + i, col_ + j, arguments_)
-                  : epilogue_.template apply<false>(sum, Sum{0}, row_ + i, col_ + j, arguments_));
+    return reads_c() ? finish<true>(i, j, sum, old) : finish<false>(i, j, sum, old);
   }
 
   // Writes an element; outside of what is to be stored it does nothing.
@@ -131,6 +134,20 @@ class OutputTile {
     gpu::Vector<Element, kWidth> value{};
     if (reads_c()) value = view_.template load_or_zero<kWidth>(i, j, loc);
     view_.template store_inside<kWidth>(i, j, finish<kWidth>(i, j, sums, value), loc);
+  }
+
+  // A warp's lanes write kNumber vectors each, of kWidth elements down a column, aligned for an access, which are to be
+  // stored or not as a whole. at(v) is the place of vector v, and sums(v) its sums.
+  //
+  // Old elements of kAtOnce vectors are on their way together: a load cannot be moved before a store that might be to
+  // the same place, so that one vector after the other would wait for the memory each time.
+  template <int kWidth, int kNumber, int kAtOnce, class At, class Sums>
+  XGEMM_DEVICE void store(const At& at, const Sums& sums, Loc loc = Loc::current()) const {
+    if (reads_c()) {
+      store_groups<true, kWidth, kNumber, kAtOnce>(at, sums, loc);
+    } else {
+      store_groups<false, kWidth, kNumber, kAtOnce>(at, sums, loc);
+    }
   }
 
   // As those of the view; single elements also where contains_all() is false.
@@ -162,6 +179,37 @@ class OutputTile {
   }
 
  private:
+  template <bool kReadsC, int kWidth, int kNumber, int kAtOnce, class At, class Sums>
+  XGEMM_DEVICE void store_groups(const At& at, const Sums& sums, Loc loc) const {
+    static_assert(kNumber % kAtOnce == 0);
+    XGEMM_UNROLL
+    for (int first = 0; first < kNumber; first += kAtOnce) {
+      gpu::Vector<Element, kWidth> values[kAtOnce] = {};
+      if constexpr (kReadsC) {
+        XGEMM_UNROLL
+        for (int u = 0; u < kAtOnce; ++u) {
+          const auto [i, j] = at(first + u);
+          values[u] = view_.template load_if<kWidth>(contains(i, j), i, j, loc);
+        }
+        gpu::keep_order();  // the assembler, too, would move loads between the stores
+      }
+      XGEMM_UNROLL
+      for (int u = 0; u < kAtOnce; ++u) {
+        const auto [i, j] = at(first + u);
+        const auto of_vector = sums(first + u);
+        XGEMM_UNROLL
+        for (int e = 0; e < kWidth; ++e) values[u][e] = finish<kReadsC>(i + e, j, of_vector[e], values[u][e]);
+        view_.template store_if<kWidth>(contains(i, j), i, j, values[u], loc);
+      }
+    }
+  }
+
+  template <bool kReadsC>
+  XGEMM_DEVICE Element finish(int i, int j, Sum sum, Element old) const {
+    return gpu::from_sum<Element>(epilogue_.template apply<kReadsC>(
+        sum, kReadsC ? static_cast<Sum>(gpu::to_sum<Element>(old)) : Sum{0}, row_ + i, col_ + j, arguments_));
+  }
+
   const Epilogue& epilogue_;
   const EpilogueArguments& arguments_;
   View view_;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "core/activation.h"
@@ -28,13 +29,32 @@ struct ShortSigmoid {
   }
 };
 
+// GELU by the normal distribution function, likewise. Below 0 that is e^(-x^2 / 2) times a function that falls slowly,
+// here a polynomial of 1 / (1 + 0.368 |x|) with a relative error of 1.3e-6; so no tail is lost to cancellation.
+struct ShortNormal {
+  XGEMM_DEVICE float operator()(float x) const {
+    constexpr float kHalfPerE = -0.72134752044448170f;  // e^(-x^2 / 2) is 2^(x^2 kHalfPerE)
+    const float u = gpu::reciprocal_approximately(gpu::fma(0.368f, fabsf(x), 1.0f));
+    float slow = gpu::fma(0.0480704307f, u, -0.172397148f);
+    slow = gpu::fma(slow, u, 0.1533083f);
+    slow = gpu::fma(slow, u, 0.0419276378f);
+    slow = gpu::fma(slow, u, 0.136450707f);
+    slow = gpu::fma(slow, u, 0.145785995f);
+    slow = gpu::fma(slow, u, 0.146854321f);
+    const float tail = gpu::multiply(slow * u, gpu::exp2_approximately(kHalfPerE * x * x));
+    return x * (x < 0 ? tail : 1.0f - tail);
+  }
+};
+
 // Calls f with the activation as a function of a result, if there is one: it is looked up once for many results. Here
-// of results of 16 bits, and all activations but erf's GELU.
+// of results of 16 bits.
 template <class F>
 XGEMM_DEVICE void with_short_activation(Activation activation, const F& f) {
   if (activation == Activation::none) return;
   if (activation == Activation::relu) {
     f([](float x) { return gpu::larger(x, 0.0f); });
+  } else if (activation == Activation::gelu) {
+    f(ShortNormal{});
   } else {
     f(ShortSigmoid::of(activation));
   }
@@ -43,10 +63,10 @@ XGEMM_DEVICE void with_short_activation(Activation activation, const F& f) {
 // Element: of C.
 template <class Element, class Sum, class F>
 XGEMM_DEVICE void with_activation(Activation activation, const F& f) {
-  if (activation == Activation::gelu) {
-    f([](Sum x) { return activated(Activation::gelu, x); });
-  } else if constexpr (sizeof(Element) == 2) {
+  if constexpr (sizeof(Element) == 2) {
     with_short_activation(activation, f);
+  } else if (activation == Activation::gelu) {
+    f([](Sum x) { return activated(Activation::gelu, x); });
   } else if (activation == Activation::relu) {
     f([](Sum x) { return activated(Activation::relu, x); });
   } else if (activation != Activation::none) {
@@ -54,15 +74,17 @@ XGEMM_DEVICE void with_activation(Activation activation, const F& f) {
   }
 }
 
-// What becomes of a sum, whose factor is alpha, for element (i, j) of C, of 16 bits.
+// The bias of element (i, j) of C.
 template <class Element>
-XGEMM_DEVICE float finished(const Finishing& f, float alpha, float sum, int i, int j, Loc loc = Loc::current()) {
-  float bias = 0;
-  if (f.bias != nullptr)
-    bias = gpu::to_float(
-        gpu::read<gpu::Space::global>(static_cast<const Element*>(f.bias) + (f.bias_of_rows ? i : j), loc));
-  float x = gpu::fma(alpha, sum, bias);
-  with_short_activation(f.activation, [&](const auto& function) { x = function(x); });
+XGEMM_DEVICE float bias_of(const Finishing& f, int i, int j, Loc loc = Loc::current()) {
+  return gpu::to_float(
+      gpu::read<gpu::Space::global>(static_cast<const Element*>(f.bias) + (f.bias_of_rows ? i : j), loc));
+}
+
+// A result for element (i, j) of C, times the scales of its row and its column.
+XGEMM_DEVICE float scaled(const Finishing& f, float x, int i, int j, Loc loc = Loc::current()) {
+  if (f.row_scales != nullptr) x = gpu::multiply(x, gpu::read<gpu::Space::global>(f.row_scales + i, loc));
+  if (f.column_scales != nullptr) x = gpu::multiply(x, gpu::read<gpu::Space::global>(f.column_scales + j, loc));
   return x;
 }
 

@@ -8,7 +8,6 @@
 //     using ElementC = gpu::ElementOf<kConfig.type_c>;
 //     static constexpr int kThreads = kConfig.threads();   // one-dimensional CTA, a multiple of 32
 //     static constexpr int kMinBlocksPerSm = 2;            // for __launch_bounds__
-//     static constexpr int kMinArch = 750;                 // what its instructions ask for
 //     static constexpr bool kStartsEarly = true;           // only of one that waits for the kernel before by itself
 //     struct SharedStorage { ... };                        // sizeof is the dynamic shared memory of a launch
 //     static constexpr TileConfig kInstance = kConfig;     // has a body where it runs_on()

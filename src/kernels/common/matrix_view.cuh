@@ -11,6 +11,7 @@
 //   v(i, j) = x;  v(i, j) += x;  one element. Name the type in `float x = v(i, j)`: the simulator returns a proxy.
 //   v.get(i, j)                  its value; of a const view in global memory, through the read-only path
 //   v.load<4>(i, j)              four elements along the contiguous axis, one access
+//   v.load_if<4>(p, i, j)        the same if p, else zeros; v.store_if<4>(p, i, j, vector)
 //   v.load_or_zero<4>(i, j)      those of them that lie inside the view, zeros for the others
 //   v.store<4>(i, j, vector)     / v.store_inside<4>: only those inside the view
 //
@@ -25,6 +26,7 @@
 
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/params.h"
+#include "kernels/common/predicated.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/common/tile_config.h"
 #include "kernels/common/units.cuh"
@@ -103,6 +105,21 @@ class MatrixView {
   XGEMM_DEVICE void store(I i, J j, const gpu::Vector<Element, kWidth>& value, Loc loc = Loc::current()) const {
     check_vector<kWidth>(i, j, loc);
     gpu::write<kSpace>(reinterpret_cast<gpu::Vector<Element, kWidth>*>(address(i, j)), value, loc);
+  }
+
+  // The same where a predicate says so, without a branch; else zeros, and nothing is stored.
+  template <int kWidth>
+  XGEMM_DEVICE gpu::Vector<Element, kWidth> load_if(bool inside, int i, int j, Loc loc = Loc::current()) const {
+    static_assert(kSpace == Space::global);
+    if (inside) check_vector<kWidth>(i, j, loc);
+    return gpu::read_if(inside, reinterpret_cast<const gpu::Vector<Element, kWidth>*>(address(i, j)), loc);
+  }
+  template <int kWidth>
+  XGEMM_DEVICE void store_if(bool inside, int i, int j, const gpu::Vector<Element, kWidth>& value,
+                             Loc loc = Loc::current()) const {
+    static_assert(kSpace == Space::global);
+    if (inside) check_vector<kWidth>(i, j, loc);
+    gpu::write_if(inside, reinterpret_cast<gpu::Vector<Element, kWidth>*>(address(i, j)), value, loc);
   }
 
   // How many of the kWidth elements from (i, j) along the contiguous axis lie inside the view: 0 to kWidth.

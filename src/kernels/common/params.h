@@ -78,8 +78,12 @@ struct Finishing {
   const void* bias = nullptr;  // elements of C's type; null: none
   bool bias_of_rows = false;   // an element for each row of C, else for each column
   Activation activation = Activation::none;
+  const float* row_scales = nullptr;  // null: 1
+  const float* column_scales = nullptr;
 
-  XGEMM_HOST_DEVICE bool any() const { return bias != nullptr || activation != Activation::none; }
+  XGEMM_HOST_DEVICE bool any() const {
+    return bias != nullptr || activation != Activation::none || row_scales != nullptr || column_scales != nullptr;
+  }
 };
 
 struct GemmParams : EpilogueArguments {

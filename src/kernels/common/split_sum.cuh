@@ -26,7 +26,9 @@ struct SplitSum {
   static constexpr int kMinBlocksPerSm = 2;
   static constexpr int kMinArch = 750;
   using Params = SplitSumParams;
-  static constexpr int kWords = int{sizeof(Sum)} / 4;  // accesses of 16 bytes that a vector takes
+  static constexpr bool kFinishes = sizeof(Element) == 2;  // of other elements no kernel finishes any
+  static constexpr bool kOldAhead = sizeof(Element) < 8;   // registers for doubles would cost a CTA of an SM
+  static constexpr int kWords = int{sizeof(Sum)} / 4;      // accesses of 16 bytes that a vector takes
   using Word = gpu::Vector<Sum, 4 / kWords>;
   struct Vector {
     Word words[kWords];
@@ -50,7 +52,20 @@ struct SplitSum {
       gpu::grid_wait_dependencies();
     }
     if (!holds(p.condition)) return;
-    Vector sum{};
+    const Epilogue epilogue = Epilogue::make(p);
+    // A bias and old elements are under way together with the sums, all of them before anything is stored.
+    Vector sum{}, bias{};
+    if constexpr (kFinishes) {
+      if (inside && p.finishing.bias != nullptr)
+        for_each_inside(p, target, [&](int e, int i, int j) { bias[e] = bias_of<Element>(p.finishing, i, j); });
+    }
+    Element old[4] = {};
+    const auto load_old = [&] {
+      if (epilogue.reads_c())
+        for_each_inside(p, target,
+                        [&](int e, int i, int j) { old[e] = gpu::read<gpu::Space::global>(address(p, target, i, j)); });
+    };
+    if (kOldAhead && inside && lane == 0) load_old();
     if (inside) sum = add_parts(p, index, p.parts() * lane / lanes, p.parts() * (lane + 1) / lanes);
     if (lanes > 1) {
       XGEMM_UNROLL
@@ -62,7 +77,9 @@ struct SplitSum {
       for (int other = 1; other < lanes; ++other)
         add(sum, load<gpu::Space::shared>(&smem.sums[gpu::thread_index() + other * vectors]));
     }
-    if (inside) store(p, target, sum);
+    if (!inside) return;
+    if (!kOldAhead) load_old();
+    store(p, epilogue, target, sum, bias, old);
   }
 
  private:
@@ -114,8 +131,9 @@ struct SplitSum {
             static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch};
   }
 
-  XGEMM_DEVICE static void store(const Params& p, const Target& target, const Vector& sum) {
-    const Epilogue epilogue = Epilogue::make(p);
+  // Calls f(e, i, j) for the elements of a vector that are elements (i, j) of C.
+  template <class F>
+  XGEMM_DEVICE static void for_each_inside(const Params& p, const Target& target, const F& f) {
     const bool transposed = p.layout.transposed;
     XGEMM_UNROLL
     for (int e = 0; e < 4; ++e) {
@@ -123,18 +141,41 @@ struct SplitSum {
       const int d_column = target.column + p.layout.column_of(e);
       const int i = transposed ? d_column : d_row;
       const int j = transposed ? d_row : d_column;
-      if (i >= p.m || j >= p.n || !contains(p.fill, i, j)) continue;
-      Element* c = target.c + j * p.c_ld + i;
-      const auto value = [&] {
-        if constexpr (sizeof(Element) == 2) {  // of other elements no kernel finishes any
-          if (p.finishing.any()) return finished<Element>(p.finishing, epilogue.alpha, sum[e], i, j);
-        }
-        return epilogue.reads_c() ? epilogue.template apply<true>(
-                                        sum[e], gpu::to_sum<Element>(gpu::read<gpu::Space::global>(c)), i, j, p)
-                                  : epilogue.template apply<false>(sum[e], Sum{0}, i, j, p);
-      };
-      gpu::write<gpu::Space::global>(c, gpu::from_sum<Element>(value()));
+      if (i < p.m && j < p.n && contains(p.fill, i, j)) f(e, i, j);
     }
+  }
+
+  XGEMM_DEVICE static Element* address(const Params& p, const Target& target, int i, int j) {
+    return target.c + j * p.c_ld + i;
+  }
+
+  XGEMM_DEVICE static void store(const Params& p, const Epilogue& epilogue, const Target& target, Vector& sum,
+                                 const Vector& bias, const Element (&old)[4]) {
+    if constexpr (kFinishes) {
+      if (p.finishing.any()) {
+        finish(p, target, epilogue.alpha, sum, bias);
+        for_each_inside(p, target, [&](int e, int i, int j) {
+          gpu::write<gpu::Space::global>(address(p, target, i, j), gpu::from_sum<Element>(sum[e]));
+        });
+        return;
+      }
+    }
+    for_each_inside(p, target, [&](int e, int i, int j) {
+      const Sum x = epilogue.reads_c() ? epilogue.template apply<true>(sum[e], gpu::to_sum<Element>(old[e]), i, j, p)
+                                       : epilogue.template apply<false>(sum[e], Sum{0}, i, j, p);
+      gpu::write<gpu::Space::global>(address(p, target, i, j), gpu::from_sum<Element>(x));
+    });
+  }
+
+  XGEMM_DEVICE static void finish(const Params& p, const Target& target, Sum alpha, Vector& sum, const Vector& bias) {
+    const auto each = [&](const auto& f) {
+      XGEMM_UNROLL
+      for (int e = 0; e < 4; ++e) sum[e] = f(sum[e], e);
+    };
+    each([&](Sum x, int e) { return gpu::fma(alpha, x, bias[e]); });
+    with_short_activation(p.finishing.activation,
+                          [&](const auto& function) { each([&](Sum x, int) { return function(x); }); });
+    for_each_inside(p, target, [&](int e, int i, int j) { sum[e] = scaled(p.finishing, sum[e], i, j); });
   }
 };
 

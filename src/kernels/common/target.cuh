@@ -79,6 +79,10 @@ XGEMM_DEVICE void named_barrier_arrive(int id, int threads, Loc = Loc::current()
 XGEMM_DEVICE void sync_warp(unsigned mask = 0xffffffffu, Loc = Loc::current()) {
   __syncwarp(mask);
 }
+// Neither the compiler nor the assembler moves accesses across it. By all lanes of a warp; no thread relies on it.
+XGEMM_DEVICE void keep_order() {
+  __syncwarp();
+}
 
 // ---- Warp shuffles: T is any 32-bit type ----
 

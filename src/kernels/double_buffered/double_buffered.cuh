@@ -31,12 +31,11 @@ struct DoubleBuffered {
   static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kMinBlocksPerSm = min_blocks_for_thread_tile<kConfig>();
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr bool kAsync = kConfig.copy == Copy::async;
   static_assert(kConfig.copy != Copy::direct, "slices are fetched ahead");
   static_assert(kAsync ? kStages >= 2 && kStages <= 4 : kStages == 2,
                 "registers hold one slice ahead, cp.async up to 3");
-  static_assert(!kAsync || kMinArch >= 800, "cp.async exists from sm_80 on");
+  static_assert(!kAsync || kConfig.min_compute_capability >= 80, "cp.async exists from sm_80 on");
   static_assert(!kConfig.any_strides, "tiles are loaded along an axis of stride 1");
   static_assert(kThreads % gpu::kWarpSize == 0 && kThreads <= 1024, "a CTA is made of 1 to 32 whole warps");
 

@@ -27,7 +27,6 @@ struct Finish {
   using Params = FinishParams;
   static constexpr int kThreads = FinishParams::kThreads;
   static constexpr int kMinBlocksPerSm = sizeof(Sum) == 8 ? 2 : 3;
-  static constexpr int kMinArch = 750;
   static constexpr int kVector = FinishParams::vector(sizeof(Element));
   static constexpr int kColumns = FinishParams::columns(sizeof(Element));
 

@@ -1,4 +1,4 @@
-// fp16x3, as the planner sees it: fp32 products that may be emulated, large enough to repay the passes before them.
+// fp16x3, as the planner sees it: fp32 products that may be emulated, large enough to repay the pass before them.
 #include <algorithm>
 #include <cmath>
 
@@ -51,8 +51,10 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
 // Of the kernels, on any GPU.
 struct Constants {
   double launch_us = 4;          // of the product
-  double pass_us = 2.5;          // of each pass and of the fallback that finds nothing to do, beside what they move
-  double pass_bytes = 0.8;       // of the memory's rate
+  double clear_us = 1;           // of the kernel that clears the word, most of it beside the pass that follows
+  double pass_us = 2.5;          // of the pass, and of the fallback that finds nothing to do, beside what they move
+  double pass_rate = 0.8;        // of the memory's rate, of the pass
+  double element_bytes = 4 + 4;  // read and written of an element
   double slice_cycles = 150;     // of a slice, beside its products
   double tensor = 1.1;           // cycles of products, against what the tensor cores' rate says
   double small = 1.3;            // the same where instructions are narrow
@@ -83,10 +85,9 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const Problem& p, const device::De
   const SplitShape shape = split_shape(p);
   const auto lines = [&](double mn, bool strided, bool split) { return split ? mn * (strided ? batch : 1) : 0; };
   const double all_lines = lines(m, shape.strided_a, shape.split_a) + lines(n, shape.strided_b, shape.split_b);
-  const double pass_bytes = (4 + 4 + 4) * all_lines * k;  // read twice, and as much written
-  const double passes_us =
-      (all_lines > 0 ? 3 : 1) * x.pass_us + pass_bytes * 1e-6 / (x.pass_bytes * device.rates.memory_tbs);
-  return {x.launch_us + passes_us + std::max(busy_us, power_us), rounds, {.cluster = cluster}};
+  const double pass_us = (all_lines > 0 ? 2 : 1) * x.pass_us + x.clear_us +
+                         x.element_bytes * all_lines * k * 1e-6 / (x.pass_rate * device.rates.memory_tbs);
+  return {x.launch_us + pass_us + std::max(busy_us, power_us), rounds, {.cluster = cluster}};
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {

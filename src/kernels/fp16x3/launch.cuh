@@ -1,4 +1,4 @@
-// The launch of fp16x3: two passes and the product. The fallback is the plan's (plan/plan.h).
+// The launch of fp16x3: the pass and the product. The fallback is the plan's (plan/plan.h).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -1,4 +1,4 @@
-// The passes before an fp16x3 product, enqueued. CUDA builds with sm_90a only.
+// The pass before an fp16x3 product, enqueued. CUDA builds with sm_90a only.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -1,4 +1,4 @@
-// The launches of the passes before an fp16x3 product.
+// The launch of the pass before an fp16x3 product.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernels/common/early_launch.h"
@@ -18,11 +18,12 @@ __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocksPerSm)
 }  // namespace
 
 cudaError_t launch_split(const SplitParams& params, cudaStream_t stream) {
-  const cudaError_t error = launch_early(split_entry<SplitMeasure>, static_cast<unsigned>(params.measure_ctas()),
-                                         SplitParams::kThreads, stream, params);
-  if (error != cudaSuccess) return error;
-  return launch_early(split_entry<SplitParts>, static_cast<unsigned>(params.split_ctas()), SplitParams::kThreads,
-                      stream, params);
+  cudaError_t error = cudaSuccess;
+  if (params.clears) error = launch_early(split_entry<SplitClear>, 1, SplitClear::kThreads, stream, params);
+  const auto cluster = static_cast<unsigned>(params.ctas);
+  const auto ctas = static_cast<unsigned>(params.clusters()) * cluster;
+  if (error != cudaSuccess || ctas == 0) return error;
+  return launch_early(split_entry<SplitPass>, ctas, SplitPass::kThreads, stream, params, 0, cluster);
 }
 
 }  // namespace xgemm::kernels

@@ -1,4 +1,4 @@
-// What the passes before an fp16x3 product are told, and where things lie in its workspace. Plain data and pure host
+// What the pass before an fp16x3 product is told, and where things lie in its workspace. Plain data and pure host
 // code.
 //
 // A line is a row of op(A) or a column of op(B). Its elements are scaled by a power of two, so that the largest lies in
@@ -57,44 +57,46 @@ struct SplitOperand {
   std::int64_t entries;  // 0: there is nothing to split
   std::uint16_t* parts;  // of an entry after the other: all lines of high parts, then of low ones, along k
   std::int64_t part;     // elements from one part to the other
-  unsigned* largest;     // the bits of the largest magnitude of each line, of one stretch of k after the other
-  float* factors;        // of lines
-  std::int64_t lines;    // mn, as arrays of lines are stored
-  std::int64_t tiles;    // CTAs along mn
+  float* factors;        // of lines, `lines` of an entry
+  std::int64_t lines;
+  std::int64_t tiles;  // clusters along mn
 };
 
 struct SplitParams {
-  static constexpr int kThreads = 256;
-  static constexpr int kLines = 64;          // of a CTA
-  static constexpr int kSlice = 64;          // of k at a time
-  static constexpr int kSplit = 128;         // of k that a CTA of the second pass splits
-  static constexpr int kMostStretches = 16;  // of k, that CTAs of the first pass look at
+  static constexpr int kThreads = 512;
+  static constexpr int kLines = 16;                                             // of a cluster
+  static constexpr int kMostCtas = 8;                                           // of a cluster: they share k
+  static constexpr int kMostStretch = SplitConstants::kMostExtent / kMostCtas;  // of k, that a CTA holds in registers
 
   SplitOperand operands[2];
   std::int64_t k;
-  std::int64_t ld;       // elements from one line of parts to the next
-  std::int64_t stretch;  // of k
-  int stretches;
+  std::int64_t ld;                   // elements from one line of parts to the next
+  int ctas;                          // of a cluster
+  unsigned per_cta;                  // 2^31 / ctas, rounded up
+  int stretch;                       // of k, of a CTA; a multiple of kLdMultiple
   float least_element;               // scaled
   unsigned* unsafe;                  // becomes 1 where the product has to be computed otherwise,
   unsigned* count;                   // and is counted here, if this is not null
   bool clears;                       // the word `unsafe` first
   const unsigned* unsafe_before[2];  // of operands that were split before: theirs counts as well; or null
 
-  std::int64_t line_tiles() const {
+  std::int64_t clusters() const {
     return operands[0].entries * operands[0].tiles + operands[1].entries * operands[1].tiles;
   }
-  // Of the passes: at least one, for the words.
-  std::int64_t measure_ctas() const { return std::max<std::int64_t>(1, line_tiles() * stretches); }
-  std::int64_t split_ctas() const { return std::max<std::int64_t>(1, line_tiles() * ((k + kSplit - 1) / kSplit)); }
+
+  // The cluster of a CTA: a division, by a multiplication that is exact up to 2^28 CTAs.
+  XGEMM_HOST_DEVICE std::int64_t cluster_of(std::int64_t cta) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(static_cast<std::uint32_t>(cta)) * per_cta >> 31);
+  }
 
   // Of operands that are added later.
   static SplitParams over(std::int64_t k) {
     SplitParams p{};
     p.k = k;
     p.ld = rounded_up(k, kLdMultiple);
-    p.stretch = rounded_up((k + kMostStretches - 1) / kMostStretches, kSplit);
-    p.stretches = static_cast<int>((k + p.stretch - 1) / p.stretch);
+    p.ctas = static_cast<int>((p.ld + kMostStretch - 1) / kMostStretch);
+    p.per_cta = ((1u << 31) + static_cast<unsigned>(p.ctas) - 1) / static_cast<unsigned>(p.ctas);
+    p.stretch = static_cast<int>(rounded_up((p.ld + p.ctas - 1) / p.ctas, kLdMultiple));
     p.least_element = 1.0f / static_cast<float>(1 << -SplitConstants::least_element_exponent(k));
     p.clears = true;
     return p;
@@ -107,16 +109,14 @@ struct SplitParams {
 };
 
 // Where what an operand is split into lies in memory: a word that says whether it is unsafe, for operands that are
-// kept, then the factors, parts, and what the passes keep.
+// kept, then the factors and parts.
 class SplitStorage {
  public:
   SplitStorage(std::int64_t mn, std::int64_t k, std::int64_t entries) : mn_(mn), entries_(entries) {
-    const SplitParams p = SplitParams::over(k);
     const auto aligned = [](std::int64_t bytes) { return SplitParams::rounded_up(bytes, kAlignment); };
-    ld_ = p.ld;
+    ld_ = SplitParams::rounded_up(k, SplitParams::kLdMultiple);
     parts_ = kFactors + aligned(entries * factors_of_entry(mn) * 4);
-    largest_ = parts_ + aligned(entries * 2 * mn * ld_ * 2);
-    bytes_ = largest_ + aligned(p.stretches * entries * factors_of_entry(mn) * 4);
+    bytes_ = parts_ + aligned(entries * 2 * mn * ld_ * 2);
   }
 
   std::int64_t bytes() const { return bytes_; }
@@ -132,7 +132,6 @@ class SplitStorage {
             entries_,
             at<std::uint16_t>(memory, parts_),
             mn_ * ld_,
-            at<unsigned>(memory, largest_),
             at<float>(memory, kFactors),
             factors_of_entry(mn_),
             (mn_ + SplitParams::kLines - 1) / SplitParams::kLines};
@@ -158,7 +157,7 @@ class SplitStorage {
   }
 
   std::int64_t mn_, entries_;
-  std::int64_t ld_, parts_, largest_, bytes_;
+  std::int64_t ld_, parts_, bytes_;
 };
 
 // A product as its split is planned.
@@ -190,9 +189,9 @@ class SplitBlocks {
     return blocks(all_.batch, block_.batch) * blocks(all_.n, block_.n) * blocks(all_.m, block_.m);
   }
 
-  // Block by block, the passes, and the product of what they leave.
+  // Block by block, the pass, and the product of what it leaves.
   struct Block {
-    SplitParams passes;
+    SplitParams pass;
     GemmParams product;
   };
   Block block(const GemmParams& g, std::int64_t index, void* workspace) const {
@@ -200,7 +199,7 @@ class SplitBlocks {
     const std::int64_t row = index % blocks_m * block_.m, column = index / blocks_m % blocks_n * block_.n;
     const std::int64_t entry = index / blocks_m / blocks_n * block_.batch;
     Block b = {SplitParams::over(all_.k), g};
-    SplitParams& passes = b.passes;
+    SplitParams& pass = b.pass;
     GemmParams& p = b.product;
     p.m = std::min(block_.m, all_.m - row), p.n = std::min(block_.n, all_.n - column);
     p.batch_count = std::min(block_.batch, all_.batch - entry);
@@ -208,28 +207,28 @@ class SplitBlocks {
       return i * x.row_stride + j * x.col_stride + entry * x.batch_stride;
     };
     p.c.data = static_cast<float*>(g.c.data) + offset(g.c, row, column);
-    passes.unsafe = static_cast<unsigned*>(workspace);
+    pass.unsafe = static_cast<unsigned*>(workspace);
     auto* memory = static_cast<unsigned char*>(workspace) + kWordBytes;
     if (all_.split_a) {
       const SplitStorage storage(p.m, p.k, all_.strided_a ? p.batch_count : 1);
       const float* const data = static_cast<const float*>(g.a.data) + offset(g.a, row, 0);
-      passes.operands[0] = storage.operand(data, g.a.row_stride, g.a.col_stride, g.a.batch_stride, memory);
+      pass.operands[0] = storage.operand(data, g.a.row_stride, g.a.col_stride, g.a.batch_stride, memory);
       p.a = {storage.parts(memory), storage.ld(), 1, storage.batch_stride()};
       p.factors_a = storage.factors(memory);
       memory += storage.bytes();
     } else {
-      passes.unsafe_before[0] = SplitStorage::word_of(g.factors_a);
+      pass.unsafe_before[0] = SplitStorage::word_of(g.factors_a);
     }
     if (all_.split_b) {
       const SplitStorage storage(p.n, p.k, all_.strided_b ? p.batch_count : 1);
       const float* const data = static_cast<const float*>(g.b.data) + offset(g.b, 0, column);
-      passes.operands[1] = storage.operand(data, g.b.col_stride, g.b.row_stride, g.b.batch_stride, memory);
+      pass.operands[1] = storage.operand(data, g.b.col_stride, g.b.row_stride, g.b.batch_stride, memory);
       p.b = {storage.parts(memory), 1, storage.ld(), storage.batch_stride()};
       p.factors_b = storage.factors(memory);
     } else {
-      passes.unsafe_before[1] = SplitStorage::word_of(g.factors_b);
+      pass.unsafe_before[1] = SplitStorage::word_of(g.factors_b);
     }
-    p.condition = {passes.unsafe, false};
+    p.condition = {pass.unsafe, false};
     return b;
   }
 
@@ -277,12 +276,12 @@ inline SplitShape split_shape(const GemmParams& g) {
           .split_b = g.factors_b == nullptr};
 }
 
-// The passes over an operand that is kept in memory of SplitStorage(lines, k, 1).bytes() for several products.
-inline SplitParams passes_of(const OperandLines& x, void* memory) {
-  SplitParams passes = SplitParams::over(x.k);
-  passes.operands[0] = SplitStorage(x.lines, x.k, 1).operand(x.data, x.line_stride(), x.k_stride(), 0, memory);
-  passes.unsafe = SplitStorage::word(memory);
-  return passes;
+// The pass over an operand that is kept in memory of SplitStorage(lines, k, 1).bytes() for several products.
+inline SplitParams pass_of(const OperandLines& x, void* memory) {
+  SplitParams pass = SplitParams::over(x.k);
+  pass.operands[0] = SplitStorage(x.lines, x.k, 1).operand(x.data, x.line_stride(), x.k_stride(), 0, memory);
+  pass.unsafe = SplitStorage::word(memory);
+  return pass;
 }
 
 // A product of operands that are kept so; null: of one that is not.
@@ -301,7 +300,7 @@ inline GemmParams in_parts(GemmParams g, void* memory_a, void* memory_b) {
 }
 
 // A product of fp16x3 in a workspace of `room` bytes, whose first word is that of its Condition: calls split(params)
-// for the passes and multiply(product) for what they leave, until one of them returns false. count: where a product is
+// for the pass and multiply(product) for what it leaves, until one of them returns false. count: where a product is
 // counted that is left to the fallback.
 template <class Split, class Multiply>
 bool run_split_product(const GemmParams& g, std::size_t room, void* workspace, unsigned* count, const Split& split,
@@ -310,9 +309,9 @@ bool run_split_product(const GemmParams& g, std::size_t room, void* workspace, u
   const std::int64_t number = blocks.count();
   const auto run = [&](std::int64_t i, bool clears, bool multiplies) {
     SplitBlocks::Block block = blocks.block(g, i, workspace);
-    block.passes.clears = clears;
-    block.passes.count = count;
-    return split(block.passes) && (!multiplies || multiply(block.product));
+    block.pass.clears = clears;
+    block.pass.count = count;
+    return split(block.pass) && (!multiplies || multiply(block.product));
   };
   if (number == 1) return run(0, true, true);
   // Blocks use the same memory: first it is found out whether any of them is unsafe.

@@ -1,7 +1,7 @@
 // mma_swizzled: tensor cores by mma.sync, m16n8k16 with fp32 sums of fp16 or bf16 operands, m16n8k8 of doubles (sm_80).
 //
-//   global -> shared     cp.async of 16 bytes, stages - 1 slices ahead; or through registers, for operands whose lines
-//                        start anywhere (WordLoader)
+//   global -> shared     cp.async of 16 bytes, stages - 1 slices ahead; operands whose lines start anywhere have a
+//                        kernel of their own (shifting.cuh)
 //   shared               in the operands' own order, permuted: no conflict and no padding (OperandTile)
 //   shared -> registers  ldmatrix, transposing where lines run along M or N (vectors of doubles), for the next
 //   product's
@@ -23,7 +23,7 @@
 #include "kernels/common/mma.cuh"
 #include "kernels/mma_swizzled/async_loader.cuh"
 #include "kernels/mma_swizzled/operand_tile.cuh"
-#include "kernels/mma_swizzled/word_loader.cuh"
+#include "kernels/mma_swizzled/shifting.cuh"
 
 namespace xgemm::kernels {
 
@@ -39,23 +39,26 @@ class GatheredTile {
   // C: the warp's part (OutputTile), cut by the edges.
   template <class Output>
   XGEMM_DEVICE static void load(Storage& storage, const Output& c, int lane, Loc loc = Loc::current()) {
-    for_each_access(c, lane, [&](auto width, bool whole, int i, int j) {
-      constexpr int kWidth = decltype(width)::value;
-      view(storage).template store<kWidth>(
-          i, j, whole ? c.view().template load<kWidth>(i, j, loc) : c.template load_or_zero<kWidth>(i, j, loc), loc);
-    });
+    move(
+        c, lane,
+        [&](auto width, bool whole, int i, int j) {
+          constexpr int kWidth = decltype(width)::value;
+          return whole ? c.view().template load<kWidth>(i, j, loc) : c.template load_or_zero<kWidth>(i, j, loc);
+        },
+        [&](bool, int i, int j, const auto& value) { view(storage).store(i, j, value, loc); });
   }
   template <class Output>
   XGEMM_DEVICE static void store(Storage& storage, const Output& c, int lane, Loc loc = Loc::current()) {
-    for_each_access(c, lane, [&](auto width, bool whole, int i, int j) {
-      constexpr int kWidth = decltype(width)::value;
-      const auto value = view(storage).template load<kWidth>(i, j, loc);
-      if (whole) {
-        c.view().template store<kWidth>(i, j, value, loc);
-      } else {
-        c.template store_inside<kWidth>(i, j, value, loc);
-      }
-    });
+    move(
+        c, lane,
+        [&](auto width, bool, int i, int j) { return view(storage).template load<decltype(width)::value>(i, j, loc); },
+        [&](bool whole, int i, int j, const auto& value) {
+          if (whole) {
+            c.view().store(i, j, value, loc);
+          } else {
+            c.store_inside(i, j, value, loc);
+          }
+        });
   }
 
   XGEMM_DEVICE static auto view(Storage& storage) { return shared_view<kRows, kCols, 1, kRows, Swizzle>(storage.data); }
@@ -69,34 +72,40 @@ class GatheredTile {
                                          XorSwizzle<1, 3, log2_of(kRows) - 3>>;
   using Swizzle = std::conditional_t<sizeof(Element) == 2, ChunkSwizzle<kRows>, WideSwizzle>;
 
-  template <class Output, class F>
-  XGEMM_DEVICE static void for_each_access(const Output& c, int lane, const F& f) {
+  // Calls put(whether all of the part is to be stored, i, j, get(width, whether..., i, j)) for all accesses.
+  template <class Output, class Get, class Put>
+  XGEMM_DEVICE static void move(const Output& c, int lane, const Get& get, const Put& put) {
     const auto origin = reinterpret_cast<std::uintptr_t>(c.view().data());
     const auto step = static_cast<std::uintptr_t>(c.view().col_stride()) * sizeof(Element);
     const bool whole = c.view().rows() == kRows && c.view().cols() == kCols;
     if ((origin | step) % 16 != 0 || !c.contains_all()) {
-      for_each<1, 8>(lane, [&](int i, int j) { f(Int<1>{}, false, i, j); });
+      move_by<1, 8>(lane, false, get, put);
     } else if (whole) {
-      for_each<kVector, 8>(lane, [&](int i, int j) { f(Int<kVector>{}, true, i, j); });
+      move_by<kVector, 8>(lane, true, get, put);
     } else {
-      for_each<kVector, 1>(lane, [&](int i, int j) { f(Int<kVector>{}, false, i, j); });
+      move_by<kVector, 1>(lane, false, get, put);
     }
   }
 
   // kAtOnce accesses are in flight; more is more code.
-  template <int kWidth, int kAtOnce, class F>
-  XGEMM_DEVICE static void for_each(int lane, const F& f) {
+  template <int kWidth, int kAtOnce, class Get, class Put>
+  XGEMM_DEVICE static void move_by(int lane, bool whole, const Get& get, const Put& put) {
     constexpr int kPerColumn = kRows / kWidth;
     constexpr int kCount = kRows * kCols / (kWidth * gpu::kWarpSize);
     constexpr int kUnrolled = kCount < kAtOnce ? kCount : kAtOnce;
     static_assert(kCount % kUnrolled == 0);
     XGEMM_NO_UNROLL
     for (int first = 0; first < kCount; first += kUnrolled) {
-      XGEMM_UNROLL
-      for (int s = 0; s < kUnrolled; ++s) {
-        const int index = (first + s) * gpu::kWarpSize + lane;
-        f(index % kPerColumn * kWidth, index / kPerColumn);
-      }
+      const auto for_each = [&](const auto& f) {
+        XGEMM_UNROLL
+        for (int s = 0; s < kUnrolled; ++s) {
+          const int index = (first + s) * gpu::kWarpSize + lane;
+          f(s, index % kPerColumn * kWidth, index / kPerColumn);
+        }
+      };
+      gpu::Vector<Element, kWidth> values[kUnrolled];
+      for_each([&](int s, int i, int j) { values[s] = get(Int<kWidth>{}, whole, i, j); });
+      for_each([&](int s, int i, int j) { put(whole, i, j, values[s]); });
     }
   }
 };
@@ -115,17 +124,14 @@ struct MmaSwizzled {
   static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kWarps = kThreads / gpu::kWarpSize;
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   // As many warps on an SM as registers allow, which sums and fragments take.
   static constexpr int kSumWords = kWarpM * kWarpN * int{sizeof(Sum)} / 4;
   static constexpr int kWarpsPerSm = kSumWords >= 64 * 64 || sizeof(Sum) == 8 ? 8 : (kSumWords >= 64 * 32 ? 12 : 16);
   static constexpr int kMinBlocksPerSm = kWarpsPerSm > kWarps ? kWarpsPerSm / kWarps : 1;
-  static constexpr bool kAsync = kConfig.copy == Copy::async;
-  static_assert(kMinArch >= 800, "mma.m16n8k16 and cp.async exist from sm_80 on");
+  static_assert(kConfig.min_compute_capability >= 80, "mma.m16n8k16 and cp.async exist from sm_80 on");
   static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0, "warps share a tile out evenly");
-  static_assert(kAsync ? kStages >= 3 && kStages <= 5 && kConfig.vector * sizeof(Element) >= 4
-                       : kStages == 3 && kConfig.vector == 1,
-                "cp.async moves 4 bytes or more; slices through registers are deposited two ahead");
+  static_assert(kConfig.copy == Copy::async && kStages >= 3 && kStages <= 5 && kConfig.vector * sizeof(Element) >= 4,
+                "cp.async moves 4 bytes or more");
 
   using TileA = OperandTile<Element, kTileM, kTileK, kConfig.a_contiguous == Axis::col>;
   using TileB = OperandTile<Element, kTileN, kTileK, kConfig.b_contiguous == Axis::row>;
@@ -213,14 +219,14 @@ struct MmaSwizzled {
 
   // cp.async, stages - 1 slices ahead. A group is committed for every slice, also for those beyond the last: the wait
   // counts groups.
-  struct AsyncSlices {
+  struct Slices {
     AsyncLoader<ViewA, TileA, kConfig.vector, kThreads> a;
     AsyncLoader<ViewB, TileB, kConfig.vector, kThreads> b;
     SharedStorage& smem;
     int free = 0;  // the stage of the slice that is copied next
 
-    XGEMM_DEVICE AsyncSlices(const ViewA& all_a, const ViewB& all_b, std::int64_t row, std::int64_t col,
-                             SharedStorage& storage)
+    XGEMM_DEVICE Slices(const ViewA& all_a, const ViewB& all_b, std::int64_t row, std::int64_t col,
+                        SharedStorage& storage)
         : a(all_a, row), b(all_b, col), smem(storage) {}
 
     XGEMM_DEVICE void begin(std::int64_t depth) {
@@ -242,49 +248,6 @@ struct MmaSwizzled {
       free = stage_after(free);
     }
   };
-
-  // Through registers, for operands that start anywhere: a slice is deposited two ahead of its use, and the next one
-  // fetched. All at once: were loads to take turns with deposits or products, these would wait for the newest loads,
-  // since the hardware counts loads and does not tell them apart.
-  struct WordSlices {
-    WordLoader<ViewA, TileA, kThreads> a;
-    WordLoader<ViewB, TileB, kThreads> b;
-    SharedStorage& smem;
-    int free = 0;  // the stage that the slice in registers goes to
-
-    XGEMM_DEVICE WordSlices(const ViewA& all_a, const ViewB& all_b, std::int64_t row, std::int64_t col,
-                            SharedStorage& storage)
-        : a(all_a, row), b(all_b, col), smem(storage) {}
-
-    XGEMM_DEVICE void begin(std::int64_t depth) {
-      fetch(depth, true);
-      XGEMM_NO_UNROLL
-      for (int s = 0; s < kStages - 1; ++s) copy(depth - s * kTileK);
-      next();
-    }
-    XGEMM_DEVICE void start(std::int64_t left) { copy(left - (kStages - 1) * kTileK); }
-    XGEMM_DEVICE static void next() { gpu::sync_threads(); }
-
-   private:
-    // The slice beyond the last completes it (see WordLoader).
-    XGEMM_DEVICE static bool exists(std::int64_t left) { return left > -kTileK; }
-
-    XGEMM_DEVICE void fetch(std::int64_t left, bool is_first) {
-      if (!exists(left)) return;
-      a.fetch(left, is_first);
-      b.fetch(left, is_first);
-    }
-    XGEMM_DEVICE void copy(std::int64_t left) {
-      if (!exists(left)) return;
-      const int before = free > 0 ? free - 1 : kStages - 1;
-      a.deposit(smem.stage[free].a, smem.stage[before].a);
-      b.deposit(smem.stage[free].b, smem.stage[before].b);
-      free = stage_after(free);
-      fetch(left - kTileK, false);
-    }
-  };
-
-  using Slices = std::conditional_t<kAsync, AsyncSlices, WordSlices>;
 
   // The stages are unused by this thread on return.
   XGEMM_DEVICE static void multiply(Slices slices, std::int64_t depth, SharedStorage& smem, Sums& sums) {

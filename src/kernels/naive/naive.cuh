@@ -25,7 +25,6 @@ struct Naive {
   static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kMinBlocksPerSm = gpu::kArch >= 800 ? 5 : 4;  // latency is hidden by other warps alone
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static_assert(kConfig.thread_m == 1 && kConfig.thread_n == 1, "one thread computes one element");
   static_assert(kConfig.vector == 1, "operands are read element by element");
   static_assert(kThreads % gpu::kWarpSize == 0 && kThreads <= 1024, "a CTA is made of 1 to 32 whole warps");

@@ -34,7 +34,6 @@ template <class Word, bool kPointers = false>
 struct Pack {
   static constexpr int kThreads = PackParams::kThreads;
   static constexpr int kMinBlocksPerSm = 4;
-  static constexpr int kMinArch = 750;
   static constexpr int kLines = PackParams::kLinesAtOnce;
   static constexpr int kElements = PackParams::kVectorBytes / static_cast<int>(sizeof(Word));  // of a vector
   using Params = PackParams;

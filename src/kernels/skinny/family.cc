@@ -15,7 +15,9 @@ constexpr int kCtasPerSm = 2;          // that an SM holds
 constexpr double kMemoryShare = 0.93;  // of the memory's rate, with all of these running
 constexpr double kFmaShare = 0.03;     // of the SMs' 128 multiply-adds in a clock, for each column of a tile
 constexpr double kRoundUs = 1.5;       // until a CTA's first slice is there, and its sums are added
-constexpr int kMinSlices = 2;          // of a part
+// Elements that an SM brings in a cycle, where they come one by one: along k, and along the other axis.
+constexpr double kSingleAlongK = 2.3, kSingleAlongRows = 3.0;
+constexpr int kMinSlices = 2;  // of a part
 constexpr int kMaxParts = 1024;
 
 // Of those for vectors, measured on an H100.
@@ -26,7 +28,7 @@ constexpr double kElementsShare = 1.02;   // the same of a matrix that comes ele
 constexpr double kVectorCycle = 32;       // bytes that an SM brings in a cycle in vectors, at most,
 constexpr double kElementsCycle = 4.4;    // and elements: neighbours in memory,
 constexpr double kApartCycle = 0.9;       // or not
-constexpr double kFlightUs = 1.15;        // of what a CTA has under way
+constexpr double kFlightUs = 0.75;        // of what a CTA has under way
 constexpr double kGapUs = 2.4;            // between CTAs, where an SM holds one
 constexpr double kVectorFmaShare = 0.06;  // of the SMs' multiply-adds
 
@@ -52,6 +54,8 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double flops = 2 * batch * row_tiles * column_tiles * shape.rows * shape.width * depth;
   const double fma_us = flops * 1e-3 / (2 * 128 * sms * rates.sm_ghz * kFmaShare * shape.width);
   const double narrow_us = narrow * 1e-6 / rates.l2_tbs;
+  const double single = (shape.along_k ? kSingleAlongK : kSingleAlongRows) * 1e3 * rates.sm_ghz * sms;
+  const double bring_us = c.vector == 1 ? wide / element / single : 0.0;
 
   const double tiles = batch * row_tiles * column_tiles, slots = kCtasPerSm * sms;
   const double tile_bytes = 4.0 * c.cta_m * c.cta_n;
@@ -65,7 +69,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
     const double idle = rounds * slots / units;
     const double memory_us =
         (wide + own_narrow + c_bytes) * 1e-6 / (kMemoryShare * rates.memory_tbs) * (0.5 + 0.5 * idle);
-    const double us = kLaunchUs + rounds * kRoundUs + std::max({memory_us, fma_us * idle, narrow_us}) +
+    const double us = kLaunchUs + rounds * kRoundUs + std::max({memory_us, fma_us * idle, narrow_us, bring_us * idle}) +
                       (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
     if (parts == 1 || us < best.us) best = {us, rounds, 0, static_cast<int>(parts)};
     if (parts >= most || units >= 8 * slots) break;
@@ -102,7 +106,7 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const double memory_us = (bytes + c_bytes) * 1e-6 / ((whole ? kVectorShare : kElementsShare) * rates.memory_tbs);
 
   const int width = whole ? 16 / x.element_bytes : 1;
-  const double under_way = 32.0 * shape.rows * shape.at_once(x.element_bytes, width) * width;  // elements, of a CTA
+  const double under_way = 32.0 * shape.warps * shape.at_once(x.element_bytes, width) * width;  // elements, of a CTA
   const double most_in_cycle = whole ? kVectorCycle / x.element_bytes : together ? kElementsCycle : kApartCycle;
   const double most = std::min(std::floor(std::ceil(depth / kernel.config.cta_k) / kMinSlices), double{kMaxParts});
   Estimate best;

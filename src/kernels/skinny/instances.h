@@ -6,6 +6,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "kernels/common/instance_list.h"
 
@@ -33,8 +34,11 @@ struct SkinnyShape {
 
 // The same of the instances for vectors.
 struct VectorShape {
+  static constexpr int kLongSlice = 256, kShortSlice = 128;
+
   bool along_k;  // a warp has a row of the matrix; else warps share k
-  int rows;      // of a tile, and warps
+  int rows;      // of a tile
+  int warps;
   int ctas_per_sm;
 
   // Loads of the matrix that a thread has under way, of so many elements.
@@ -45,7 +49,8 @@ struct VectorShape {
 
   static constexpr bool is(const TileConfig& c) { return c.cta_m == c.cta_n; }
   static constexpr VectorShape of(const TileConfig& c) {
-    return c.any_strides ? VectorShape{true, 8, 4} : VectorShape{false, 32, 1};
+    if (c.any_strides) return {true, 8, 8, 4};
+    return c.cta_k == kLongSlice ? VectorShape{false, 32, 32, 1} : VectorShape{false, 32, 8, 4};
   }
 };
 
@@ -76,18 +81,20 @@ struct Instances<Family::skinny> : TileInstances {
               add(c);
             }
     for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16})
-      for (const bool any_strides : {true, false}) {
+      for (const auto& [any_strides, slice] :
+           {std::pair{true, VectorShape::kLongSlice}, std::pair{false, VectorShape::kLongSlice},
+            std::pair{false, VectorShape::kShortSlice}}) {
         TileConfig c = {.type = type, .type_c = type, .any_strides = any_strides};
+        c.cta_k = slice;
         c.b_contiguous = Axis::col;  // with op(A) along m; a vector lies along both axes
         c.cta_m = c.cta_n = VectorShape::of(c).rows;
-        c.cta_k = 256;
         c.raster_group = 1;
         c.min_compute_capability = 90;  // measured nowhere else
         add(c);
       }
   }
   static constexpr KernelInfo common(const TileConfig& c) {
-    return {.config = c, .threads = 32 * (VectorShape::is(c) ? VectorShape::of(c).rows : SkinnyShape::kWarps)};
+    return {.config = c, .threads = 32 * (VectorShape::is(c) ? VectorShape::of(c).warps : SkinnyShape::kWarps)};
   }
 };
 

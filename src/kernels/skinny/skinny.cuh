@@ -38,7 +38,6 @@ struct Skinny {
   static constexpr int kWarps = SkinnyShape::kWarps;
   static constexpr int kThreads = kWarps * gpu::kWarpSize;
   static constexpr int kMinBlocksPerSm = 2;
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr int kWarpVector = gpu::kWarpSize * kVector;  // elements that a warp loads at once
   static_assert(kWidth % 4 == 0 && kTileM % 4 == 0, "vectors of 4 sums: of the narrow operand, and in the workspace");
 

@@ -5,8 +5,8 @@
 // The kernel computes d = X y for each column of C, with X = op(A), or for each row where these are fewer, with X the
 // transpose of op(B).
 //
-//   an instance for an X along k, or along neither     one for an X along its rows: 8 lanes across them, or 4 or
-//   axis: a warp for each row                          16, and all others of the CTA share k
+//   an instance for an X along k, or along neither     two for an X along its rows: 8 lanes across them, or 4 or
+//   axis: a warp for each row                          16, and all others of the CTA share k, of 8 warps or of 32
 //
 //          k                                              k: 0    1    ...
 //        +-----------------------+                      +--------+--------+-----
@@ -38,11 +38,11 @@ struct MatrixVector {
   static constexpr TileConfig kInstance = kConfig;
   static constexpr VectorShape kShape = VectorShape::of(kConfig);
   static constexpr bool kAlongK = kShape.along_k;
-  static constexpr int kRows = kShape.rows, kWarps = kShape.rows;  // a warp stores a row's sum
+  static constexpr int kRows = kShape.rows, kWarps = kShape.warps;
+  static constexpr bool kWarpPerRow = kWarps == kRows;  // a warp stores a row's sum; else the first one, all rows'
   static constexpr int kTileK = kConfig.cta_k;
   static constexpr int kThreads = kWarps * gpu::kWarpSize;
   static constexpr int kMinBlocksPerSm = kShape.ctas_per_sm;
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr bool kStartsEarly = true;
   static constexpr int kVector = 16 / static_cast<int>(sizeof(Element));
   static_assert(kConfig.cta_m == kRows && kConfig.cta_n == kRows, "a tile is long along m or along n");
@@ -67,10 +67,10 @@ struct MatrixVector {
     for (int j = 0;;) {
       if (!epilogue.has_product) task.depth = 0;
       const Sum sum = row_sum(task, smem);
-      if (gpu::lane_index() == 0) {
+      if (kWarpPerRow ? gpu::lane_index() == 0 : gpu::warp_index() == 0) {
         // Worked out again, and not kept in registers that loads need.
         const Unit unit = tile_at(p, gpu::opaque(index));
-        const int i = gpu::warp_index();
+        const int i = kWarpPerRow ? gpu::warp_index() : gpu::lane_index();
         store_unit<kConfig, kRows, kRows>(epilogue, p, unit, 0, 0,
                                           [&](const auto& c) { c.store(long_m(p) ? i : j, long_m(p) ? j : i, sum); });
       }
@@ -120,7 +120,7 @@ struct MatrixVector {
         static_cast<int>(rows < kRows ? rows : kRows)};
   }
 
-  // The sum of this warp's row, in its first lane.
+  // The sum of this warp's row, in its first lane; of warps that are fewer, in the first one, that of a lane's row.
   XGEMM_DEVICE static Sum row_sum(const Task& t, SharedStorage& smem) {
     if constexpr (kAlongK) {
       if (gpu::warp_index() >= t.rows) return Sum{};
@@ -135,8 +135,15 @@ struct MatrixVector {
         along_rows<1>(t, smem);
       }
       gpu::sync_threads();
-      const Sum sum =
-          sum_over_lanes(gpu::read<Space::shared>(smem.sums.data + gpu::lane_index() * kSumLine + gpu::warp_index()));
+      Sum sum{};
+      if constexpr (kWarpPerRow) {
+        sum =
+            sum_over_lanes(gpu::read<Space::shared>(smem.sums.data + gpu::lane_index() * kSumLine + gpu::warp_index()));
+      } else if (gpu::warp_index() == 0) {
+        XGEMM_UNROLL
+        for (int w = 0; w < kWarps; ++w)
+          sum += gpu::read<Space::shared>(smem.sums.data + w * kSumLine + gpu::lane_index());
+      }
       gpu::sync_threads();
       return sum;
     }

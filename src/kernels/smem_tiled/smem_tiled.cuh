@@ -29,7 +29,6 @@ struct SmemTiled {
   static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kMinBlocksPerSm = 1;
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static_assert(kConfig.thread_m == 1 && kConfig.thread_n == 1, "one thread computes one element");
   static_assert(kConfig.stages == 1 && kConfig.copy == Copy::direct, "one slice at a time, loaded and used");
   static_assert(!kConfig.any_strides, "tiles are loaded along an axis of stride 1");

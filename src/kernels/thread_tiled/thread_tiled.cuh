@@ -20,7 +20,6 @@ struct ThreadTiled {
   static constexpr TileConfig kInstance = kConfig;
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kMinBlocksPerSm = min_blocks_for_thread_tile<kConfig>();
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static_assert(kConfig.stages == 1 && kConfig.copy == Copy::direct, "one slice at a time, loaded and used");
   static_assert(!kConfig.any_strides, "tiles are loaded along an axis of stride 1");
   static_assert(kThreads % gpu::kWarpSize == 0 && kThreads <= 1024, "a CTA is made of 1 to 32 whole warps");

@@ -37,7 +37,6 @@ struct WarpStaged {
   static constexpr int kWarps = WarpStagedShape::kWarps, kStages = kConfig.stages;
   static constexpr int kThreads = kWarps * gpu::kWarpSize;
   static constexpr int kMinBlocksPerSm = kShape.ctas_per_sm;
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr bool kStartsEarly = true;
   static_assert(kStages == 2 && kTileM > 32 && kTileN > 32, "how warps walk slices, and lanes lie in copies");
 
@@ -231,29 +230,12 @@ struct WarpStaged {
     const OutputTile<Epilogue, std::remove_const_t<decltype(view)>> c(epilogue, p, view, row, col, Fill::full);
     XGEMM_UNROLL
     for (int j = 0; j < kColumns; ++j)
-      if (p.n - unit.col > 8 * j) c.reads_c() ? store<true>(c, 8 * j, sums) : store<false>(c, 8 * j, sums);
-  }
-  // A block of columns. All of its old elements are on their way at once.
-  template <bool kReadsC, class Output>
-  XGEMM_DEVICE static void store(const Output& c, int col, const Sums& sums) {
-    Element values[2][kRows] = {};
-    if constexpr (kReadsC) {
-      XGEMM_UNROLL
-      for (int j = 0; j < 2; ++j) {
-        XGEMM_UNROLL
-        for (int i = 0; i < kRows; ++i) values[j][i] = c.template load_or_zero<1>(8 * i, col + j)[0];
-      }
-    }
-    XGEMM_UNROLL
-    for (int j = 0; j < 2; ++j) {
-      XGEMM_UNROLL
-      for (int i = 0; i < kRows; ++i) values[j][i] = c.finish(8 * i, col + j, sums[col / 4 + j][i], values[j][i]);
-    }
-    XGEMM_UNROLL
-    for (int j = 0; j < 2; ++j) {
-      XGEMM_UNROLL
-      for (int i = 0; i < kRows; ++i) c.template store_inside<1>(8 * i, col + j, {{values[j][i]}});
-    }
+      if (p.n - unit.col > 8 * j)
+        c.template store<1, 2 * kRows, 2 * kRows>(
+            [j](int v) {
+              return TilePosition{v % kRows * 8, 8 * j + v / kRows};
+            },
+            [&](int v) { return gpu::Vector<Element, 1>{{sums[2 * j + v / kRows][v % kRows]}}; });
   }
 };
 

@@ -48,7 +48,6 @@ struct WarpTiled {
   static constexpr int kWarps = WarpTiledShape::kWarps;
   static constexpr int kThreads = kWarps * gpu::kWarpSize;
   static constexpr int kMinBlocksPerSm = WarpTiledShape::kCtasPerSm;
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr bool kStartsEarly = true;
   static_assert(kTileM % 16 == 0 && kTileN % 16 == 0, "tiles of mma.m16n8, of which lanes have rows in pairs");
 
@@ -80,13 +79,7 @@ struct WarpTiled {
       const auto view = view_c<kConfig>(p, unit).template block<kRows, kColumns>(row, col);
       // All of C, which the compiler is to know: the family computes no triangles.
       const OutputTile<Epilogue, std::remove_const_t<decltype(view)>> c(epilogue, p, view, row, col, Fill::full);
-      if (!in_vectors) {
-        store<1>(c, sums);
-      } else if (c.reads_c()) {
-        store<kVectorC>(c, sums);
-      } else {
-        store<kVectorC>(c, sums);
-      }
+      in_vectors ? store<kVectorC>(c, sums) : store<1>(c, sums);
     }
   }
 
@@ -270,25 +263,20 @@ struct WarpTiled {
     }
   }
 
-  // kVector rows at a time, of which each is inside or outside as a whole.
+  // kVector rows at a time, which are inside or outside as a whole. All old elements are on their way at once.
   template <int kVector, class Output>
   XGEMM_DEVICE static void store(const Output& c, const Sums& sums) {
-    XGEMM_UNROLL
-    for (int j = 0; j < kColumns; ++j) {
-      XGEMM_UNROLL
-      for (int i = 0; i < kRows; i += kVector) {
-        if (!c.contains(i, j)) {
-          gpu::skip_store<gpu::Space::global>();
-          continue;
-        }
-        gpu::Vector<ElementC, kVector> value{};
-        if (c.reads_c()) value = c.view().template load<kVector>(i, j);
-        Sum vector[kVector];
-        XGEMM_UNROLL
-        for (int e = 0; e < kVector; ++e) vector[e] = sums[j][i + e];
-        c.view().template store<kVector>(i, j, c.finish(i, j, vector, value));
-      }
-    }
+    constexpr int kPerColumn = kRows / kVector, kNumber = kColumns * kPerColumn;
+    c.template store<kVector, kNumber, kNumber>(
+        [](int v) {
+          return TilePosition{v % kPerColumn * kVector, v / kPerColumn};
+        },
+        [&](int v) {
+          gpu::Vector<Sum, kVector> vector;
+          XGEMM_UNROLL
+          for (int e = 0; e < kVector; ++e) vector[e] = sums[v / kPerColumn][v % kPerColumn * kVector + e];
+          return vector;
+        });
   }
 };
 

@@ -162,7 +162,6 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   }
 
   p.finishing = g.finishing;
-  p.finishes = g.finishing.any();
   p.condition = g.condition;
   p.factors_x = x.factors, p.factors_x_step = x.batch_stride != 0 ? factors_of_entry(x.mn_extent) : 0;
   p.factors_y = y.factors, p.factors_y_step = y.batch_stride != 0 ? factors_of_entry(y.mn_extent) : 0;

@@ -28,6 +28,7 @@ struct WgmmaTmaConfig {
   bool ping_pong = false;                         // two consumers that take whole tiles in turn; groups_* are 1
   layout::Axis a_contiguous = layout::Axis::row;  // op(A), m x k: row is along m (not transposed), col along k
   layout::Axis b_contiguous = layout::Axis::row;  // op(B), k x n: row is along k (not transposed), col along n
+  bool finishes = false;                          // has a twin, which computes products that have an epilogue
 
   // bulk: a thread loads by TMA. prefetch: warpgroups load operands that lie as they may, through registers, in teams
   // that take the slots in turn.
@@ -130,13 +131,6 @@ struct WgmmaTmaConfig {
     return cta_m * cta_n / tile_groups() / 128 * (planes > 1 ? 3 : 1);  // sums, and those under way (mainloop.cuh)
   }
   constexpr bool many_accumulators() const { return accumulators() > 144; }
-  // Whether a bias and an activation are computed on the way from sums to C: of 16 bits, and where op(B) lies along k,
-  // as what layers of networks are given does. It is a tenth of the code, which products of 5 us and less without an
-  // epilogue would feel (1 to 3 %), so smaller tiles have none of it.
-  constexpr bool finishes() const { return c_through_shared() && b_along_k() && cta_m * cta_n >= 128 * 128; }
-  // And activations that take many instructions for a sum: where another consumer multiplies meanwhile, and where they
-  // are few. Else a pass over C is no slower.
-  constexpr bool activates() const { return finishes() && (ping_pong || accumulators() <= 64); }
   constexpr int producer_registers() const {
     return consumers() == 1 || copy != Copy::bulk ? 0 : consumers() == 3 ? 32 : many_accumulators() ? 24 : 40;
   }
@@ -161,8 +155,9 @@ inline constexpr ClusterShape kClusterShapes[] = {
     {1, 1, 2}, {1, 2, 2}, {2, 1, 2}, {2, 2, 2}, {1, 4, 2}, {4, 1, 2}, {1, 1, 4}, {1, 2, 4}, {2, 1, 4}, {1, 1, 8}};
 
 constexpr std::span<const ClusterShape> cluster_shapes(const WgmmaTmaConfig& c) {
+  const int most = c.most_along_k();
   std::size_t count = 0;
-  for (const ClusterShape& shape : kClusterShapes) count += shape.k <= c.most_along_k();
+  for (const ClusterShape& shape : kClusterShapes) count += shape.k <= most;
   return std::span(kClusterShapes).first(count);
 }
 

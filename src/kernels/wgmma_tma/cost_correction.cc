@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/wgmma_tma/instances.h"
+#include "tuning/network.h"
 
 namespace xgemm::kernels {
 namespace {
@@ -36,20 +37,6 @@ float inside(std::int64_t extent, int tile) {
 float inside(std::int64_t extent, int tile, int cluster) {
   const std::int64_t tiles = (extent + tile - 1) / tile;
   return cluster == 1 ? 0.0f : inside(tiles, cluster);
-}
-
-template <std::size_t kCount, std::size_t kHidden>
-void add_weighted(const std::array<float, kCount>& features, const float (&weights)[kCount][kHidden],
-                  std::array<float, kHidden>* sums) {
-  for (std::size_t i = 0; i < kCount; ++i)
-    for (std::size_t j = 0; j < kHidden; ++j) (*sums)[j] += features[i] * weights[i][j];
-}
-
-template <std::size_t kCount>
-float weighted(const std::array<float, kCount>& features, const float (&weights)[kCount]) {
-  float sum = 0;
-  for (std::size_t i = 0; i < kCount; ++i) sum += features[i] * weights[i];
-  return sum;
 }
 
 }  // namespace
@@ -144,8 +131,8 @@ int fitted_tile(const WgmmaTmaConfig& c) {
 CostCorrection::CostCorrection(const CostProblem& p, const CostDevice& device)
     : problem_(p), device_(device), hidden_(kHiddenBias) {
   const std::array<float, kProblemFeatures> features = problem_features(p, device);
-  add_weighted(features, kProblemWeights, &hidden_);
-  direct_ = kDirectBias + weighted(features, kProblemDirect);
+  tuning::add_weighted(features, kProblemWeights, &hidden_);
+  direct_ = kDirectBias + tuning::weighted(features, kProblemDirect);
 }
 
 unsigned fitted_clusters(int tile) {
@@ -156,17 +143,17 @@ double CostCorrection::operator()(const WgmmaTmaConfig& c, int tile, const Clust
                                   const CostSplit& split, const CostTerms& terms) const {
   Layer hidden = hidden_;
   const std::array<float, kPlanFeatures> features = plan_features(c, cluster, problem_, device_, split, terms);
-  add_weighted(features, kPlanWeights, &hidden);
-  float sum = direct_ + weighted(features, kPlanDirect);
+  tuning::add_weighted(features, kPlanWeights, &hidden);
+  float sum = direct_ + tuning::weighted(features, kPlanDirect);
   if (tile >= 0 && tile < kTiles) {
     for (std::size_t j = 0; j < kHidden; ++j) hidden[j] += kTileHidden[tile][j];
     sum += kTileDirect[tile];
   } else {
     const std::array<float, kTileFeatures> of_tile = tile_features(c);
-    add_weighted(of_tile, kTileWeights, &hidden);
-    sum += weighted(of_tile, kTileFeaturesDirect);
+    tuning::add_weighted(of_tile, kTileWeights, &hidden);
+    sum += tuning::weighted(of_tile, kTileFeaturesDirect);
   }
-  for (std::size_t j = 0; j < kHidden; ++j) sum += std::max(hidden[j], 0.0f) * kOutputWeights[j];
+  sum += tuning::weighted_positive(hidden, kOutputWeights);
   return std::clamp(double(std::exp(sum)), kLeast, kMost);
 }
 

@@ -11,8 +11,9 @@ namespace xgemm::kernels {
 cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams& g, const Schedule& schedule,
                              void* workspace, cudaStream_t stream) {
   const WgmmaTmaConfig& config = instance.config;
-  const auto* const entry = reinterpret_cast<const void*>(instance.entry);
-  cudaError_t error = opt_in_to_shared(entry, instance.shared_bytes, instance.opt_in);
+  const WgmmaTmaEntry& kernel = g.finishing.any() ? instance.finishing : instance.plain;
+  const auto* const entry = reinterpret_cast<const void*>(kernel.function);
+  cudaError_t error = opt_in_to_shared(entry, instance.shared_bytes, kernel.opt_in);
   if (error != cudaSuccess) return error;
 
   const BasicWgmmaTmaParams<TensorBox> boxes = wgmma_tma_arguments(instance.boxes, g, schedule, workspace);

@@ -19,18 +19,21 @@ __global__ void __launch_bounds__(Kernel::kThreads, 1)
   }
 }
 
+template <class Kernel>
+WgmmaTmaEntry wgmma_tma_kernel() {
+  static SharedOptIn opt_in;
+  return {wgmma_tma_entry<Kernel>, opt_in};
+}
+
 template <WgmmaTmaConfig kConfig>
 const WgmmaTmaInstance& wgmma_tma_instance() {
   static_assert(2 * (kConfig.shared_bytes() + 1024) > 228 * 1024,
                 "one CTA on an SM: by that resident clusters are counted");
-  using Kernel = WgmmaTma<kConfig>;
-  static_assert(Kernel::kThreads == kConfig.threads());
-  static SharedOptIn opt_in;
   static const WgmmaTmaInstance instance = {.config = kConfig,
                                             .boxes = wgmma_tma_boxes(kConfig),
-                                            .shared_bytes = sizeof(typename Kernel::SharedStorage),
-                                            .opt_in = opt_in,
-                                            .entry = wgmma_tma_entry<Kernel>};
+                                            .shared_bytes = sizeof(typename WgmmaTma<kConfig>::SharedStorage),
+                                            .plain = wgmma_tma_kernel<WgmmaTma<kConfig>>(),
+                                            .finishing = wgmma_tma_kernel<WgmmaTmaTwin<kConfig>>()};
   return instance;
 }
 

@@ -10,13 +10,19 @@
 
 namespace xgemm::kernels {
 
+// A kernel.
+struct WgmmaTmaEntry {
+  void (*function)(WgmmaTmaParams);
+  SharedOptIn& opt_in;
+};
+
 // What the launch needs of an instance.
 struct WgmmaTmaInstance {
   WgmmaTmaConfig config;
   WgmmaTmaBoxes boxes;
   int shared_bytes;
-  SharedOptIn& opt_in;
-  void (*entry)(WgmmaTmaParams);
+  WgmmaTmaEntry plain;
+  WgmmaTmaEntry finishing;  // of products that have an epilogue, where config.finishes
 };
 
 cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams& g, const Schedule& schedule,

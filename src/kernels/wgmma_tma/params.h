@@ -30,7 +30,8 @@ struct OperandShare {
 // What a CTA reads before its first load, in as few lines of the constant cache as may be: the first access to each
 // takes as long as one to the L2.
 struct WgmmaTmaStart {
-  bool finishes;  // finishing.any(): consumers ask after the mainloop
+  int c_whole_m;  // rows of C that TMA stores: whole vectors of 16 bytes of m, as it clips the contiguous axis to them
+                  // and not to elements; none of a C that is not aligned for it
   int k;          // 0 where A and B are not read
   // The cluster on D, of 2^row_bits x 2^column_bits CTAs: those of a row share X, those of a column Y. Of 2^split_bits
   // such groups each has a part of K.
@@ -55,15 +56,13 @@ struct WgmmaTmaScalars : EpilogueArguments, WgmmaTmaStart {
   void* c_data;
   std::int64_t c_ld;  // elements
   std::int64_t c_batch;
-  int c_whole_m;  // rows of C that TMA stores: whole vectors of 16 bytes of m, as it clips the contiguous axis to them
-                  // and not to elements; none of a C that is not aligned for it
   Condition condition;     // of instances whose operands are in parts
   const float* factors_x;  // of rows and columns of D, likewise
   const float* factors_y;
   std::int64_t factors_x_step;  // from entry to entry of the batch
   std::int64_t factors_y_step;
   float* partials;      // sums of the parts of split tiles: a tile of fp32 for each CTA of each unit
-  Finishing finishing;  // where C leaves through shared memory
+  Finishing finishing;  // of kernels that finish
 };
 
 // Map: TensorMap in the kernel, TensorBox before the maps are encoded.

@@ -37,7 +37,7 @@
 //   word_producer.cuh, line_loader.cuh     the same by four warpgroups, of operands that start anywhere (wgmma_words)
 //   mainloop.cuh, mma_policy.h             slots to sums
 //   exchange.cuh                           sums of a cluster along K
-//   finisher.cuh                           bias and activation
+//   finisher.cuh                           bias, activation and scales, of instances that finish
 //   chunk_output.cuh, register_output.cuh  sums to C, of 16 or 32 bits
 //
 // Edges: TMA fills zeros outside of k in both X and Y, so that zeros never meet an Inf, and stores nothing outside of
@@ -81,6 +81,8 @@ struct WgmmaTma {
   using Producer = std::conditional_t<kByThreads, WgmmaTmaWordProducer<kConfig, Epilogue, Output>,
                                       WgmmaTmaProducer<kConfig, Epilogue, Output>>;
   using Mainloop = WgmmaTmaMainloop<kConfig>;
+  static constexpr bool kFinishes = std::is_same_v<Epilogue, Finished>;
+  using Finisher = std::conditional_t<kFinishes, WgmmaTmaFinisher<kConfig>, WgmmaTmaNoFinisher>;
   using Place = typename Cta::Place;
   using Params = WgmmaTmaParams;
   using SharedStorage = typename Cta::SharedStorage;
@@ -146,6 +148,11 @@ struct WgmmaTma {
       // Takes a while: before the turn comes, and not between the products and the epilogue.
       const typename Cta::Tile tile = units.at(p, place);
       const bool inside = Cta::reaches_c(p, tile, tile_group);
+      [[maybe_unused]] Finisher finisher;
+      if constexpr (kFinishes) {
+        finisher = Finisher::make(p, tile.row + Cta::group_row(tile_group) + 16 * warp,
+                                  tile.column + Cta::group_column(tile_group));
+      }
       if constexpr (kConfig.ping_pong) {
         // A barrier knows only two phases: a consumer may wait for its slots when the other has seen all of its own.
         gpu::mbarrier_wait(smem.turn[group], turn_phase);
@@ -169,24 +176,17 @@ struct WgmmaTma {
       }
       if (!inside) {
         Output::skip(smem, place, ring, c_slots, group);
+      } else if constexpr (kFinishes) {
+        finisher.run(p, row + 16 * warp, column, epilogue.alpha, acc);
+        Output::template store<false, true>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
       } else if (epilogue.reads_c()) {
         Output::template store<true>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
-      } else if (finishes(p)) {
-        if constexpr (kConfig.finishes()) {
-          WgmmaTmaFinisher<kConfig>::run(p, row + 16 * warp, column, epilogue.alpha, acc);
-          Epilogue rest = epilogue;
-          rest.alpha = 1;
-          rest.has_product = true;
-          Output::template store<false, true>(p, smem, place, rest, ring, group, warp, row, column, tile.batch, acc);
-        }
       } else {
         Output::template store<false>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
       }
     }
     Output::finish(warp);
   }
-
-  XGEMM_DEVICE static bool finishes(const Params& p) { return kConfig.finishes() && p.finishes; }
 
   // Undoes the scaling of operands that are given in parts. (row, column): of the warp's first sum. To the end of
   // a tile there are factors.
@@ -234,5 +234,9 @@ struct WgmmaTma {
     }
   }
 };
+
+// The kernel of an instance that finishes what a product is given as an epilogue; of others, the plain one.
+template <WgmmaTmaConfig kConfig>
+using WgmmaTmaTwin = WgmmaTma<kConfig, std::conditional_t<kConfig.finishes, Finished, LinearCombination>>;
 
 }  // namespace xgemm::kernels

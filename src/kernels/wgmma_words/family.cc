@@ -101,7 +101,12 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
 
 }  // namespace
 
-constinit const FamilyInfo wgmma_words_family = {
-    built_instances<Family::wgmma_words>(), serves, why_not, estimate, splits, schedule};
+constinit const FamilyInfo wgmma_words_family = {.instances = built_instances<Family::wgmma_words>(),
+                                                 .serves = serves,
+                                                 .why_not = why_not,
+                                                 .estimate = estimate,
+                                                 .splits = splits,
+                                                 .schedule = schedule,
+                                                 .yields_to = Family::wgmma_tma};
 
 }  // namespace xgemm::kernels

@@ -33,9 +33,8 @@ struct WmmaPadded {
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kWarps = kThreads / gpu::kWarpSize;
   static constexpr int kMinBlocksPerSm = 1;
-  static constexpr int kMinArch = 10 * kConfig.min_compute_capability;
   static constexpr int kFragment = 16;
-  static_assert(kMinArch >= 800, "cp.async and bf16 fragments exist from sm_80 on");
+  static_assert(kConfig.min_compute_capability >= 80, "cp.async and bf16 fragments exist from sm_80 on");
   static_assert(kConfig.copy == Copy::async && kStages >= 2 && kStages <= 4);
   static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0, "warps share a tile out evenly");
   static_assert(kWarpM % kFragment == 0 && kWarpN % kFragment == 0 && kTileK % kFragment == 0);

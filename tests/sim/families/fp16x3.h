@@ -1,4 +1,4 @@
-// Runs fp16x3 products in the simulator: the passes, the product and the fallback, as the library enqueues them.
+// Runs fp16x3 products in the simulator: the pass, the product and the fallback, as the library enqueues them.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -16,10 +16,13 @@
 namespace xgemm::sim {
 
 template <class Kernel>
-Result launch_split(const kernels::SplitParams& params, std::int64_t ctas, GlobalMemory& memory,
+Result launch_split(const kernels::SplitParams& params, std::int64_t ctas, int cluster, GlobalMemory& memory,
                     const Options& options) {
   LaunchShape shape;
   shape.grid = ctas;
+  shape.cluster = cluster;
+  shape.agents = 1;
+  shape.ctas_per_sm = Kernel::kMinBlocksPerSm;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
   shape.granule = 4;
@@ -64,17 +67,21 @@ class Memory {
   std::vector<unsigned char> storage_;
 };
 
-// The passes, over the matrices of a product.
-inline void run_passes(Result& result, const kernels::GemmParams& params, const kernels::SplitParams& passes,
-                       const std::vector<Region>& others, const Options& options) {
+// The pass, over the matrices of a product.
+inline void run_pass(Result& result, const kernels::GemmParams& params, const kernels::SplitParams& pass,
+                     const std::vector<Region>& others, const Options& options) {
   const auto all = [&] {
     GlobalMemory memory = memory_of(params, 4, 4);
     for (const Region& region : others) memory.add(region);
     return memory;
   };
-  GlobalMemory measured = all(), split = all();
-  append(result, launch_split<kernels::SplitMeasure>(passes, passes.measure_ctas(), measured, options));
-  append(result, launch_split<kernels::SplitParts>(passes, passes.split_ctas(), split, options));
+  if (pass.clears) {
+    GlobalMemory memory = all();
+    append(result, launch_split<kernels::SplitClear>(pass, 1, 1, memory, options));
+  }
+  if (pass.clusters() == 0) return;
+  GlobalMemory memory = all();
+  append(result, launch_split<kernels::SplitPass>(pass, pass.clusters() * pass.ctas, pass.ctas, memory, options));
 }
 
 // *fell_back: whether the product was computed in fp32. prepared_a, prepared_b: memory of operands that were split
@@ -95,8 +102,8 @@ Result run_fp16x3(const kernels::GemmParams& params, const Options& options, boo
     return all;
   };
   Result result;
-  const auto split = [&](const kernels::SplitParams& passes) {
-    run_passes(result, params, passes, regions(Access::read_write), options);
+  const auto split = [&](const kernels::SplitParams& pass) {
+    run_pass(result, params, pass, regions(Access::read_write), options);
     return true;
   };
   const auto multiply = [&](const kernels::GemmParams& product) {

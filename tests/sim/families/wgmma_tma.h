@@ -53,11 +53,14 @@ inline kernels::BasicWgmmaTmaParams<kernels::TensorBox> arguments_of(const kerne
 template <kernels::WgmmaTmaConfig kConfig, class Epilogue = kernels::LinearCombination>
 Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
   using Kernel = kernels::WgmmaTma<kConfig, Epilogue>;
+  using Twin = kernels::WgmmaTmaTwin<kConfig>;
   return run_scheduled<kernels::SplitSum<gpu::ElementOf<kConfig.type_c>, Epilogue>>(
       params, schedule_of(kConfig, params, options), size_of(kConfig.type), size_of(kConfig.type_c), options,
       [](const kernels::Schedule& s) { return kernels::split_sum_layout(kConfig, s); },
       [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
-        return launch_wgmma_tma<Kernel>(arguments_of(kConfig, params, s, partials), memory, options);
+        const auto arguments = arguments_of(kConfig, params, s, partials);
+        return params.finishing.any() ? launch_wgmma_tma<Twin>(arguments, memory, options)
+                                      : launch_wgmma_tma<Kernel>(arguments, memory, options);
       });
 }
 

@@ -80,10 +80,17 @@ class Mutation {
     if (hit(name, other.is(0.0f) != x.is(0.0f))) x = other;
   }
 
-  void presence(const char* name, const xgemm_prepared*& x) {
-    static const xgemm_prepared one, other;
+  template <class T>
+  void presence(const char* name, const T*& x) {
+    static const char some[2] = {};
+    const auto *const one = reinterpret_cast<const T*>(&some[0]), *const other = reinterpret_cast<const T*>(&some[1]);
     if (!hit(name, x == nullptr || random_.integer(0, 1) == 0)) return;
-    x = x == nullptr ? &one : matters_ ? nullptr : x == &one ? &other : &one;
+    x = x == nullptr ? one : matters_ ? nullptr : x == one ? other : one;
+  }
+  void presence(const char* name, const void*& x) {
+    const auto* typed = static_cast<const char*>(x);
+    presence(name, typed);
+    x = typed;
   }
 
   bool found() const { return name_ != nullptr; }

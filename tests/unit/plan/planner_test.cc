@@ -285,6 +285,8 @@ TEST(Planner, IsPure) {
 // Everywhere else - a legal tile more than half full, a CTA for each SM, two slices of K - choosing it is a defect of
 // the rows or of the model. Case 2 leaves the planner free: there the rows decide, either way.
 std::optional<std::string> better_than_naive(const Problem& p, const DeviceInfo& device) {
+  // Of what is so little that launching takes most of the time, no kernel is much faster.
+  if (double(p.m) * double(p.n) * double(p.k) * double(p.batch_count) < 0x1p20) return {};
   for (int i = 0; i < kernels::count(); ++i) {
     const KernelInfo& kernel = kernels::info(i);
     const TileConfig& c = kernel.config;
@@ -505,7 +507,7 @@ TEST(Planner, MoreWorkIsNotEstimatedFaster) {
         Problem p = make_problem(kernel.config.types(), transa, transb, size, size, size);
         p.compute = kernel.config.compute;
         const double now = plan_for(p, device, kernel.name).estimated_us;
-        EXPECT_GE(now, 0.75 * last) << kernel.name << " at " << size << " on " << device.name;
+        EXPECT_GE(now, 0.7 * last) << kernel.name << " at " << size << " on " << device.name;
         last = now;
       }
     }
@@ -701,6 +703,20 @@ TEST(Planner, KernelsFinishWhatTheyCan) {
     return chosen;
   };
   if (kernels::is_built(Family::wgmma_tma)) {
+    for (const std::int64_t size : {64, 200, 512, 768, 1024, 2048})
+      for (const std::int64_t n : {1, 8, 32, 128, 1024})
+        for (const Activation activation :
+             {Activation::gelu, Activation::gelu_tanh, Activation::relu, Activation::none})
+          for (const bool scaled : {false, true}) {
+            Problem small = make_problem(DType::bf16, 'T', 'N', size, n, size);
+            small.beta = {0, nullptr};
+            small.epilogue = p.epilogue;
+            small.epilogue.activation = activation;
+            small.epilogue.row_scales = scaled ? nowhere(0x2000) : nullptr;
+            const Plan chosen = plan_for(small, hopper);
+            EXPECT_FALSE(chosen.needs_pass) << describe(small, hopper);
+            EXPECT_TRUE(kernels::config_of<Family::wgmma_tma>(kernels::info(chosen.kernel)).finishes);
+          }
     for (const Activation activation : {Activation::gelu_tanh, Activation::relu, Activation::none}) {
       p.epilogue.activation = activation;
       EXPECT_FALSE(plan_on(hopper, "").needs_pass) << static_cast<int>(activation);
@@ -708,6 +724,13 @@ TEST(Planner, KernelsFinishWhatTheyCan) {
     EXPECT_EQ(kernels::info(plan_on(hopper, "").kernel).family, Family::wgmma_tma);
     EXPECT_EQ(kernels::info(plan_on(hopper, "").kernel).config.type_c, DType::bf16);
   }
+  // By its name an instance is asked to finish, too.
+  for (const KernelInfo& kernel : kernels::describe(Family::wgmma_tma).instances)
+    if (kernel.config.types() == p.types() && kernels::config_of<Family::wgmma_tma>(kernel).finishes &&
+        kernel.config.a_contiguous == Axis::col) {
+      const Plan chosen = plan_on(hopper, kernel.name);
+      EXPECT_TRUE(chosen.kernel == kernel.id() && !chosen.needs_pass) << to_string(chosen);
+    }
   for (const Plan& chosen : {plan_on(hopper, "naive"), plan_on(ampere, "")}) {
     EXPECT_TRUE(chosen.needs_pass);
     EXPECT_EQ(kernels::info(chosen.kernel).config.type_c, DType::f32) << "the sums";

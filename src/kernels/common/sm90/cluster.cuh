@@ -31,6 +31,10 @@ inline void cluster_sync(Loc loc = Loc::current()) {
 inline void write_remote(float* local, int cta_rank, float a, float b, float c, float d, Loc loc = Loc::current()) {
   sim::write_remote(local, cta_rank, {a, b, c, d}, loc);
 }
+inline void write_remote_async(unsigned* local, Mbarrier& barrier, int cta_rank, unsigned a, unsigned b, unsigned c,
+                               unsigned d, Loc loc = Loc::current()) {
+  sim::write_remote_async(local, &barrier, cta_rank, {a, b, c, d}, loc);
+}
 inline void grid_launch_dependents(Loc = Loc::current()) {}
 inline void grid_wait_dependencies(Loc = Loc::current()) {
   sim::grid_wait_dependencies();
@@ -67,6 +71,21 @@ XGEMM_DEVICE void write_remote(float* local, int cta_rank, float a, float b, flo
       "mapa.shared::cluster.u32 remote, %0, %1;\n\t"
       "st.shared::cluster.v4.f32 [remote], {%2, %3, %4, %5};\n\t}" ::"r"(detail::shared_address(local)),
       "r"(cta_rank), "f"(a), "f"(b), "f"(c), "f"(d)
+      : "memory");
+}
+
+// Writes four words to the place in CTA cta_rank's shared memory that `local` has in this one's (16-byte aligned), some
+// time from now on, and completes 16 bytes on its barrier at this place: who has waited there sees them.
+// To this CTA itself as well.
+XGEMM_DEVICE void write_remote_async(unsigned* local, Mbarrier& barrier, int cta_rank, unsigned a, unsigned b,
+                                     unsigned c, unsigned d, Loc = Loc::current()) {
+  asm volatile(
+      "{\n\t.reg .b32 remote, remote_barrier;\n\t"
+      "mapa.shared::cluster.u32 remote, %0, %2;\n\t"
+      "mapa.shared::cluster.u32 remote_barrier, %1, %2;\n\t"
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [remote], {%3, %4, %5, %6}, [remote_barrier];\n\t"
+      "}" ::"r"(detail::shared_address(local)),
+      "r"(detail::shared_address(&barrier)), "r"(cta_rank), "r"(a), "r"(b), "r"(c), "r"(d)
       : "memory");
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "kernels/common/kernel.cuh"
@@ -41,6 +42,9 @@ inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes, i
     const std::int64_t length = f.bias_of_rows ? p.m : p.n;
     memory.add({"the bias", f.bias, element_bytes_c, length, 1, 1, 1, length, 0, Access::read});
   }
+  for (const auto& [name, scales, length] : {std::tuple{"the rows' scales", p.finishing.row_scales, p.m},
+                                             std::tuple{"the columns' scales", p.finishing.column_scales, p.n}})
+    if (scales != nullptr) memory.add({name, scales, 4, length, 1, 1, 1, length, 0, Access::read});
   for (const auto& [name, factor] : {std::pair{"alpha", p.alpha}, std::pair{"beta", p.beta}})
     if (factor.device) memory.add({name, factor.device, wide ? 8 : 4, 1, 1, 1, 1, 1, 0, Access::read});
   return memory;

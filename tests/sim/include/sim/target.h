@@ -59,6 +59,7 @@ inline void named_barrier_arrive(int id, int threads, Loc loc = Loc::current()) 
 inline void sync_warp(unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
   sim::sync_warp(mask, loc);
 }
+inline void keep_order() {}
 
 // ---- Warp shuffles ----
 

@@ -1,6 +1,8 @@
 // Clusters. SPDX-License-Identifier: BSD-3-Clause
 #include "sim/sm90/cluster.h"
 
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <string>
@@ -170,6 +172,61 @@ void write_remote(float* local, int cta_rank, const float (&values)[4], Loc loc)
   }
   std::memcpy(shared.base() + offset, values, kBytes);
   detail::count(thread, Traffic::shared_store, offset, kBytes, loc);
+  detail::maybe_preempt(thread);
+}
+
+void write_remote_async(unsigned* local, void* barrier, int cta_rank, const unsigned (&values)[4], Loc loc) {
+  constexpr std::size_t kBytes = sizeof values;
+  Thread& thread = current();
+  const auto address = reinterpret_cast<std::uintptr_t>(local), at = reinterpret_cast<std::uintptr_t>(barrier);
+  if (!detail::check_shared_bounds(thread, address, kBytes, loc) ||
+      !detail::check_shared_bounds(thread, at, sizeof(std::uint64_t), loc)) {
+    return;
+  }
+  Cta* const cta = reach(cta_rank, "writes shared memory", loc);
+  if (cta == nullptr) return;
+  MbarrierState* const state = find_mbarrier(*cta, thread.cta->shared.offset(at), cta != thread.cta, loc);
+  if (state == nullptr) return;
+  const std::size_t offset = thread.cta->shared.offset(address);
+  const std::uint32_t number = next_copy(*cta);
+  const auto event_of = [state, loc] {
+    return Event{state->phase + 1, static_cast<std::uint16_t>(state->agent), site_of(loc)};
+  };
+  const auto for_each_cell = [cta, offset](const auto& f) {
+    for (auto *cell = cta->shared.first_cell(offset), *end = cta->shared.end_cell(offset, kBytes); cell != end; ++cell)
+      f(*cell);
+  };
+  note_reach(*cta, event_of());
+  const bool checks = thread.machine->options().check_races;
+  if (checks) {
+    for_each_cell([&](SharedMemory::Cell& cell) {
+      if (cell.pending != 0 || cell.shadow.conflict_of_write(thread.clock)) {
+        detail::report_shared_write(thread, cell, offset, loc);
+      }
+      cell.shadow.note_write(event_of());
+      cell.pending = number;
+    });
+  }
+  std::memset(cta->shared.base() + offset, kPoison, kBytes);
+  detail::count(thread, Traffic::shared_store, offset, kBytes, loc);
+  std::array<unsigned, 4> words;
+  std::memcpy(words.data(), values, kBytes);
+  thread.machine->defer(thread, [=] {
+    if (cta->running == 0) {
+      fail(Fault::cluster_misuse, loc, "a write ends in the shared memory of a CTA that has ended");
+      return;
+    }
+    note_reach(*cta, event_of());
+    std::memcpy(cta->shared.base() + offset, words.data(), kBytes);
+    if (checks) {
+      for_each_cell([&](SharedMemory::Cell& cell) {
+        if (cell.pending != number) return;
+        cell.pending = 0;
+        cell.shadow.write = event_of();
+      });
+    }
+    complete_bytes(*state, kBytes, loc);
+  });
   detail::maybe_preempt(thread);
 }
 

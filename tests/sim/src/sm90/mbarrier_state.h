@@ -54,6 +54,14 @@ MbarrierState* find_mbarrier(Cta& cta, std::size_t offset, bool outside, Loc loc
 // `bytes` have arrived on behalf of the running thread.
 void complete_bytes(MbarrierState& barrier, std::int64_t bytes, Loc loc);
 
+// The number of a copy into the shared memory of a CTA, for SharedMemory::Cell::pending.
+struct CopyNumbers {
+  std::uint32_t last = 0;
+};
+inline std::uint32_t next_copy(Cta& cta) {
+  return 0x80000000u | ++cta.state<CopyNumbers>().last;
+}
+
 // Fences of a thread, by its clock.
 struct Fences {
   std::vector<Clock> init;

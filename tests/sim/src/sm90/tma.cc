@@ -146,10 +146,6 @@ void round_to_tf32(unsigned char* bytes, std::size_t size) {
   }
 }
 
-struct CopyNumbers {
-  std::uint32_t last = 0;
-};
-
 // ---- Loads ----
 
 struct Load {
@@ -295,7 +291,7 @@ void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned c
     if (load.barrier == nullptr) continue;
     if (!std::exchange(checked, true))
       load.good = check_runs(thread, load.runs, map.element_bytes, Access::read, event_of(load), loc);
-    load.number = 0x80000000u | ++cta->state<CopyNumbers>().last;
+    load.number = next_copy(*cta);
     start(thread, load);
     thread.machine->defer(thread, [&thread, load] { land(thread, load); });
   }

@@ -16,6 +16,9 @@ void cluster_wait(Loc loc);
 void cluster_sync(Loc loc);
 // 16 bytes to the place in CTA cta_rank's shared memory that `local` has in this one's.
 void write_remote(float* local, int cta_rank, const float (&values)[4], Loc loc);
+// The same at some later time, which the schedule chooses; then 16 bytes complete on the mbarrier that lies there where
+// `barrier` does here. Until then the place is poison.
+void write_remote_async(unsigned* local, void* barrier, int cta_rank, const unsigned (&values)[4], Loc loc);
 // In a dependent launch, a thread uses global memory after this alone.
 void grid_wait_dependencies();
 

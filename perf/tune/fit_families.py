@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Fits what corrects the estimates of families of kernels beside one another (src/plan/family_correction.h).
+
+    fit_families.py [--check] [measured.tsv.xz...]      default: perf/tune/measured/wild/
+
+Where several families serve, small, thin, shallow and misaligned products, each estimates its kernels by a model of its
+own. A network is trained on times of plans of all families for the choice between them. How good the choices are is said
+for shapes that the fit did not see: they are dealt into parts, of which each is judged by a fit to the others. --check
+prints this alone. Estimates and features are the library's, from build/.../libxgemm_cost_model.so; shapes of
+perf/shapes/holdout.txt and wild.txt are refused. Run it after fit.py and fit_fp32.py. Needs NumPy.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+import argparse
+import collections
+import ctypes
+import hashlib
+import lzma
+import math
+import pathlib
+import re
+
+import numpy as np
+
+import fit
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OUTPUT = ROOT / "src/plan/family_correction_fit.inc"
+PARTS = 4
+MOST_PLANS = 4096  # of a product
+LEAST, MOST, FADES_FROM, FADES_TO = .33, 3, 15, 60  # family_correction.h
+fit.HIDDEN, fit.DECAY = 24, 1e-2
+fit.REGRESSION, fit.ABSOLUTE = 16., .2
+
+
+class Planner:
+    """What the planner weighs for a product."""
+
+    def __init__(self):
+        self.library = fit.cost_library()
+        counts = ctypes.c_int(), ctypes.c_int()
+        self.library.xgemm_correction_features(*map(ctypes.byref, counts))
+        self.of_way, self.of_estimate = (x.value for x in counts)
+        self.names = ctypes.create_string_buffer(256 * MOST_PLANS)
+
+    def __call__(self, gpu, device, product):
+        """(name, name that is corrected alike, whether that is a family, parts, us, features) of each plan."""
+        pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+        us = np.empty(MOST_PLANS)
+        features = np.empty((MOST_PLANS, self.of_way + self.of_estimate), np.float32)
+        count = self.library.xgemm_weighed_plans(gpu.encode(), pointer(np.array(device, float)),
+                                                 pointer(np.array(product, float)), MOST_PLANS, self.names, pointer(us),
+                                                 pointer(features))
+        lines = self.names.value.decode().splitlines()
+        for line, one_us, row in zip(lines, us[:count], features[:count]):
+            name, alike, whole, parts = line.split("\t")
+            yield name, alike, whole == "1", int(parts), one_us, row.copy()
+
+
+def product_of(case):
+    """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> the numbers that xgemm_weighed_plans takes."""
+    fields = case.split()
+    m, n, k = map(int, fields[2].split("x"))
+    extra = dict(x.split("=") for x in fields[3:])
+    ta, tb = (x == "T" for x in fields[1])
+    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k, m]
+    return [2 if fields[0] == "h" else 4, m, n, k, int(extra.get("batch", 1)), ta, tb, *ld, float(extra.get("beta", 0)),
+            int(extra.get("offset", 0))]
+
+
+class Measurements(fit.Measurements):
+    """As those of fit.py, of plans of all families. Of a family that is corrected as a whole there is one for each way
+    in which operands reach it: the plan that it estimates as the fastest."""
+
+    def __init__(self, files, planner):
+        held_out = {tuple(x.split()[:3]) for name in ("holdout", "wild")
+                    for x in (ROOT / f"perf/shapes/{name}.txt").read_text().splitlines()}
+        self.gpus, rows, cublas = [], [], {}
+        for file in files:
+            text = (lzma.open(file, "rt") if file.suffix == ".xz" else open(file)).read().splitlines()
+            gpu, *numbers = text[0].removeprefix("# ").split("\t")
+            if gpu not in self.gpus:
+                self.gpus.append(gpu)
+            device = [float(x) for x in ",".join(numbers).split(",")]
+            measured = collections.defaultdict(dict)
+            for line in text[1:]:
+                case, name, _, _, parts, us, estimate = line.split("\t")
+                if tuple(case.split()[2].split("x")) in held_out:
+                    raise SystemExit(f"fit_families.py: {case} of {file.name} is in perf/shapes")
+                if name == "cublas":
+                    cublas[self.gpus.index(gpu), file.name, case] = float(us)
+                else:  # the cluster that is estimated as the fastest
+                    of_case = measured[case]
+                    of_case[name, int(parts)] = min(of_case.get((name, int(parts)), (math.inf, 0)),
+                                                    (float(estimate), float(us)))
+            for case, times in measured.items():
+                key, wholes = (self.gpus.index(gpu), file.name, case), set()
+                for name, alike, whole, parts, estimate, features in planner(gpu, device, product_of(case)):
+                    if (name, parts) not in times or not 0 < estimate < FADES_TO:
+                        continue
+                    way = alike, name.partition("+")[2]
+                    if whole and way in wholes:
+                        continue
+                    wholes.add(way)
+                    rows.append((key, alike, estimate, times[name, parts][1], features, not whole or "+" in name))
+        count = collections.Counter(r[0] for r in rows)
+        rows = sorted((r for r in rows if count[r[0]] > 1), key=lambda r: r[0])
+        self.names = sorted({r[1] for r in rows})
+        self.keys = list(dict.fromkeys(r[0] for r in rows))
+        number = {x: i for i, x in enumerate(self.keys)}
+        self.case = np.array([number[r[0]] for r in rows])
+        self.gpu = np.array([r[0][0] for r in rows])
+        self.tile = np.array([self.names.index(r[1]) for r in rows])
+        self.numbers, self.cluster = np.zeros(len(rows)), np.zeros(len(rows))
+        self.estimate = np.log([r[2] for r in rows])
+        self.us = np.array([r[3] for r in rows])
+        self.features = np.array([r[4] for r in rows])
+        self.corrected = np.array([r[5] for r in rows], np.float32)  # family_correction.h: is_corrected()
+        self.lost = np.log(self.us / np.minimum.reduceat(self.us, np.searchsorted(self.case, np.arange(len(self.keys))))
+                           [self.case])
+        self.best = np.log(self.us) - self.lost
+        self.all_cublas = cublas
+        self.keep(np.ones(len(rows), bool))
+
+
+def corrected(data, rows, output):
+    """Logarithms of estimates, as the planner corrects them."""
+    fading = np.clip(np.log(FADES_TO / np.exp(data.estimate[rows])) / math.log(FADES_TO / FADES_FROM), 0, 1)
+    return data.estimate[rows] + data.corrected[rows] * np.clip(fading * output, math.log(LEAST), math.log(MOST))
+
+
+def write(planner, data, network, mean, deviation, report):
+    hidden, direct = network.hidden / deviation[:, None], network.direct / deviation
+    way, number = planner.of_way, lambda v: (f"{v:.4g}f" if re.search("[.e]", f"{v:.4g}") else f"{v:.4g}.0f")
+    def array(name, values):
+        values = np.asarray(values, float)
+        shape = "".join(f"[{x}]" for x in values.shape)
+        rows = [", ".join(map(number, row)) for row in np.atleast_2d(values)]
+        body = ",\n    ".join("{" + r + "}" for r in rows) if values.ndim > 1 else rows[0]
+        return f"constexpr float {name}{shape} = {{{body}}};\n"
+    OUTPUT.write_text(
+        "// Written by perf/tune/fit_families.py. Choices for shapes that were left out of the fit:\n"
+        + "".join(f"//   {line}\n" for line in report) + "// clang-format off\n"
+        + "constexpr std::string_view kCorrectedNames[] = {" + ", ".join(f'"{x}"' for x in data.names) + "};\n"
+        + array("kWayLeast", data.features.min(0)[:way]) + array("kWayMost", data.features.max(0)[:way])
+        + array("kEstimateLeast", data.features.min(0)[way:]) + array("kEstimateMost", data.features.max(0)[way:])
+        + array("kHiddenBias", network.bias - mean @ hidden) + array("kWayWeights", hidden[:way])
+        + f"constexpr float kDirectBias = {number(-mean @ direct)};\n" + array("kWayDirect", direct[:way])
+        + array("kEstimateWeights", hidden[way:]) + array("kEstimateDirect", direct[way:])
+        + array("kNameHidden", network.tile_hidden) + array("kNameDirect", network.tile_direct)
+        + array("kOutputWeights", network.output) + "// clang-format on\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("measured", nargs="*", type=pathlib.Path, help="tables of xgemm-tune, compressed by xz")
+    parser.add_argument("--check", action="store_true", help="only say how good the choices are")
+    arguments = parser.parse_args()
+    planner = Planner()
+    files = arguments.measured or (ROOT / "perf/tune/measured/wild").glob("*.tsv.xz")
+    data = Measurements(sorted(files), planner)
+    report = ["the families alone: " + x for x in fit.judge(data, data.estimate)]
+
+    mean, deviation = data.features.mean(0), data.features.std(0)
+    constant = deviation < 1e-6  # what was the same in all measurements says nothing
+    deviation[constant] = math.inf
+    x = ((data.features - mean) / deviation).astype(np.float32)
+    fresh = lambda: fit.Network(x.shape[1], len(data.names))
+    score = np.empty(len(data.us))
+    for part in range(PARTS):
+        rows, first = fit.rows_of(data, data.part != part)
+        network = fresh().train(x[rows], data.tile[rows], data.estimate[rows], data.lost[rows], data.best[rows], first,
+                                data.corrected[rows])
+        rows, _ = fit.rows_of(data, data.part == part)
+        score[rows] = corrected(data, rows, network.forward(x[rows], data.tile[rows])[1])
+    report += ["corrected: " + line for line in fit.judge(data, score)]
+    print("\n".join(report))
+    if not arguments.check:
+        network = fresh().train(x, data.tile, data.estimate, data.lost, data.best, data.first, data.corrected)
+        score = corrected(data, slice(None), network.forward(x, data.tile)[1])
+        print("all shapes seen: ", *fit.judge(data, score), sep="\n  ")
+        write(planner, data, network, mean, deviation, report)
+
+
+if __name__ == "__main__":
+    main()
