@@ -104,6 +104,7 @@ bool open_file(const char* file, CpuBlas* blas, std::string* why) {
     return false;
   }
   if (!take_function(handle, file, kSgemmNames, &blas->sgemm, &blas->file, why)) return false;
+  blas->before_fork = reinterpret_cast<void (*)()>(dlsym(handle, "blas_thread_shutdown_"));
   std::string ignored;
   take_function(handle, file, kDgemmNames, &blas->dgemm, &blas->file, &ignored);
   take_function(handle, file, kSsyrkNames, &blas->ssyrk, &blas->file, &ignored);
@@ -290,28 +291,41 @@ bool wait_until(const Condition& holds, int most_ms) {
 
 constinit thread_local int closed = 0;  // by this thread's fork
 
-// Twice, since handlers run last in, first out. With our library, the last of all: a fork that waited while a library
-// was opened finds the door. And after that, so that the library's own handlers find nobody inside.
-void watch_forks() {
-  pthread_atfork(
-      [] {
-        library_door.close(thread_state.inside_library);
-        ++closed;
-      },
-      [] {
-        if (closed == 0) return;  // forks that had begun when these were registered
-        --closed;
-        library_door.open();
-      },
-      [] {
-        library_door.open_in_child(thread_state.inside_library);
-        closed = 0;
-      });
+// What OpenBLAS does before a fork: it ends its threads, which a child would not have, and waits for at its own forks.
+// Null: no library, or one that does nothing of the kind.
+constinit std::atomic<void (*)()> library_before_fork{nullptr};
+
+void close_door() {
+  library_door.close(thread_state.inside_library);
+  ++closed;
 }
 
-// Before the handlers of core/once.cc.
-[[gnu::constructor(1000)]] void watch_first() {
-  watch_forks();
+// A fork that began before the library was opened, and waited for that, passes by the library's own handler.
+void close_door_last() {
+  if (const auto before_fork = library_before_fork.load(); before_fork != nullptr && closed == 0) before_fork();
+  close_door();
+}
+
+void open_door() {
+  if (closed == 0) return;  // forks that had begun when these were registered
+  --closed;
+  library_door.open();
+}
+
+void open_door_in_child() {
+  library_door.open_in_child(thread_state.inside_library);
+  closed = 0;
+}
+
+// Handlers before a fork run last in, first out. With our library, before those of core/once.cc are registered: the
+// last of all, a fork that waited while a library was opened finds the door.
+[[gnu::constructor(1000)]] void watch_forks_first() {
+  pthread_atfork(close_door_last, open_door, open_door_in_child);
+}
+
+// After the library's own, so that these find nobody inside.
+void watch_forks_again() {
+  pthread_atfork(close_door, open_door, open_door_in_child);
 }
 
 }  // namespace
@@ -400,7 +414,8 @@ const CpuBlas& cpu_blas() {
     std::string complaint;
     blas = open_cpu_blas(environment().cpu_blas, &complaint);
     if (!complaint.empty()) print_line(complaint);
-    if (blas.sgemm.function != nullptr || blas.dgemm.function != nullptr) watch_forks();
+    library_before_fork = blas.before_fork;
+    if (blas.sgemm.function != nullptr || blas.dgemm.function != nullptr) watch_forks_again();
     return blas;
   });
 }

@@ -75,6 +75,7 @@ void wait_some_time(Random& random, std::int64_t most_us) {
 
 // A process that has never multiplied: its threads start to, and it forks some times meanwhile. A child's child, too.
 [[noreturn]] void fork_while_multiplying(std::uint64_t seed, int forks) {
+  alarm(2 * kPatienceSeconds);
   Random random(seed);
   std::atomic<bool> stop{false}, failed{false};
   std::vector<std::thread> threads;
@@ -93,6 +94,7 @@ void wait_some_time(Random& random, std::int64_t most_us) {
     const std::uint64_t its = random.bits();
     const pid_t child = fork();
     if (child == 0) {
+      alarm(kPatienceSeconds);
       if (its % 4 == 0) {
         const pid_t grandchild = fork();
         if (grandchild == 0) multiply_and_exit(its, 2);
