@@ -467,13 +467,18 @@ std::vector<GemmCase> triangle_cases(const SimKernel& kernel) {
 
 std::vector<GemmCase> share_of(std::vector<GemmCase> cases, const SimKernel& kernel, std::size_t place,
                                double milliseconds) {
-  // Of two schedules and the reference, roughly: what a launch costs, and each slice of each tile.
+  // Of two schedules and the reference, roughly: what a launch costs, and each slice of each tile. An instruction of
+  // tensor cores is one call for hundreds of elements; those of skinny are few for many lanes.
+  const bool by_lanes = !kernel.config.on_tensor_cores();
+  const double element = kernel.family == std::string_view("skinny") ? 8e-5
+                         : by_lanes || kernel.config.any_strides     ? 1.5e-5
+                                                                     : 7e-6;
   const auto cost = [&](const GemmCase& c) {
-    constexpr double kLaunch = 5, kElement = 5e-6;
+    constexpr double kLaunch = 5;
     const auto tiles = [](std::int64_t extent, int tile) { return static_cast<double>((extent + tile - 1) / tile); };
     const double area = tiles(c.m, kernel.config.cta_m) * kernel.config.cta_m * tiles(c.n, kernel.config.cta_n) *
                         kernel.config.cta_n * static_cast<double>(c.batch);
-    return kLaunch * c.cluster.size() + kElement * area * static_cast<double>(c.k + 2 * kernel.config.cta_k);
+    return kLaunch * c.cluster.size() + element * area * static_cast<double>(c.k + 2 * kernel.config.cta_k);
   };
   Random random(place + 1);
   for (std::size_t i = cases.size(); i > 1; --i) {
