@@ -153,12 +153,11 @@ void xgemm_ffma_cost(const double* constants, double sms, const double* rates, s
                                   .vectors_a = r[5] == 2,
                                   .vectors_b = r[6] == 2,
                                   .reads_c = r[7] != 0};
-    us[i] =
-        ffma_tma_cost(
-            kConfigs<Family::ffma_tma>[static_cast<std::size_t>(r[0])], p, device, { r[8], static_cast<int>(r[9]) }, x)
-            .us;
+    const FfmaTmaConfig& c = kConfigs<Family::ffma_tma>[static_cast<std::size_t>(r[0])];
+    us[i] = FfmaTmaCost(c, p, device, x)({r[8], static_cast<int>(r[9])}).us;
   }
 }
+
 // What families are corrected by: how many numbers describe a way, and an estimate.
 void xgemm_correction_features(int* of_way, int* of_estimate) {
   *of_way = xgemm::plan::kWayFeatures;
@@ -205,7 +204,7 @@ int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const dou
     if (count == most || (each.packing.any() && plan::blocks_of(each.packing, p) > 1)) continue;
     const Problem seen = each.packing.any() ? plan::packed_problem(each.packing, p) : p;
     const plan::ProblemFacts seen_facts = each.packing.any() ? plan::packed_facts(each.packing, seen) : facts;
-    const Request request = {seen, seen_facts, device};
+    const Request request(seen, seen_facts, device);
     const double packing_us = each.packing.any() ? plan::packing_us(each.packing, p, device) : 0;
     const KernelInfo& kernel = info(each.kernel);
     const Sharing sharing = {each.schedule.whole_tiles, static_cast<int>(each.schedule.parts), each.schedule.cluster};

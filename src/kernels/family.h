@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -15,12 +16,35 @@
 
 namespace xgemm::kernels {
 
+// How kernels may walk an operand along each axis: Axis::row is 0, Axis::col is 1.
+struct Walks {
+  bool possible[2];  // the elements of a line are neighbours, and lines lie one behind the other
+  int bytes[2];      // that divide the address of every vector
+
+  static Walks of(const layout::StridedOperand& x);
+  bool along(layout::Axis axis) const { return possible[static_cast<int>(axis)]; }
+  int divisibility(layout::Axis axis) const { return bytes[static_cast<int>(axis)]; }
+};
+
 // What the planner asks about.
 struct Request {
+  Request(const Problem& p, const layout::ProblemFacts& f, const device::DeviceInfo& d)
+      : problem(p),
+        facts(f),
+        device(d),
+        a(Walks::of(f.a)),
+        b(Walks::of(f.b)),
+        c(Walks::of(f.c)),
+        old_c(Walks::of(f.old_c)) {}
+
   const Problem& problem;
   const layout::ProblemFacts& facts;
   const device::DeviceInfo& device;
+  const Walks a, b, c, old_c;
   const ClusterShape* cluster = nullptr;  // the only one to weigh; otherwise all that an instance can form
+  // us: of a family's estimates only the least is asked for, and that only if it is less than this. For all others any
+  // larger numbers do. Without it all are asked for.
+  std::optional<double> to_beat;
 };
 
 // Bytes that the sums of a split product may take: what cuBLAS is given on such a GPU.

@@ -23,7 +23,7 @@ using kernels::Request;
 #include "plan/family_correction_fit.inc"
 
 float ln(double x) {
-  return std::log(static_cast<float>(x));
+  return tuning::ln(static_cast<float>(x));
 }
 
 float flag(bool x) {

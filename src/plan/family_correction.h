@@ -11,6 +11,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -40,6 +41,9 @@ class FamilyCorrection {
   static constexpr double kFadesFromUs = 15, kFadesToUs = 60;
 
   FamilyCorrection(const kernels::Request& request, const Packing& packing, double packing_us);
+
+  // us: what is estimated at more, copies and all, no factor brings below this.
+  static constexpr double most_before(double us) { return std::max(us, std::min(us / kLeast, kFadesToUs)); }
 
   // From kLeast to kMost: by what to multiply the estimate of a plan, copies and all. Of plans of one way in a family
   // that is corrected as a whole, the order stays.

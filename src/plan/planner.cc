@@ -87,11 +87,13 @@ bool takes(const FamilyInfo& family, const Way& way) {
 }
 
 // Calls visit(instance, estimate) for the instances that can serve in a way, of those that `force` names, in the order
-// of the ladder. The estimate is of the whole product. cluster: as in Request; corrected: by FamilyCorrection.
+// of the ladder. The estimate is of the whole product. to_beat: null, or in us what plans are compared with, which
+// visit() lowers: those that cannot be faster may be left out. cluster: as in Request; corrected: by FamilyCorrection.
 template <class Visit>
 void weigh(const Way& way, const DeviceInfo& device, std::string_view force, const Visit& visit,
-           const ClusterShape* cluster = nullptr, bool corrected = true) {
-  const Request request = {way.problem, way.facts, device, cluster};
+           const double* to_beat = nullptr, const ClusterShape* cluster = nullptr, bool corrected = true) {
+  Request request(way.problem, way.facts, device);
+  request.cluster = cluster;
   const FamilyCorrection correction(request, way.packing, way.packing_us);
   std::vector<const KernelInfo*> able;
   std::vector<Estimate> estimates;
@@ -109,8 +111,14 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
     if (able.empty()) continue;
     serving[f] = force.empty();
     estimates.resize(able.size());
+    if (to_beat != nullptr) {
+      const double uncorrected_us = way.blocks == 1 ? FamilyCorrection::most_before(*to_beat) : *to_beat;
+      request.to_beat = (uncorrected_us - way.packing_us) / way.blocks;
+      if (*request.to_beat <= 0) return;
+    }
     family.estimate(request, able.data(), static_cast<int>(able.size()), estimates.data());
     for (std::size_t i = 0; i < able.size(); ++i) {
+      if (request.to_beat && estimates[i].us > *request.to_beat) continue;
       const double factor = corrected && way.blocks == 1 ? correction(*able[i], estimates[i]) : 1;
       estimates[i].us = factor * (way.blocks * estimates[i].us + way.packing_us);
       visit(*able[i], estimates[i]);
@@ -170,7 +178,7 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
   const FamilyInfo& family = kernels::describe(kernel.family);
   for_each_way(p, facts, device, [&](const Way& way) {
     if ((way.packing.any() && reason.empty()) || !takes(family, way)) return;
-    std::string own = family.why_not(kernel, {way.problem, way.facts, device});
+    std::string own = family.why_not(kernel, Request(way.problem, way.facts, device));
     if (own.empty() && p.fill != Fill::full && !family.triangles)
       own = "it computes all of C, and the call is for a triangle";
     if (!way.packing.any() || own.empty()) reason = own;
@@ -183,20 +191,20 @@ namespace {
 // False where no instance serves.
 bool find_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, std::string_view force,
                Plan* chosen) {
-  double least_us = 0;
+  double least_us = std::numeric_limits<double>::infinity();
   bool found = false;
   for_each_way(p, facts, device, [&](const Way& way) {
-    if (found && !(FamilyCorrection::kLeast * way.packing_us < least_us)) return;
     const KernelInfo* best = nullptr;
     Estimate least;
-    weigh(way, device, force, [&](const KernelInfo& kernel, const Estimate& estimate) {
+    const auto compare = [&](const KernelInfo& kernel, const Estimate& estimate) {
       // Equal estimates keep the earlier, simpler kernel, and operands where they are.
       if (found && !(estimate.us < least_us)) return;
       found = true;
       least_us = estimate.us;
       best = &kernel;
       least = estimate;
-    });
+    };
+    weigh(way, device, force, compare, &least_us);
     if (best != nullptr) *chosen = plan_of(*best, least, way, device);
   });
   chosen->forced = !force.empty();
@@ -259,7 +267,7 @@ std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const 
     const auto add = [&](const KernelInfo& kernel, const Estimate& estimate) {
       plans.push_back(plan_of(kernel, estimate, way, device));
     };
-    weigh(way, device, "", add, cluster, corrected);
+    weigh(way, device, "", add, nullptr, cluster, corrected);
   });
   std::stable_sort(plans.begin(), plans.end(),
                    [](const Plan& x, const Plan& y) { return x.estimated_us < y.estimated_us; });

@@ -1,25 +1,41 @@
-// A layer of a small network: what cost corrections spend their time with.
+// What cost corrections spend their time with: a layer of a small network, logarithms.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 namespace xgemm::tuning {
 
+// The logarithm of a number greater than 0, to some 1e-7, with the same bits everywhere.
+inline float ln(float x) {
+  constexpr float kLn2 = 0.693147181f;
+  constexpr std::uint32_t kRootOfHalf = 0x3f3504f3;
+  // x = m * 2^exponent, m from the root of 1/2 to that of 2.
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const int exponent = static_cast<std::int32_t>(bits - kRootOfHalf) >> 23;
+  const float m = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(exponent) << 23));
+  const float s = (m - 1) / (m + 1), z = s * s;
+  return static_cast<float>(exponent) * kLn2 + 2 * s * (1 + z * (1.0f / 3 + z * (1.0f / 5 + z * (1.0f / 7))));
+}
+
 namespace detail {
+// For layers of 24 and of 48.
 // sums[j] += features[i] * weights[i][j], in the order of i: the same bits with wide vectors and without.
-void add_weighted(const float* features, std::size_t count, const float* weights, float* sums, std::size_t hidden);
+template <std::size_t kHidden>
+void add_weighted(const float* features, std::size_t count, const float* weights, float* sums);
 // The sum of max(hidden[j], 0) * weights[j], of every eighth j first.
-float weighted_positive(const float* hidden, const float* weights, std::size_t count);
+template <std::size_t kHidden>
+float weighted_positive(const float* hidden, const float* weights);
 }  // namespace detail
 
 template <std::size_t kCount, std::size_t kHidden>
 void add_weighted(const std::array<float, kCount>& features, const float (&weights)[kCount][kHidden],
                   std::array<float, kHidden>* sums) {
-  static_assert(kHidden % 8 == 0);
-  detail::add_weighted(features.data(), kCount, weights[0], sums->data(), kHidden);
+  detail::add_weighted<kHidden>(features.data(), kCount, weights[0], sums->data());
 }
 
 template <std::size_t kCount>
@@ -31,8 +47,7 @@ float weighted(const std::array<float, kCount>& features, const float (&weights)
 
 template <std::size_t kHidden>
 float weighted_positive(const std::array<float, kHidden>& hidden, const float (&weights)[kHidden]) {
-  static_assert(kHidden % 8 == 0);
-  return detail::weighted_positive(hidden.data(), weights, kHidden);
+  return detail::weighted_positive<kHidden>(hidden.data(), weights);
 }
 
 }  // namespace xgemm::tuning

@@ -8,14 +8,10 @@ namespace {
 
 using layout::StridedOperand;
 
-// An operand whose lines have a single element may be walked along either axis. Lines lie one behind the other.
+// An operand whose lines have a single element may be walked along either axis.
 bool walks(const StridedOperand& x, Axis axis) {
   const Axis line = layout::other(axis);
   return (x.stride(axis) == 1 || x.extent(axis) <= 1) && (x.extent(line) <= 1 || x.stride(line) >= x.extent(axis));
-}
-
-bool aligned(const StridedOperand& x, Axis axis, int vector) {
-  return divisibility_along(x, axis) >= vector * x.element_bytes;
 }
 
 std::string alignment_text(const char* name, int vector, const StridedOperand& x, Axis axis) {
@@ -39,8 +35,17 @@ int divisibility_along(const StridedOperand& x, Axis axis) {
   return layout::detail::power_of_two_divisor(steps);
 }
 
+Walks Walks::of(const StridedOperand& x) {
+  return {{walks(x, Axis::row), walks(x, Axis::col)},
+          {divisibility_along(x, Axis::row), divisibility_along(x, Axis::col)}};
+}
+
 Obstacle obstacle(const TileConfig& c, const Request& request) {
-  const auto& [problem, facts, device, cluster] = request;
+  const Problem& problem = request.problem;
+  const device::DeviceInfo& device = request.device;
+  const auto aligned = [](const Walks& x, Axis axis, int vector, DType type) {
+    return x.divisibility(axis) >= vector * size_of(type);
+  };
   if (c.types() != problem.types()) return Obstacle::type;
   if (c.compute != Compute::strict && c.compute != problem.compute) return Obstacle::compute;
   if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
@@ -48,25 +53,27 @@ Obstacle obstacle(const TileConfig& c, const Request& request) {
   if (c.type == DType::f64 && c.on_tensor_cores() && slices_bytes(c) > device.max_shared_bytes_per_block)
     return Obstacle::shared_memory;
   if (problem.reads_inputs() && !c.any_strides) {  // what most instances fail on goes first
-    if (!walks(facts.a, c.a_contiguous)) return Obstacle::axis_a;
-    if (!walks(facts.b, c.b_contiguous)) return Obstacle::axis_b;
+    if (!request.a.along(c.a_contiguous)) return Obstacle::axis_a;
+    if (!request.b.along(c.b_contiguous)) return Obstacle::axis_b;
   }
-  if (!aligned(facts.c, Axis::row, c.vector_c)) return Obstacle::alignment_c;
-  if (problem.reads_c() && !aligned(facts.old_c, Axis::row, c.vector_old_c)) return Obstacle::alignment_old_c;
+  if (!aligned(request.c, Axis::row, c.vector_c, c.type_c)) return Obstacle::alignment_c;
+  if (problem.reads_c() && !aligned(request.old_c, Axis::row, c.vector_old_c, c.type_c))
+    return Obstacle::alignment_old_c;
   if (!problem.reads_inputs()) return Obstacle::none;
-  if (!aligned(facts.a, c.a_contiguous, c.vector_a())) return Obstacle::alignment_a;
-  if (!aligned(facts.b, c.b_contiguous, c.vector_b())) return Obstacle::alignment_b;
+  if (!aligned(request.a, c.a_contiguous, c.vector_a(), c.type)) return Obstacle::alignment_a;
+  if (!aligned(request.b, c.b_contiguous, c.vector_b(), c.type)) return Obstacle::alignment_b;
   return Obstacle::none;
 }
 
 std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& request) {
-  const auto& [problem, facts, device, cluster] = request;
+  const layout::ProblemFacts& facts = request.facts;
+  const device::DeviceInfo& device = request.device;
   switch (obstacle) {
     case Obstacle::none:
       return {};
     case Obstacle::type:
       return format("it computes %s, and the call is %s", to_string(c.types()).c_str(),
-                    to_string(problem.types()).c_str());
+                    to_string(request.problem.types()).c_str());
     case Obstacle::compute:
       return format("it is for the math mode %s", name_of(c.compute));
     case Obstacle::architecture:

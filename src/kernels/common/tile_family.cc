@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <vector>
 
+#include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/common/tile_schedule.h"
 #include "tuning/table.h"
@@ -47,10 +47,10 @@ struct Waves {
 Waves waves_of(double ctas, double cta_flops, const tuning::KernelRow& row, int sms, double turn_us) {
   if (ctas == 0) return {};
   const double slots = double(sms) * row.ctas_per_sm;
-  const double number = std::ceil(ctas / slots);
+  const double number = cost::ceil(ctas / slots);
   // Full waves share an SM among ctas_per_sm CTAs; in the last one fewer may share it, and leave some of it idle.
   // Clamped because beyond 2^53 CTAs the difference is rounding.
-  const double last_sharing = std::clamp(std::ceil((ctas - (number - 1) * slots) / sms), 1.0, double(row.ctas_per_sm));
+  const double last_sharing = std::clamp(cost::ceil((ctas - (number - 1) * slots) / sms), 1.0, double(row.ctas_per_sm));
   const double last_rate = std::min(row.gflops_per_sm, last_sharing * row.gflops_per_cta);
   const double full_us = (number - 1) * row.ctas_per_sm * cta_flops / row.gflops_per_sm * 1e-3;
   return {number, full_us + last_sharing * cta_flops / last_rate * 1e-3 + (number - 1) * turn_us};
@@ -73,19 +73,19 @@ void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning
       ctas >= 0x1p31)
     return;
   const double slots = double(sms) * row.ctas_per_sm;
-  const double whole = std::floor(ctas / slots) * slots, rest = ctas - whole;
+  const double whole = cost::floor(ctas / slots) * slots, rest = ctas - whole;
   const double slices = tiles(p.k, c.cta_k);
-  const double most = std::floor(double(p.k) / std::max(kMinSlices * c.cta_k, kMinDepth));
+  const double most = cost::floor(double(p.k) / std::max(kMinSlices * c.cta_k, kMinDepth));
   if (rest == 0 || most < 2) return;
   const double area = double(c.cta_m) * c.cta_n;
   const Waves whole_waves = waves_of(whole, 2 * area * slices * c.cta_k, row, sms, turn_us);
   const double unsplit_us = best->us;
   for (int rounds = 1; rounds <= 3; ++rounds) {
-    const double parts = std::min(most, std::floor(rounds * slots / rest));
+    const double parts = std::min(most, cost::floor(rounds * slots / rest));
     if (parts < 2) continue;
     const double bytes = size_of(p.sums()) * area * rest * parts;
     if (bytes > workspace_limit(request.device)) break;
-    const Waves part_waves = waves_of(rest * parts, 2 * area * std::ceil(slices / parts) * c.cta_k, row, sms, 0);
+    const Waves part_waves = waves_of(rest * parts, 2 * area * cost::ceil(slices / parts) * c.cta_k, row, sms, 0);
     const double us = std::max(fixed_us + whole_waves.us + part_waves.us, least_us) + kSumUs + bytes / kSumBytesPerUs;
     if (us < std::min(best->us, kMargin * unsplit_us))
       *best = {us, whole_waves.number + part_waves.number, static_cast<std::int64_t>(whole), static_cast<int>(parts)};

@@ -59,14 +59,30 @@ struct FfmaTmaEstimate {
   FfmaTmaSplit split;
 };
 
+// Of a product.
 double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p);
-double ffma_tma_split_bytes(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaSplit& split);
 
-FfmaTmaEstimate ffma_tma_cost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
-                              const FfmaTmaSplit& split, const FfmaTmaCostConstants& constants = {});
+// An instance on a problem: what does not depend on how K is shared out.
+class FfmaTmaCost {
+ public:
+  FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
+              const FfmaTmaCostConstants& constants = {});
 
-// The best way to share K out. Split are the tiles that the last round, which they do not fill, would compute.
-FfmaTmaEstimate ffma_tma_best_split(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p,
-                                    const FfmaTmaCostDevice& device, double workspace_limit);
+  FfmaTmaEstimate operator()(const FfmaTmaSplit& split) const;
+
+  // The best way to share K out. Split are the tiles that the last round, which they do not fill, would compute.
+  FfmaTmaEstimate best_split(double workspace_limit) const;
+
+  double tiles() const { return tiles_; }
+  double split_bytes(const FfmaTmaSplit& split) const;  // of the parts' sums
+
+ private:
+  const FfmaTmaCostConstants x_;
+  double tiles_, slices_, sms_, ctas_per_sm_;
+  double slice_cycles_, epilogue_cycles_;
+  double us_per_cycle_;
+  double sum_bytes_;     // of a part
+  double bytes_fourth_;  // of what the L2 takes, and of what the memory does: the sum of fourth powers
+};
 
 }  // namespace xgemm::kernels

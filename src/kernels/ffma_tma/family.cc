@@ -56,7 +56,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   const FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
   for (int i = 0; i < number; ++i) {
     const FfmaTmaEstimate e =
-        ffma_tma_best_split(config_of(*kernels[i]), cost_problem, device, workspace_limit(request.device));
+        FfmaTmaCost(config_of(*kernels[i]), cost_problem, device).best_split(workspace_limit(request.device));
     estimates[i] = {e.us, e.rounds, static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
   }
 }

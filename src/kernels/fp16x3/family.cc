@@ -1,8 +1,8 @@
 // fp16x3, as the planner sees it: fp32 products that may be emulated, large enough to repay the pass before them.
 #include <algorithm>
-#include <cmath>
 
 #include "core/status.h"
+#include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/family.h"
 #include "kernels/fp16x3/instances.h"
@@ -71,12 +71,12 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const Problem& p, const device::De
   constexpr Constants x;
   constexpr double kMultiplyAdds = 2048;  // of an SM's tensor cores, a cycle
   const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
-  const auto tiles = [](double extent, int tile) { return std::ceil(extent / tile); };
+  const auto tiles = [](double extent, int tile) { return cost::ceil(extent / tile); };
   const ClusterShape cluster = cluster_of(c);
   const double all = tiles(m, c.cta_m * cluster.m) * tiles(n, c.cta_n * cluster.n) * batch;
-  const double rounds = std::ceil(all / device.clusters_of(cluster.size()));
+  const double rounds = cost::ceil(all / device.clusters_of(cluster.size()));
   const double area = double(c.cta_m) * c.cta_n;
-  const double slices = std::ceil(k / c.cta_k());
+  const double slices = cost::ceil(k / c.cta_k());
   const double slice = 3 * area * c.cta_k() / kMultiplyAdds * (c.cta_n < 128 ? x.small : x.tensor) + x.slice_cycles;
   const double cycles = rounds * (slices * slice * (slices <= MmaPolicy::kShortSlices ? x.short_sums : 1) +
                                   area * x.element_cycles * (p.reads_c() ? 2 : 1));

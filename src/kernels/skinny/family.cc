@@ -1,7 +1,7 @@
 // skinny, as the planner sees it: it takes as long as the memory needs to bring the streamed operand.
 #include <algorithm>
-#include <cmath>
 
+#include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/common/tile_family.h"
 #include "kernels/skinny/instances.h"
@@ -59,12 +59,12 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
 
   const double tiles = batch * row_tiles * column_tiles, slots = kCtasPerSm * sms;
   const double tile_bytes = 4.0 * c.cta_m * c.cta_n;
-  const double most = std::min(std::floor(std::ceil(depth / c.cta_k) / kMinSlices), double{kMaxParts});
+  const double most = std::min(cost::floor(cost::ceil(depth / c.cta_k) / kMinSlices), double{kMaxParts});
   Estimate best;
   for (double parts = 1;; parts = std::min(2 * parts, most)) {
     const double sum_bytes = parts > 1 ? tiles * parts * tile_bytes : 0.0;
     if (sum_bytes > workspace_limit(request.device)) break;
-    const double units = tiles * parts, rounds = std::ceil(units / slots);
+    const double units = tiles * parts, rounds = cost::ceil(units / slots);
     // A CTA that shares the memory with fewer others is served faster, but not by as much.
     const double idle = rounds * slots / units;
     const double memory_us =
@@ -108,19 +108,19 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const int width = whole ? 16 / x.element_bytes : 1;
   const double under_way = 32.0 * shape.warps * shape.at_once(x.element_bytes, width) * width;  // elements, of a CTA
   const double most_in_cycle = whole ? kVectorCycle / x.element_bytes : together ? kElementsCycle : kApartCycle;
-  const double most = std::min(std::floor(std::ceil(depth / kernel.config.cta_k) / kMinSlices), double{kMaxParts});
+  const double most = std::min(cost::floor(cost::ceil(depth / kernel.config.cta_k) / kMinSlices), double{kMaxParts});
   Estimate best;
   for (double parts = 1;; parts = std::min(2 * parts, most)) {
     const double sum_bytes = parts > 1 ? tiles * parts * shape.rows * shape.rows * size_of(p.sums()) : 0.0;
     if (sum_bytes > workspace_limit(request.device)) break;
     // Of the SM that has most tiles; it brings what its CTAs have under way, and not more than it can.
-    const double ctas = std::ceil(tiles * parts / sms);
+    const double ctas = cost::ceil(tiles * parts / sms);
     const double elements = ctas * double(vectors) * shape.rows * depth / parts;
     const double most_in_us = 1e3 * rates.sm_ghz * most_in_cycle;
     const double bring_us =
         elements / std::min(most_in_us, std::min(ctas, double(shape.ctas_per_sm)) * under_way / kFlightUs);
     const double fma_us = elements * 1e-3 / (128 * rates.sm_ghz * kVectorFmaShare);
-    const double rounds = std::ceil(tiles * parts / (sms * shape.ctas_per_sm));
+    const double rounds = cost::ceil(tiles * parts / (sms * shape.ctas_per_sm));
     const double us = kVectorLaunchUs + kVectorTileUs +
                       std::max({memory_us, bring_us, fma_us, (rounds * double(vectors) - 1) * kVectorTileUs}) +
                       (shape.ctas_per_sm == 1 ? (rounds - 1) * kGapUs : 0.0) +

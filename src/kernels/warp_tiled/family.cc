@@ -1,8 +1,8 @@
 // warp_tiled, as the planner sees it: what the memory, the L2 and the SMs' instructions need, and the time in which a
 // warp has its slices one after another.
 #include <algorithm>
-#include <cmath>
 
+#include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/common/tile_family.h"
 #include "kernels/warp_tiled/instances.h"
@@ -88,7 +88,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double of_tile = cycles.tile + cycles.stored * shape.rows * shape.columns * (p.reads_c() ? 2 : 1);
   const double sm_us = tiles * (of_tile + slices * of_slice) * 1e-3 / (sms * rates.sm_ghz);
 
-  const double rounds = std::ceil(tiles / (sms * WarpTiledShape::kCtasPerSm * WarpTiledShape::kWarps));
+  const double rounds = cost::ceil(tiles / (sms * WarpTiledShape::kCtasPerSm * WarpTiledShape::kWarps));
   const double warps_us =
       tiles <= WarpTiledShape::kWarps ? kFewTilesUs + slices * kFewSlicesUs : rounds * (kTileUs + slices * kSliceUs);
   return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us}), rounds};
@@ -115,7 +115,7 @@ Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
   const double rate = c.type == DType::f64 ? kStagedRateOfDoubles : kStagedRate;
   const double sm_us = tiles * instructions * 1e-3 / (rate * sms * rates.sm_ghz);
 
-  const double rounds = std::ceil(tiles / (sms * WarpStagedShape::of(c).ctas_per_sm * WarpStagedShape::kWarps));
+  const double rounds = cost::ceil(tiles / (sms * WarpStagedShape::of(c).ctas_per_sm * WarpStagedShape::kWarps));
   const double warps_us = rounds * (kStagedTileUs + work.slices * kStagedSliceUs + instructions * kStagedInstructionUs);
   return {kLaunchUs + std::max({memory_us, sm_us, warps_us}), rounds};
 }

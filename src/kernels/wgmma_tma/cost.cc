@@ -5,12 +5,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/common/cost_math.h"
+
 namespace xgemm::kernels {
 namespace {
 
-double fourth(double x) {
-  return x * x * x * x;
-}
+using cost::ceil, cost::floor, cost::fourth;
 
 // Cycles of a slot whose X goes through registers, at least: by NN and TT beside TN from 512^3 to 1024^3 on an H100,
 // and by when NT is faster with one copy than with two.
@@ -20,18 +20,14 @@ double fourth_root(double x) {
   return std::sqrt(std::sqrt(x));
 }
 
+// Of extents of clusters.
+double one_over(int power_of_two) {
+  constexpr double kInverse[] = {0, 1, 0.5, 0, 0.25, 0, 0, 0, 0.125};
+  return kInverse[power_of_two];
+}
+
 double rounded_up(std::int64_t extent, int tile) {
   return double((extent + tile - 1) / tile);
-}
-
-// Of numbers below 2^63, which is all that there are: the library's functions take longer than all else here.
-double floor(double x) {
-  return double(static_cast<std::int64_t>(x));
-}
-
-double ceil(double x) {
-  const double least = floor(x);
-  return least < x ? least + 1 : least;
 }
 
 // Tiles of clusters that run at the same time cover rows of A and columns of B: as many as near a square (schedule.h).
@@ -64,6 +60,7 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
   const double reads = double(rows / 64) * (64 + columns);
   slice_fourth = fourth(area / 32 * x.tensor) + fourth((rows + columns) * x.write + reads * x.read) +
                  fourth(c.x_through_registers() ? kRegistersSlice : x.slice);
+  exchange_chunks = c.exchange_chunks(1);
   unaligned_shared = x.unaligned_shared * ((p.lines_a ? 0 : c.cta_m) + (p.lines_b ? 0 : c.cta_n));
   const double element_bytes = (p.reads_c ? 1 + x.old_c : 1.0) * p.bytes_c / 2;
   double epilogue = x.epilogue + area * (x.element * element_bytes + p.finishing);
@@ -74,16 +71,23 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
   power_us = 2 * m * n * k * batch * 1e-6 / d.rates.tensor_tflops;
   inputs = 2 * k * batch * (m + n);
   c_bytes = m * n * batch * p.bytes_c * (p.reads_c ? 2 : 1);
+  l2_reach = x.l2_reach * d.l2_bytes;
+  in_flight_us = (inputs + c_bytes) / (c.stages * (c.cta_m + c.cta_n) * 128.0) * x.latency;
 }
 
+// The terms of TileCost, of all SMs busy all the time.
 double TileWork::least_us() const {
-  const double all = ctas_m * ctas_n * double(problem.batch_count) * slices;
-  return all / device.sms * fourth_root(slice_fourth) * us_per_cycle;
+  const double rounds = ctas_m * ctas_n * double(problem.batch_count) / device.sms;
+  const double mainloop_us = rounds * slices * fourth_root(slice_fourth) * us_per_cycle;
+  const double cycles_us = mainloop_us + epilogue_us * (config.ping_pong ? 1.0 : std::max(rounds, 1.0));
+  const double memory_us = (inputs + c_bytes) * us_per_byte;
+  return constants.launch +
+         fourth_root(fourth(cycles_us) + fourth(in_flight_us / device.sms) + fourth(memory_us) + fourth(power_us));
 }
 
 TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
-    : constants_(work.constants),
-      tile_slices_(ceil(work.slices / cluster.k)),
+    : constants_(&work.constants),
+      tile_slices_(ceil(work.slices * one_over(cluster.k))),
       epilogue_us_(work.epilogue_us),
       common_{} {
   const WgmmaTmaConfig& c = work.config;
@@ -92,7 +96,7 @@ TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
   const CostConstants& x = work.constants;
   const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
   const int size = cluster.size();
-  const double tiles_m = ceil(work.ctas_m / cluster.m), tiles_n = ceil(work.ctas_n / cluster.n);
+  const double tiles_m = ceil(work.ctas_m * one_over(cluster.m)), tiles_n = ceil(work.ctas_n * one_over(cluster.n));
   tiles_ = tiles_m * tiles_n * batch;
   clusters_ = device.clusters_of(size);
   sum_bytes_ = 4.0 * c.cta_m * c.cta_n * size;
@@ -100,11 +104,12 @@ TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
   ping_pong_ = c.ping_pong;
   can_split_ = cluster.k == 1;
   if (cluster.k > 1) {  // a CTA gets so many chunks of sums, and so often
-    const double received = double(c.cta_m) * c.cta_n * c.exchange_chunks(cluster.k) / c.exchange_chunks(1);
+    const int all = work.exchange_chunks, of_one = (all + cluster.k - 1) / cluster.k;
+    const double received = double(c.cta_m) * c.cta_n * of_one / all;
     epilogue_us_ += (x.exchange + received * (cluster.k - 1) * x.exchange_element) * work.us_per_cycle;
   }
 
-  const double own_a = double(c.cta_m) / cluster.n, own_b = double(c.cta_n) / cluster.m;
+  const double own_a = c.cta_m * one_over(cluster.n), own_b = c.cta_n * one_over(cluster.m);
   const double unaligned = work.unaligned_shared + x.unaligned * ((p.lines_a ? 0 : own_a) + (p.lines_b ? 0 : own_b));
   const double slice = fourth_root(work.slice_fourth + fourth((own_a + own_b) * x.ingest) + fourth(unaligned));
   slice_us_ = slice * work.us_per_cycle;
@@ -117,16 +122,16 @@ TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
   t.memory_c = work.c_bytes * work.us_per_byte;
   t.wave_panel = 2 * k * covered(c.cta_m * cluster.m, c.cta_n * cluster.n, tiles_m, tiles_n, together);
   t.waves = std::max(0.0, tiles_ / together * t.wave_panel - work.inputs) * work.us_per_byte;
-  const double beyond = t.wave_panel / (x.l2_reach * device.l2_bytes);
+  const double beyond = t.wave_panel / work.l2_reach;
   const double again = beyond * beyond / (1 + beyond * beyond);
-  const double ring = double(size) * c.stages * (c.cta_m + c.cta_n) * 128.0;
-  in_flight_us_ = (work.inputs + work.c_bytes) / ring * x.latency;
+  in_flight_us_ = work.in_flight_us * one_over(size);
+  least_cycles_us_ = tiles_ / clusters_ * tile_slices_ * slice_us_ + epilogue_us_;
   common_fourth_ = fourth(t.l2) + fourth(t.power) + fourth(t.memory + t.memory_c + again * t.waves);
 }
 
 // Inline: of what best_split() does not look at, nothing is worked out.
 [[gnu::always_inline]] inline CostTerms TileCost::terms(const CostSplit& split) const {
-  const CostConstants& x = constants_;
+  const CostConstants& x = *constants_;
   const double split_tiles = split.parts == 1 ? 0 : tiles_ - split.whole_tiles;
   const double units = tiles_ + split_tiles * (split.parts - 1);
   CostTerms t = common_;
@@ -154,6 +159,10 @@ CostTerms TileCost::operator()(const CostSplit& split) const {
   return terms(split);
 }
 
+bool TileCost::takes(double us) const {
+  return us <= fixed_us_ || common_fourth_ + fourth(least_cycles_us_) >= fourth(us - fixed_us_);
+}
+
 TileCost::Best TileCost::best_split(double workspace_limit) const {
   constexpr int kMinSlices = 4;  // of a part
   constexpr int kMaxParts = 1024;
@@ -162,7 +171,7 @@ TileCost::Best TileCost::best_split(double workspace_limit) const {
     return {t.us, t.rounds, split};
   };
   Best best = weigh({tiles_, 1});
-  if (!can_split_ || tiles_ >= 0x1p31) return best;
+  if (!can_split_ || tiles_ >= 0x1p31 || takes(best.us - constants_->sum)) return best;
   const double whole = floor(tiles_ / clusters_) * clusters_;
   const double rest = tiles_ - whole;
   const double most = std::min(floor(tile_slices_ / kMinSlices), double{kMaxParts});

@@ -95,25 +95,32 @@ struct TileWork {
   double ctas_m, ctas_n;
   double slices;        // of a tile
   double slice_fourth;  // of the cycles of a slice, without what a cluster changes
+  int exchange_chunks;  // of a tile whose K a cluster shares
   double unaligned_shared;
   double epilogue_us;
   double inputs, c_bytes;
   double us_per_cycle, us_per_byte, us_per_l2_byte;
+  double l2_reach;      // bytes
+  double in_flight_us;  // with the ring of one CTA
   double power_us;
 
-  // What the slices of all tiles take at least, in clusters of any shape, however K is shared out.
+  // At most what any cluster and any split is estimated at.
   double least_us() const;
 };
 
 // The same in clusters of some shape: what does not depend on how K is shared out.
 class TileCost {
  public:
+  TileCost() = default;
   TileCost(const TileWork& work, const ClusterShape& cluster);
   TileCost(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostDevice& device,
            const CostConstants& constants = kCostConstants)
       : TileCost(TileWork(c, p, device, constants), cluster) {}
 
   CostTerms operator()(const CostSplit& split) const;
+
+  // True: every split is estimated at no less. False: some may be.
+  bool takes(double us) const;
 
   // How K is shared out best. Split are the tiles that the last round, which they do not fill, would compute: into as
   // many parts as fill one round or more, as far as workspace_limit (bytes) goes.
@@ -126,11 +133,12 @@ class TileCost {
  private:
   CostTerms terms(const CostSplit& split) const;
 
-  const CostConstants& constants_;
+  const CostConstants* constants_;
   double tiles_, clusters_, tile_slices_;
   double slice_us_, epilogue_us_;  // of a slice, of a tile
   double sum_bytes_;               // of a part of a tile
   double in_flight_us_;            // with the rings of one cluster
+  double least_cycles_us_;         // of all clusters busy all the time
   double fixed_us_;
   bool ping_pong_, can_split_;
   CostTerms common_;

@@ -19,7 +19,7 @@ namespace {
 constexpr int kTiles = sizeof(kFittedTiles) / sizeof(kFittedTiles[0]);
 
 float ln(double x) {
-  return std::log(static_cast<float>(x));
+  return tuning::ln(static_cast<float>(x));
 }
 
 // Of the extents of clusters, which are powers of two.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/finishing.h"
@@ -115,6 +116,7 @@ double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double ro
 // An instance in clusters of one shape, by the model.
 struct Weighed : TileCost::Best {
   ClusterShape cluster;
+  TileCost cost;
 
   Estimate estimate(double corrected_us) const {
     return {corrected_us, rounds, {static_cast<std::int64_t>(split.whole_tiles), split.parts, cluster}};
@@ -145,8 +147,8 @@ bool is_too_wide(const WgmmaTmaConfig& c, const ClusterShape& cluster, const Cos
                             p.k < std::int64_t{kLeastSlices} * cluster.k * CostProblem::kSlice));
 }
 
-// The network is asked about instances that may turn out to be the best: those that the model puts near its own best.
-// Of each instance it is asked about the clusters that the model thinks best.
+// The network is asked about instances that may turn out to be the best, and of each about the clusters that the model
+// thinks best.
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
   // Names are compared, and clusters counted, once in a process, not once in a call.
   struct Known {
@@ -160,54 +162,62 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     });
     return all;
   }();
-  const auto known_of = [&](int i) -> const Known& { return known[static_cast<std::size_t>(kernels[i]->index)]; };
-  const auto tile_of = [&](int i) { return known_of(i).tile; };
   const CostProblem p = cost_problem(request);
   const CostDevice device = cost_device(request.device);
+  const CostCorrection correction(p, device);
   const double limit = workspace_limit(request.device);
-  std::vector<BestClusters> model(static_cast<std::size_t>(number));
-  const auto of = [&](int i) -> BestClusters& { return model[static_cast<std::size_t>(i)]; };
-  int first = 0;  // by the model
-  double least_us = std::numeric_limits<double>::infinity();
+
+  struct Candidate {
+    TileWork work;
+    double least_us;
+    int place;
+  };
+  std::vector<Candidate> candidates;
+  candidates.reserve(static_cast<std::size_t>(number));
   for (int i = 0; i < number; ++i) {
-    const WgmmaTmaConfig& c = config_of(*kernels[i]);
-    const TileWork work(c, p, device);
-    // So slow that no correction makes it the best: one cluster is enough for its estimate.
-    const bool hopeless = work.least_us() * CostCorrection::kLeast > least_us * CostCorrection::kMost;
-    const unsigned fitted = hopeless ? 1 : fitted_clusters(tile_of(i));
-    const std::span<const ClusterShape> shapes = known_of(i).shapes;
-    for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
-      const ClusterShape& cluster = shapes[shape];
+    const TileWork work(config_of(*kernels[i]), p, device);
+    candidates.push_back({work, work.least_us(), i});
+  }
+  std::vector<const Candidate*> order;  // what may be fast goes first, and much of the rest is then out of the question
+  for (const Candidate& each : candidates) order.push_back(&each);
+  std::ranges::sort(order, {}, [](const Candidate* x) { return std::pair(x->least_us, x->place); });
+
+  double to_beat = request.to_beat.value_or(std::numeric_limits<double>::infinity());
+  for (const Candidate* const each : order) {
+    const auto& [work, least_us, place] = *each;
+    const WgmmaTmaConfig& c = work.config;
+    const Known& of_tile = known[static_cast<std::size_t>(kernels[place]->index)];
+    Estimate& estimate = estimates[place];
+    // So slow that one cluster is enough for its estimate.
+    const bool hopeless = least_us * CostCorrection::kLeast >= to_beat;
+    const unsigned fitted = hopeless ? 1 : fitted_clusters(of_tile.tile);
+    BestClusters clusters;
+    for (std::size_t shape = 0; shape < of_tile.shapes.size(); ++shape) {
+      const ClusterShape& cluster = of_tile.shapes[shape];
+      if (hopeless && request.to_beat) break;
       if (request.cluster != nullptr
               ? cluster != *request.cluster
               : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(c, cluster, p, device))
         continue;
-      of(i).add({TileCost(work, cluster).best_split(limit), cluster});
+      const TileCost cost(work, cluster);
+      if (request.to_beat && cost.takes(to_beat / CostCorrection::kLeast)) continue;
+      clusters.add({cost.best_split(limit), cluster, cost});
     }
-    if (of(i).best[0].us < least_us) {
-      least_us = of(i).best[0].us;
-      first = i;
+    if (clusters.count == 0) {
+      estimate = {std::numeric_limits<double>::infinity()};
+      continue;
     }
-  }
-  const CostCorrection correction(p, device);
-  const auto corrected = [&](int i) {
-    const WgmmaTmaConfig& c = config_of(*kernels[i]);
-    const TileWork work(c, p, device);
-    Estimate least;
-    for (int j = 0; j < of(i).count; ++j) {
-      const Weighed& w = of(i).best[j];
-      const CostTerms terms = TileCost(work, w.cluster)(w.split);
-      const double us = w.us * correction(c, tile_of(i), w.cluster, w.split, terms);
-      if (j == 0 || us < least.us) least = w.estimate(us);
+    estimate = clusters.best[0].estimate(clusters.best[0].us);
+    if (clusters.best[0].us * CostCorrection::kLeast < to_beat) {
+      for (int i = 0; i < clusters.count; ++i) {
+        const Weighed& w = clusters.best[i];
+        if (w.us * CostCorrection::kLeast >= to_beat) break;
+        const double us = w.us * correction(c, of_tile.tile, w.cluster, w.split, w.cost(w.split));
+        if (i == 0 || us < estimate.us) estimate = w.estimate(us);
+      }
     }
-    return least;
-  };
-  const double to_beat = corrected(first).us;
-  for (int i = 0; i < number; ++i) {
-    const Weighed& w = of(i).best[0];
-    const bool in_question = w.us * CostCorrection::kLeast <= to_beat;
-    estimates[i] = in_question ? corrected(i) : w.estimate(w.us);
-    estimates[i].us += scattered_c_us(config_of(*kernels[i]), request, estimates[i].waves);
+    estimate.us += scattered_c_us(c, request, estimate.waves);
+    to_beat = std::min(to_beat, estimate.us);
   }
 }
 

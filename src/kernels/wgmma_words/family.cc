@@ -1,8 +1,8 @@
 // wgmma_words, as the planner sees it: small products whose operands are not aligned for TMA.
 #include <algorithm>
-#include <cmath>
 
 #include "core/status.h"
+#include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/family.h"
 #include "kernels/wgmma_tma/schedule.h"
@@ -16,7 +16,7 @@ const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
 }
 
 double tiles(std::int64_t extent, int tile) {
-  return std::ceil(double(extent) / tile);
+  return cost::ceil(double(extent) / tile);
 }
 
 // Coordinates and tiles are counted in 32 bits.
@@ -72,14 +72,14 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const Request& request) {
     return x.turn_us + cycles * us_per_cycle;
   };
   const auto estimate = [&](double cycles_us) { return x.launch_us + std::max(cycles_us, memory_us); };
-  const double rounds = std::ceil(all / sms);
+  const double rounds = cost::ceil(all / sms);
   Estimate best = {estimate(rounds * tile_us(slices)), rounds};
   // Split are the tiles of the last round, where they do not fill it.
-  const double full_rounds = std::floor(all / sms), rest = all - full_rounds * sms;
-  const double parts = rest > 0 ? std::min(std::floor(slices / kLeastSlices), std::floor(sms / rest)) : 0;
+  const double full_rounds = cost::floor(all / sms), rest = all - full_rounds * sms;
+  const double parts = rest > 0 ? std::min(cost::floor(slices / kLeastSlices), cost::floor(sms / rest)) : 0;
   const double sums = parts * rest * c.cta_m * c.cta_n * 4;
   if (parts >= 2 && sums <= workspace_limit(request.device)) {
-    const double us = estimate(full_rounds * tile_us(slices) + tile_us(std::ceil(slices / parts))) + x.sum_us +
+    const double us = estimate(full_rounds * tile_us(slices) + tile_us(cost::ceil(slices / parts))) + x.sum_us +
                       sums / x.sum_bytes_per_us;
     if (us < best.us) best = {us, rounds, {static_cast<std::int64_t>(full_rounds * sms), static_cast<int>(parts)}};
   }

@@ -104,7 +104,7 @@ TEST(FamilyCorrection, KnowsTheInstancesThatThereAre) {
   std::size_t known = 0;
   const Problem p = make_problem(DType::f16, 'N', 'N', 33, 35, 37);
   const plan::ProblemFacts facts = plan::gather_facts(p);
-  const kernels::Request request = {p, facts, h200()};
+  const kernels::Request request(p, facts, h200());
   const FamilyCorrection correction(request, {}, 0);
   for (int i = 0; i < kernels::count(); ++i) {
     const kernels::KernelInfo& kernel = kernels::info(i);

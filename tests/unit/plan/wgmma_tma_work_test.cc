@@ -444,13 +444,14 @@ TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {
       p.words_a = random.integer(0, 1) != 0;
       p.vectors_a = p.words_a && random.integer(0, 1) != 0;
       const kernels::FfmaTmaCostDevice device;
-      const double limit = 32 << 20, tiles = kernels::ffma_tma_tiles(c, p);
-      const auto best = kernels::ffma_tma_best_split(c, p, device, limit);
+      const kernels::FfmaTmaCost cost(c, p, device);
+      const double limit = 32 << 20, tiles = cost.tiles();
+      const auto best = cost.best_split(limit);
       ASSERT_TRUE(std::isfinite(best.us) && best.us > 0 && best.rounds >= 1);
-      EXPECT_LE(best.us, kernels::ffma_tma_cost(c, p, device, {tiles, 1}).us);
+      EXPECT_LE(best.us, cost({tiles, 1}).us);
       if (best.split.parts == 1) continue;
       ++splits;
-      EXPECT_LE(kernels::ffma_tma_split_bytes(c, p, best.split), limit);
+      EXPECT_LE(cost.split_bytes(best.split), limit);
       EXPECT_LE(best.split.parts * c.cta_k(), p.k + c.cta_k()) << "each part has a slice of K";
       EXPECT_TRUE(best.split.whole_tiles >= 0 && best.split.whole_tiles < tiles);
     }
