@@ -208,7 +208,9 @@ int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const dou
     const double packing_us = each.packing.any() ? plan::packing_us(each.packing, p, device) : 0;
     const KernelInfo& kernel = info(each.kernel);
     const Sharing sharing = {each.schedule.whole_tiles, static_cast<int>(each.schedule.parts), each.schedule.cluster};
-    const Estimate estimate = {each.estimated_us - packing_us, 0, sharing};
+    Estimate estimate = {each.estimated_us - packing_us, 0, sharing};
+    if (const KernelInfo* const one = &kernel; !plan::corrected_as_a_whole(kernel))
+      describe(kernel.family).estimate(request, &one, 1, &estimate);
     lines += tuned_name(each) + "\t" + plan::corrected_name(kernel) + "\t" +
              (plan::corrected_as_a_whole(kernel) ? "1" : "0") + "\t" + std::to_string(sharing.parts) + "\n";
     us[count++] = each.estimated_us;

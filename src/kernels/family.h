@@ -57,6 +57,8 @@ struct Estimate {
   double us = 0;
   double waves = 0;  // rounds of CTAs that the GPU needs
   Sharing sharing = {};
+  // us: what the memory alone needs, and what the busiest SM's instructions alone, where the model tells them apart.
+  double memory_us = 0, work_us = 0;
 };
 
 // Of families without clusters.

@@ -105,13 +105,17 @@ std::array<float, kEstimateFeatures> estimate_features(const KernelInfo& kernel,
   const double parts = std::max(estimate.sharing.parts, 1);
   const double units = std::max(1.0, rows * columns * double(p.batch_count) * parts);
   const double rounds = units / request.device.sm_count;
+  const auto share = [&](double us) { return static_cast<float>(std::min(1.0, us / estimate.us)); };
   return {ln(std::max(estimate.us, 0.1)),
           ln(units),
           ln(std::ceil(rounds) / rounds),
           ln(parts),
           ln(double(std::max<std::int64_t>(p.m, 1)) / (rows * c.cta_m)),
           ln(double(std::max<std::int64_t>(p.n, 1)) / (columns * c.cta_n)),
-          ln(std::max(1.0, double(p.k) / (c.cta_k * parts)))};
+          ln(std::max(1.0, double(p.k) / (c.cta_k * parts))),
+          share(estimate.memory_us),
+          share(estimate.work_us),
+          ln(std::max(estimate.waves, 1.0))};
 }
 
 bool corrected_as_a_whole(const KernelInfo& kernel) {

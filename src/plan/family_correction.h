@@ -21,7 +21,7 @@
 namespace xgemm::plan {
 
 // What the network looks at: what is the same for all plans of a way is multiplied by its weights once.
-inline constexpr int kWayFeatures = 19, kEstimateFeatures = 7;
+inline constexpr int kWayFeatures = 19, kEstimateFeatures = 10;
 std::array<float, kWayFeatures> way_features(const kernels::Request& request, const Packing& packing,
                                              double packing_us);
 std::array<float, kEstimateFeatures> estimate_features(const kernels::KernelInfo& kernel,

@@ -122,6 +122,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double fixed_us = memory_us - hidden_us + row->launch_us;
   Estimate best = {fixed_us + waves.us, waves.number};
   weigh_splits(kernel, request, *row, ctas, fixed_us, memory_us + row->launch_us, turn_us, &best);
+  best.memory_us = memory_us, best.work_us = waves.us;
   return best;
 }
 

@@ -71,7 +71,8 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
         (wide + own_narrow + c_bytes) * 1e-6 / (kMemoryShare * rates.memory_tbs) * (0.5 + 0.5 * idle);
     const double us = kLaunchUs + rounds * kRoundUs + std::max({memory_us, fma_us * idle, narrow_us, bring_us * idle}) +
                       (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
-    if (parts == 1 || us < best.us) best = {us, rounds, 0, static_cast<int>(parts)};
+    if (parts == 1 || us < best.us)
+      best = {us, rounds, {0, static_cast<int>(parts)}, memory_us, std::max(fma_us, bring_us) * idle};
     if (parts >= most || units >= 8 * slots) break;
   }
   return best;
@@ -125,7 +126,8 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
                       std::max({memory_us, bring_us, fma_us, (rounds * double(vectors) - 1) * kVectorTileUs}) +
                       (shape.ctas_per_sm == 1 ? (rounds - 1) * kGapUs : 0.0) +
                       (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
-    if (parts == 1 || us < best.us) best = {us, rounds, 0, static_cast<int>(parts)};
+    if (parts == 1 || us < best.us)
+      best = {us, rounds, {0, static_cast<int>(parts)}, memory_us, std::max(fma_us, bring_us)};
     if (parts >= most || tiles * parts >= 2 * sms) break;
   }
   return best;

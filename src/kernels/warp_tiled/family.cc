@@ -91,7 +91,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double rounds = cost::ceil(tiles / (sms * WarpTiledShape::kCtasPerSm * WarpTiledShape::kWarps));
   const double warps_us =
       tiles <= WarpTiledShape::kWarps ? kFewTilesUs + slices * kFewSlicesUs : rounds * (kTileUs + slices * kSliceUs);
-  return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us}), rounds};
+  return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us}), rounds, {}, memory_us, sm_us};
 }
 
 // Of an instance that stages slices, for the blocks of a tile that there are.
@@ -117,7 +117,7 @@ Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
 
   const double rounds = cost::ceil(tiles / (sms * WarpStagedShape::of(c).ctas_per_sm * WarpStagedShape::kWarps));
   const double warps_us = rounds * (kStagedTileUs + work.slices * kStagedSliceUs + instructions * kStagedInstructionUs);
-  return {kLaunchUs + std::max({memory_us, sm_us, warps_us}), rounds};
+  return {kLaunchUs + std::max({memory_us, sm_us, warps_us}), rounds, {}, memory_us, sm_us};
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {

@@ -83,6 +83,7 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const Request& request) {
                       sums / x.sum_bytes_per_us;
     if (us < best.us) best = {us, rounds, {static_cast<std::int64_t>(full_rounds * sms), static_cast<int>(parts)}};
   }
+  best.memory_us = memory_us, best.work_us = rounds * tile_us(slices);
   return best;
 }
 
