@@ -30,8 +30,30 @@ std::int64_t clamp_to_int64(double x) {
   return x < 9e18 ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::max();
 }
 
+// An instance, and how it walks A and B: a bit for each pair of axes, and one for those that take any strides.
+struct Listed {
+  const KernelInfo* kernel;
+  unsigned axes;
+};
+
+constexpr unsigned kAnyStrides = 1 << 4;
+
+constexpr unsigned axes_bit(kernels::Axis a, kernels::Axis b) {
+  return 1u << (2 * static_cast<int>(a) + static_cast<int>(b));
+}
+
+// Those in which a call's operands may be walked: most instances are for others.
+unsigned axes_of(const Request& request) {
+  if (!request.problem.reads_inputs()) return ~0u;
+  unsigned bits = kAnyStrides;
+  for (const kernels::Axis a : {kernels::Axis::row, kernels::Axis::col})
+    for (const kernels::Axis b : {kernels::Axis::row, kernels::Axis::col})
+      if (request.a.along(a) && request.b.along(b)) bits |= axes_bit(a, b);
+  return bits;
+}
+
 // The instances that compute a call's types, by family: a call looks at no others.
-using Ranges = std::array<std::vector<const KernelInfo*>, static_cast<std::size_t>(Family::count)>;
+using Ranges = std::array<std::vector<Listed>, static_cast<std::size_t>(Family::count)>;
 
 const Ranges& instances_for(const ProductTypes& types) {
   static const auto all = [] {
@@ -41,7 +63,9 @@ const Ranges& instances_for(const ProductTypes& types) {
       auto found = std::find_if(by_types.begin(), by_types.end(),
                                 [&](const auto& x) { return x.first == kernel.config.types(); });
       if (found == by_types.end()) found = by_types.insert(found, {kernel.config.types(), Ranges{}});
-      found->second[static_cast<std::size_t>(kernel.family)].push_back(&kernel);
+      const unsigned axes =
+          kernel.config.any_strides ? kAnyStrides : axes_bit(kernel.config.a_contiguous, kernel.config.b_contiguous);
+      found->second[static_cast<std::size_t>(kernel.family)].push_back({&kernel, axes});
     }
     return by_types;
   }();
@@ -98,13 +122,15 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
   std::vector<const KernelInfo*> able;
   std::vector<Estimate> estimates;
   const Ranges& ranges = instances_for(request.problem.types());
+  const unsigned axes = axes_of(request);
   std::array<bool, static_cast<std::size_t>(Family::count) + 1> serving{};
   for (std::size_t f = 0; f < ranges.size(); ++f) {
     const FamilyInfo& family = kernels::describe(static_cast<Family>(f));
     if (!takes(family, way) || serving[static_cast<std::size_t>(family.yields_to)]) continue;
     able.clear();
-    for (const KernelInfo* kernel : ranges[f])
-      if ((force.empty() || kernels::matches(*kernel, force)) && forms(family, *kernel, request.cluster) &&
+    for (const auto& [kernel, its_axes] : ranges[f])
+      if ((its_axes & axes) != 0 && (force.empty() || kernels::matches(*kernel, force)) &&
+          forms(family, *kernel, request.cluster) &&
           (!request.problem.epilogue.any() || family.finishes(*kernel, request.problem)) &&
           serves(family, *kernel, request))
         able.push_back(kernel);

@@ -22,7 +22,7 @@ double fourth_root(double x) {
 
 // Of extents of clusters.
 double one_over(int power_of_two) {
-  constexpr double kInverse[] = {0, 1, 0.5, 0, 0.25, 0, 0, 0, 0.125};
+  static constexpr double kInverse[] = {0, 1, 0.5, 0, 0.25, 0, 0, 0, 0.125};
   return kInverse[power_of_two];
 }
 
@@ -48,8 +48,9 @@ double split_bytes(const WgmmaTmaConfig& c, const ClusterShape& cluster, const C
   return (cluster_tiles(c, cluster, p) - split.whole_tiles) * split.parts * cluster.size() * (4.0 * c.cta_m * c.cta_n);
 }
 
-TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& d, const CostConstants& x)
-    : config(c), problem(p), device(d), constants(x) {
+TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& d, const CostConstants& x,
+                   int chunks)
+    : config(c), problem(p), device(d), constants(x), exchange_chunks(chunks) {
   const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
   const int rows = c.tile_rows(), columns = c.tile_columns();
   const double area = double(rows) * columns;
@@ -60,7 +61,6 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
   const double reads = double(rows / 64) * (64 + columns);
   slice_fourth = fourth(area / 32 * x.tensor) + fourth((rows + columns) * x.write + reads * x.read) +
                  fourth(c.x_through_registers() ? kRegistersSlice : x.slice);
-  exchange_chunks = c.exchange_chunks(1);
   unaligned_shared = x.unaligned_shared * ((p.lines_a ? 0 : c.cta_m) + (p.lines_b ? 0 : c.cta_n));
   const double element_bytes = (p.reads_c ? 1 + x.old_c : 1.0) * p.bytes_c / 2;
   double epilogue = x.epilogue + area * (x.element * element_bytes + p.finishing);

@@ -85,8 +85,10 @@ double split_bytes(const WgmmaTmaConfig& c, const ClusterShape& cluster, const C
 
 // An instance on a problem: what does not depend on the cluster. Cycles as times.
 struct TileWork {
-  TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& device,
-           const CostConstants& constants = kCostConstants);
+  // chunks: the config's exchange_chunks(1), which takes a while to work out.
+  TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& d, const CostConstants& x, int chunks);
+  TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& d, const CostConstants& x = kCostConstants)
+      : TileWork(c, p, d, x, c.exchange_chunks(1)) {}
 
   const WgmmaTmaConfig& config;
   const CostProblem& problem;

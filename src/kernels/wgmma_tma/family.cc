@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -115,11 +116,11 @@ double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double ro
 
 // An instance in clusters of one shape, by the model.
 struct Weighed : TileCost::Best {
-  ClusterShape cluster;
-  TileCost cost;
+  const ClusterShape* cluster;
+  const TileCost* cost;
 
   Estimate estimate(double corrected_us) const {
-    return {corrected_us, rounds, {static_cast<std::int64_t>(split.whole_tiles), split.parts, cluster}};
+    return {corrected_us, rounds, {static_cast<std::int64_t>(split.whole_tiles), split.parts, *cluster}};
   }
 };
 
@@ -153,12 +154,13 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   // Names are compared, and clusters counted, once in a process, not once in a call.
   struct Known {
     int tile;
+    int exchange_chunks;
     std::span<const ClusterShape> shapes;
   };
   static const auto known = [] {
     std::array<Known, kNumber> all{};
     std::ranges::transform(kConfigs<Family::wgmma_tma>, all.begin(), [](const WgmmaTmaConfig& c) -> Known {
-      return {fitted_tile(c), cluster_shapes(c)};
+      return {fitted_tile(c), c.exchange_chunks(1), cluster_shapes(c)};
     });
     return all;
   }();
@@ -175,7 +177,8 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   std::vector<Candidate> candidates;
   candidates.reserve(static_cast<std::size_t>(number));
   for (int i = 0; i < number; ++i) {
-    const TileWork work(config_of(*kernels[i]), p, device);
+    const int chunks = known[static_cast<std::size_t>(kernels[i]->index)].exchange_chunks;
+    const TileWork work(config_of(*kernels[i]), p, device, kCostConstants, chunks);
     candidates.push_back({work, work.least_us(), i});
   }
   std::vector<const Candidate*> order;  // what may be fast goes first, and much of the rest is then out of the question
@@ -191,6 +194,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     // So slow that one cluster is enough for its estimate.
     const bool hopeless = least_us * CostCorrection::kLeast >= to_beat;
     const unsigned fitted = hopeless ? 1 : fitted_clusters(of_tile.tile);
+    std::array<TileCost, std::size(kClusterShapes)> costs;
     BestClusters clusters;
     for (std::size_t shape = 0; shape < of_tile.shapes.size(); ++shape) {
       const ClusterShape& cluster = of_tile.shapes[shape];
@@ -199,9 +203,9 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
               ? cluster != *request.cluster
               : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(c, cluster, p, device))
         continue;
-      const TileCost cost(work, cluster);
-      if (request.to_beat && cost.takes(to_beat / CostCorrection::kLeast)) continue;
-      clusters.add({cost.best_split(limit), cluster, cost});
+      std::construct_at(&costs[shape], work, cluster);
+      if (request.to_beat && costs[shape].takes(to_beat / CostCorrection::kLeast)) continue;
+      clusters.add({costs[shape].best_split(limit), &cluster, &costs[shape]});
     }
     if (clusters.count == 0) {
       estimate = {std::numeric_limits<double>::infinity()};
@@ -212,7 +216,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
       for (int i = 0; i < clusters.count; ++i) {
         const Weighed& w = clusters.best[i];
         if (w.us * CostCorrection::kLeast >= to_beat) break;
-        const double us = w.us * correction(c, of_tile.tile, w.cluster, w.split, w.cost(w.split));
+        const double us = w.us * correction(c, of_tile.tile, *w.cluster, w.split, (*w.cost)(w.split));
         if (i == 0 || us < estimate.us) estimate = w.estimate(us);
       }
     }
