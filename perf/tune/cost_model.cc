@@ -203,7 +203,7 @@ int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const dou
   for (const plan::Plan& each : plan::candidates(p, facts, device, nullptr, false)) {
     if (count == most || (each.packing.any() && plan::blocks_of(each.packing, p) > 1)) continue;
     const Problem seen = each.packing.any() ? plan::packed_problem(each.packing, p) : p;
-    const plan::ProblemFacts seen_facts = each.packing.any() ? plan::packed_facts(each.packing, seen) : facts;
+    const plan::ProblemFacts seen_facts = each.packing.any() ? plan::packed_facts(each.packing, seen, p) : facts;
     const Request request(seen, seen_facts, device);
     const double packing_us = each.packing.any() ? plan::packing_us(each.packing, p, device) : 0;
     const KernelInfo& kernel = info(each.kernel);

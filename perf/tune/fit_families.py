@@ -116,7 +116,7 @@ class Measurements(fit.Measurements):
         self.estimate = np.log([r[2] for r in rows])
         self.us = np.array([r[3] for r in rows])
         self.features = np.array([r[4] for r in rows])
-        self.corrected = np.array([r[5] for r in rows], np.float32)  # family_correction.h: is_corrected()
+        self.corrected = np.array([r[5] for r in rows], np.float32)  # what FamilyCorrection has a factor for
         self.lost = np.log(self.us / np.minimum.reduceat(self.us, np.searchsorted(self.case, np.arange(len(self.keys))))
                            [self.case])
         self.best = np.log(self.us) - self.lost
@@ -127,7 +127,7 @@ class Measurements(fit.Measurements):
 def corrected(data, rows, output):
     """Logarithms of estimates, as the planner corrects them."""
     fading = np.clip(np.log(FADES_TO / np.exp(data.estimate[rows])) / math.log(FADES_TO / FADES_FROM), 0, 1)
-    return data.estimate[rows] + data.corrected[rows] * np.clip(fading * output, math.log(LEAST), math.log(MOST))
+    return data.estimate[rows] + data.corrected[rows] * fading * np.clip(output, math.log(LEAST), math.log(MOST))
 
 
 def write(planner, data, network, mean, deviation, report):

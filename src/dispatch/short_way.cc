@@ -56,7 +56,6 @@ bool take_short_way(char transa, char transb, host::Gemm<T> p) noexcept try {
   if (!is_open() || runtime::may_have_device_memory()) return false;
   ThreadState& mine = thread_state;
   if (mine.inside_library) return false;
-  const host::InsideLibrary guard(mine);
   p.transa = a_plain ? Op::none : Op::transpose;
   p.transb = b_plain ? Op::none : Op::transpose;
   const auto call = [&](const auto& blas) {
@@ -65,6 +64,7 @@ bool take_short_way(char transa, char transb, host::Gemm<T> p) noexcept try {
     return true;
   };
   const host::CpuBlas& blas = host::cpu_blas();
+  const host::InsideLibrary guard(mine);
   if (p.fill == Fill::full ? !call(blas.template gemm<T>()) : !p.is_rank_k_update() || !call(blas.template syrk<T>()))
     return false;
   if (mine.has_message) clear_last_error();

@@ -296,14 +296,16 @@ constinit thread_local int closed = 0;  // by this thread's fork
 constinit std::atomic<void (*)()> library_before_fork{nullptr};
 
 void close_door() {
-  library_door.close(thread_state.inside_library);
+  library_door.close(thread_state.past_door);
   ++closed;
 }
 
-// A fork that began before the library was opened, and waited for that, passes by the library's own handler.
+// A fork that began before the library was opened, and waited for that, passed by the library's own handler.
 void close_door_last() {
-  if (const auto before_fork = library_before_fork.load(); before_fork != nullptr && closed == 0) before_fork();
+  const auto before_fork = library_before_fork.load();
+  const bool passed_by = before_fork != nullptr && closed == 0;
   close_door();
+  if (passed_by) before_fork();
 }
 
 void open_door() {
@@ -313,7 +315,7 @@ void open_door() {
 }
 
 void open_door_in_child() {
-  library_door.open_in_child(thread_state.inside_library);
+  library_door.open_in_child(thread_state.past_door);
   closed = 0;
 }
 
@@ -411,6 +413,11 @@ const CpuBlas& cpu_blas() {
       blas.reason = "forked while a library was being loaded";
       return blas;
     }
+    // Forks wait for what is being made (core/once.h), so that nobody needs to be past the door.
+    struct Opening {
+      Opening() { thread_state.inside_library = true; }
+      ~Opening() { thread_state.inside_library = false; }
+    } const opening;
     std::string complaint;
     blas = open_cpu_blas(environment().cpu_blas, &complaint);
     if (!complaint.empty()) print_line(complaint);

@@ -101,6 +101,8 @@ struct CpuBlas {
 // buffers): a child that is forked while another thread holds one hangs at its first product. So a fork waits until
 // nobody is inside, and lets nobody in. Neither waits for long: a product may last for seconds, but locks are held at
 // its beginning and its end, and what holds the fork up may be a lock of the program's that the thread outside has.
+// OpenBLAS's threads, which it ends before a fork, are its own: beside a product that has them it may hang, as it does
+// in programs that call it themselves.
 class LibraryDoor {
  public:
   void enter() noexcept {
@@ -110,7 +112,7 @@ class LibraryDoor {
   }
   void leave() noexcept { inside_.fetch_sub(1, std::memory_order_release); }
 
-  // Around a fork. mine: whether the thread that forks is inside itself.
+  // Around a fork. mine: whether the thread that forks is past the door itself.
   void close(bool mine) noexcept;
   void open() noexcept { forks_.fetch_sub(1, std::memory_order_release); }
   void open_in_child(bool mine) noexcept;
@@ -122,17 +124,19 @@ class LibraryDoor {
 };
 extern constinit LibraryDoor library_door;
 
-// Held while a thread opens or runs the library. One that called sgemm_ by the program's symbols would come back to us:
-// that call takes the built-in product.
+// Held while a thread runs the library, which has been opened. One that called sgemm_ by the program's symbols would
+// come back to us: that call takes the built-in product.
 class InsideLibrary {
  public:
   explicit InsideLibrary(ThreadState& mine) : mine_(mine), before_(mine.inside_library) {
-    if (!before_) library_door.enter();
-    mine.inside_library = true;
+    if (before_) return;
+    library_door.enter();
+    mine.inside_library = mine.past_door = true;
   }
   ~InsideLibrary() {
-    mine_.inside_library = before_;
-    if (!before_) library_door.leave();
+    if (before_) return;
+    mine_.inside_library = mine_.past_door = false;
+    library_door.leave();
   }
   InsideLibrary(const InsideLibrary&) = delete;
   InsideLibrary& operator=(const InsideLibrary&) = delete;
@@ -143,7 +147,7 @@ class InsideLibrary {
 };
 
 // What XGEMM_CPU_BLAS names, else the first library found of OpenBLAS, BLIS, MKL and libblas, else the built-in loop.
-// Opened at the first call and kept.
+// Opened at the first call and kept; not for threads that are inside.
 const CpuBlas& cpu_blas();
 
 // The choice itself, for a value of XGEMM_CPU_BLAS ("" for none). complaint: the line that the user is to see, "" for

@@ -39,7 +39,6 @@ constexpr int64_t kBlockInner = 512;
 const CpuBlas& engine() {
   static Once<CpuBlas> builtin;
   if (thread_state.inside_library) return builtin.get([] { return CpuBlas{}; });
-  const InsideLibrary guard(thread_state);
   return cpu_blas();
 }
 
@@ -118,8 +117,8 @@ template <class T>
 Status run_triangle(const Gemm<T>& p) {
   if (thread_state.inside_library || !p.is_rank_k_update()) return run_rectangles(p);
   {
-    const InsideLibrary guard(thread_state);
     const SyrkRoutine<T>& blas = cpu_blas().syrk<T>();
+    const InsideLibrary guard(thread_state);
     constexpr int64_t kLargest = int64_t{1} << 30;  // as in BlasRoutine::run()
     if (blas.function != nullptr && blas.conduct.spares_c && fits_library(p) && p.n <= kLargest && p.k <= kLargest &&
         (blas.conduct.keeps_nan || all_finite(p))) {
@@ -135,8 +134,8 @@ template <class T>
 Status run_gemm(const Gemm<T>& p) {
   if (p.fill != Fill::full) return run_triangle(p);
   if (thread_state.inside_library) return builtin_gemm(p);
-  const InsideLibrary guard(thread_state);  // also while it is opened
   const BlasRoutine<T>& blas = cpu_blas().gemm<T>();
+  const InsideLibrary guard(thread_state);
   if (blas.function == nullptr || !fits_library(p)) return builtin_gemm(p);
   if (!blas.conduct.keeps_nan && !all_finite(p)) return builtin_gemm(p);
   if (!blas.conduct.spares_c && p.beta == 0) clear(p.m, p.n, p.c, p.ldc);

@@ -42,8 +42,8 @@ struct Request {
   const device::DeviceInfo& device;
   const Walks a, b, c, old_c;
   const ClusterShape* cluster = nullptr;  // the only one to weigh; otherwise all that an instance can form
-  // us: of a family's estimates only the least is asked for, and that only if it is less than this. For all others any
-  // larger numbers do. Without it all are asked for.
+  // us: what is estimated at this or more is not looked at, and any larger number does for it; of a family that is
+  // corrected as a whole (plan/family_correction.h), nor is what is not its least. Without it all are asked for.
   std::optional<double> to_beat;
 };
 

@@ -155,7 +155,9 @@ double FamilyCorrection::operator()(const KernelInfo& kernel, const Estimate& es
   tuning::add_weighted(features, kEstimateWeights, &hidden);
   sum += tuning::weighted(features, kEstimateDirect) + tuning::weighted_positive(hidden, kOutputWeights);
   const double fading = us <= kFadesFromUs ? 1 : std::log(kFadesToUs / us) / std::log(kFadesToUs / kFadesFromUs);
-  return std::clamp(std::exp(fading * double(sum)), kLeast, kMost);
+  // Bounded before it fades: what is estimated at more is then corrected to more, whatever the weights are.
+  static_assert(kMost < kFadesToUs / kFadesFromUs);
+  return std::exp(fading * std::clamp(double(sum), std::log(kLeast), std::log(kMost)));
 }
 
 }  // namespace xgemm::plan

@@ -167,8 +167,10 @@ Problem packed_problem(const Packing& packing, const Problem& problem) {
   return block;
 }
 
-layout::ProblemFacts packed_facts(const Packing& packing, const Problem& block) {
-  layout::ProblemFacts facts = layout::gather_facts(block);
+layout::ProblemFacts packed_facts(const Packing& packing, const Problem& block, const Problem& problem) {
+  Problem blocks = block;
+  blocks.batch_count = problem.batch_count;
+  layout::ProblemFacts facts = layout::gather_facts(blocks);
   if (packing.c.used) {
     facts.old_c.address = packing.c.offset;
     facts.old_c.col_stride = packing.c.ld;

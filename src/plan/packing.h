@@ -55,7 +55,8 @@ std::optional<Packing> in_smaller_blocks(const Packing& packing, const Problem& 
 // A block as the kernel sees it: its extents, and copies in place of the operands that are copied. Their addresses are
 // offsets in the workspace.
 Problem packed_problem(const Packing& packing, const Problem& problem);
-layout::ProblemFacts packed_facts(const Packing& packing, const Problem& block);
+// Of all blocks: what is not copied steps from entry to entry of the whole batch.
+layout::ProblemFacts packed_facts(const Packing& packing, const Problem& block, const Problem& problem);
 
 // The time of the copies, of all blocks.
 double packing_us(const Packing& packing, const Problem& problem, const device::DeviceInfo& device);

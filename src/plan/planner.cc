@@ -100,7 +100,7 @@ void for_each_way(const Problem& p, const ProblemFacts& facts, const DeviceInfo&
                .problem = packed_problem(packing, p),
                .blocks = blocks_of(packing, p),
                .packing_us = packing_us(packing, p, device)};
-    way.facts = packed_facts(packing, way.problem);
+    way.facts = packed_facts(packing, way.problem, p);
     visit(way);
   }
 }
@@ -131,7 +131,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
     for (const auto& [kernel, its_axes] : ranges[f])
       if ((its_axes & axes) != 0 && (force.empty() || kernels::matches(*kernel, force)) &&
           forms(family, *kernel, request.cluster) &&
-          (!request.problem.epilogue.any() || family.finishes(*kernel, request.problem)) &&
+          (!request.problem.epilogue.any() || (way.blocks == 1 && family.finishes(*kernel, request.problem))) &&
           serves(family, *kernel, request))
         able.push_back(kernel);
     if (able.empty()) continue;
@@ -256,6 +256,7 @@ Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& 
     Plan finishing;
     if (!find_plan(p, facts, device, force, &finishing)) return planned;
     if (!planned.ok() || finishing.estimated_us < chosen->estimated_us + pass_us(p, device)) *chosen = finishing;
+    if (!planned.ok()) clear_last_error();
     return kOk;
   }
   if (find_plan(p, facts, device, force, chosen)) return kOk;

@@ -10,7 +10,7 @@
 
 namespace xgemm::tuning {
 
-// The logarithm of a number greater than 0, to some 1e-7, with the same bits everywhere.
+// The logarithm of a number greater than 0, to some 1e-7, whatever the C library.
 inline float ln(float x) {
   constexpr float kLn2 = 0.693147181f;
   constexpr std::uint32_t kRootOfHalf = 0x3f3504f3;

@@ -174,8 +174,8 @@ class AlignedOutput {
   }
 
   XGEMM_DEVICE int shift(int j) const {
-    const auto address = reinterpret_cast<std::uintptr_t>(c_) / sizeof(Element);
-    return (static_cast<int>(address) + j * static_cast<int>(ld_)) & (kVector - 1);
+    const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(c_) / sizeof(Element));
+    return static_cast<int>((address + static_cast<unsigned>(j) * static_cast<unsigned>(ld_)) & (kVector - 1));
   }
   XGEMM_DEVICE static std::int64_t clamped(std::int64_t x) {
     constexpr std::int64_t kFar = 2 * (kRows + kCols);

@@ -191,14 +191,15 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     const WgmmaTmaConfig& c = work.config;
     const Known& of_tile = known[static_cast<std::size_t>(kernels[place]->index)];
     Estimate& estimate = estimates[place];
+    estimate = {std::numeric_limits<double>::infinity()};
     // So slow that one cluster is enough for its estimate.
     const bool hopeless = least_us * CostCorrection::kLeast >= to_beat;
+    if (hopeless && request.to_beat) continue;
     const unsigned fitted = hopeless ? 1 : fitted_clusters(of_tile.tile);
     std::array<TileCost, std::size(kClusterShapes)> costs;
     BestClusters clusters;
     for (std::size_t shape = 0; shape < of_tile.shapes.size(); ++shape) {
       const ClusterShape& cluster = of_tile.shapes[shape];
-      if (hopeless && request.to_beat) break;
       if (request.cluster != nullptr
               ? cluster != *request.cluster
               : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(c, cluster, p, device))
@@ -207,10 +208,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
       if (request.to_beat && costs[shape].takes(to_beat / CostCorrection::kLeast)) continue;
       clusters.add({costs[shape].best_split(limit), &cluster, &costs[shape]});
     }
-    if (clusters.count == 0) {
-      estimate = {std::numeric_limits<double>::infinity()};
-      continue;
-    }
+    if (clusters.count == 0) continue;
     estimate = clusters.best[0].estimate(clusters.best[0].us);
     if (clusters.best[0].us * CostCorrection::kLeast < to_beat) {
       for (int i = 0; i < clusters.count; ++i) {

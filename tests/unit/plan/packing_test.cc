@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/common/legality.h"
 #include "kernels/family.h"
 #include "plan/planner.h"
 #include "unit/plan/plans.h"
@@ -85,6 +86,39 @@ TEST(Packing, HoldsWhatABlockNeedsWithinTheLimit) {
     }
   }
   EXPECT_TRUE(packed > 1000 && in_blocks > 100) << packed << ", " << in_blocks;
+}
+
+// What is not copied is as aligned for the kernel of a block as it is in all entries of the batch.
+TEST(Packing, BlocksKnowTheWholeBatch) {
+  Random random(74);
+  int blocks = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const Problem p = random_problem(random);
+    DeviceInfo device = h200();
+    device.memory_bytes = std::size_t{1} << random.integer(26, 37);
+    const plan::ProblemFacts whole = plan::gather_facts(p);
+    for (const Packing& packing : packings_for(p, device)) {
+      if (packing.batch == p.batch_count || packing.n == 1) continue;
+      ++blocks;
+      const plan::ProblemFacts facts = plan::packed_facts(packing, plan::packed_problem(packing, p), p);
+      const auto aligned = [](const layout::StridedOperand& x) {
+        return kernels::divisibility_along(x, layout::Axis::row);
+      };
+      ASSERT_EQ(aligned(facts.c), aligned(whole.c)) << to_string(p) << plan::to_string(packing);
+    }
+  }
+  EXPECT_GT(blocks, 50);
+}
+
+// A kernel that finishes only where TMA stores all of C is asked about the whole of it.
+TEST(Packing, KernelsFinishNoBlocks) {
+  Problem p = make_problem(DType::f16, 'N', 'N', 40001, 4096, 8192, {.lda = 1});
+  p.c.ld = 40008;
+  p.beta = {0, nullptr};
+  p.epilogue.activation = Activation::relu;
+  plan::Plan chosen;
+  ASSERT_TRUE(plan::make_plan(p, plan::gather_facts(p), h200(), "", &chosen).ok());
+  EXPECT_TRUE(chosen.needs_pass) << plan::to_string(chosen);
 }
 
 // Smaller and smaller, in multiples of tiles, down to a tile.

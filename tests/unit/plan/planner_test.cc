@@ -83,23 +83,22 @@ bool tma_reaches(const Strides& x, Axis axis) {
   return (lines <= 1 || line_step < kLimit) && (x.batch_count <= 1 || x.batch < static_cast<std::uint64_t>(kLimit));
 }
 
-bool tma_serves(const KernelInfo& kernel, const Problem& p) {
+bool tma_serves(const KernelInfo& kernel, const Problem& p, const Operands& x) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
   const kernels::WgmmaTmaConfig& c = kernels::config_of<Family::wgmma_tma>(kernel);
   if (std::max({p.m, p.n, p.k, p.batch_count}) > kMost) return false;
   const auto tiles = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
   if (tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * p.batch_count >= __int128{1} << 31) return false;
-  const Operands x = operands_of(p);
   return (!c.c_through_shared() || tma_reaches(x.c, Axis::row)) &&
          (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
 }
 
 // ffma_tma, dmma_tma and wgmma_words load what the copy engine cannot reach by other ways.
-bool any_load_serves(const KernelInfo& kernel, const Problem& p) {
+bool any_load_serves(const KernelInfo& kernel, const Problem& p, const Operands& x) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
   const auto tiles = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
   const bool tma_stores = kernel.family == Family::wgmma_words && size_of(kernel.config.type_c) == 2;
-  if (tma_stores && !tma_reaches(operands_of(p).c, Axis::row)) return false;
+  if (tma_stores && !tma_reaches(x.c, Axis::row)) return false;
   return std::max({p.m, p.n, p.k}) <= kMost &&
          tiles(p.m, kernel.config.cta_m) * tiles(p.n, kernel.config.cta_n) * p.batch_count < __int128{1} << 31;
 }
@@ -123,11 +122,11 @@ bool fits(const KernelInfo& kernel, const DeviceInfo& device) {
          8 * c.stages * (c.cta_m * c.cta_k + c.cta_k * c.cta_n) <= device.max_shared_bytes_per_block;
 }
 
-// old_c: what is read in place of C; C itself where there is no copy.
-bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device, const Strides* old_c = nullptr) {
+// x: the operands, of which p may be a block. old_c: what is read in place of C; C itself where there is no copy.
+bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device, const Operands& x,
+              const Strides* old_c = nullptr) {
   const TileConfig& c = kernel.config;
   const int size = size_of(c.type);
-  const Operands x = operands_of(p);
   if (c.compute != Compute::strict && c.compute != p.compute) return false;
   if (c.types() != p.types() || device.compute_capability < c.min_compute_capability) return false;
   const bool for_sm75 = kernel.family == Family::double_buffered && c.type == DType::f16;
@@ -136,8 +135,8 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
       kernel.family == Family::ffma_tma || kernel.family == Family::dmma_tma || kernel.family == Family::wgmma_words;
   const bool for_sm90a = any_load || kernel.family == Family::wgmma_tma || kernel.family == Family::fp16x3;
   if (for_sm90a && device.compute_capability != 90) return false;
-  if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p)) return false;
-  if (any_load && !any_load_serves(kernel, p)) return false;
+  if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p, x)) return false;
+  if (any_load && !any_load_serves(kernel, p, x)) return false;
   if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;
@@ -147,16 +146,24 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
 }
 
 // The same of a block of C, with copies in place of operands.
+bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
+  return is_legal(kernel, p, device, operands_of(p));
+}
+
+// Of each block of the batch.
 bool is_legal_packed(const KernelInfo& kernel, const Problem& p, const plan::Packing& packing,
                      const DeviceInfo& device) {
   const Problem block = plan::packed_problem(packing, p);
-  Strides old_c = operands_of(block).c;
+  Problem of_all_entries = block;
+  of_all_entries.batch_count = p.batch_count;
+  const Operands x = operands_of(of_all_entries);
+  Strides old_c = x.c;
   if (packing.c.used) {
     old_c.base = packing.c.offset;
     old_c.col = packing.c.ld * size_of(p.c.type);
     old_c.batch = static_cast<std::uint64_t>(packing.c.batch_stride * size_of(p.c.type));
   }
-  return is_legal(kernel, block, device, &old_c);
+  return is_legal(kernel, block, device, x, &old_c);
 }
 
 // With its operands as they lie, or as copies.
@@ -730,6 +737,7 @@ TEST(Planner, KernelsFinishWhatTheyCan) {
         kernel.config.a_contiguous == Axis::col) {
       const Plan chosen = plan_on(hopper, kernel.name);
       EXPECT_TRUE(chosen.kernel == kernel.id() && !chosen.needs_pass) << to_string(chosen);
+      EXPECT_EQ(last_error(), "") << "of a plan that was found";
     }
   for (const Plan& chosen : {plan_on(hopper, "naive"), plan_on(ampere, "")}) {
     EXPECT_TRUE(chosen.needs_pass);
