@@ -737,7 +737,7 @@ TEST(Planner, KernelsFinishWhatTheyCan) {
         kernel.config.a_contiguous == Axis::col) {
       const Plan chosen = plan_on(hopper, kernel.name);
       EXPECT_TRUE(chosen.kernel == kernel.id() && !chosen.needs_pass) << to_string(chosen);
-      EXPECT_EQ(last_error(), "") << "of a plan that was found";
+      EXPECT_STREQ(last_error(), "") << "of a plan that was found";
     }
   for (const Plan& chosen : {plan_on(hopper, "naive"), plan_on(ampere, "")}) {
     EXPECT_TRUE(chosen.needs_pass);
