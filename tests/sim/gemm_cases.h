@@ -65,8 +65,7 @@ std::vector<GemmCase> special_cases(const SimKernel& kernel);          // NaN, I
 std::vector<GemmCase> batch_cases(const SimKernel& kernel);
 std::vector<GemmCase> triangle_cases(const SimKernel& kernel);
 
-// Some of the cases, of all sorts: about as many as take so long on a persistent kernel. Another place in the list of
-// kernels gets others.
+// Some of the cases, of all sorts: about as many as take so long. Another place in the list of kernels gets others.
 std::vector<GemmCase> share_of(std::vector<GemmCase> cases, const SimKernel& kernel, std::size_t place,
                                double milliseconds);
 

@@ -1,6 +1,6 @@
 // Every kernel instance of the library against fp64, in the simulator: sizes around all tile edges, all flags it
 // serves, odd leading dimensions and pointers, scalars, NaN and Inf, batches, loops over tiles; under two schedules
-// each. Instances on tensor cores, which are many and alike, run a share of these cases each.
+// each. An instance runs a share of these cases, by what they take, and its neighbours in the list run others.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ std::size_t step_of(const SimKernel& kernel) {
   return tensor_cores(kernel) ? 5 : kernel.config.cta_k > 128 ? 3 : 1;
 }
 
-// Hundreds of instances: each runs as many cases as a budget of time allows, drawn anew for each, so that the list as a
-// whole meets all sorts of them.
+// Hundreds of instances. Each, as each of any kernel, runs as many cases as a budget of time allows, drawn anew for
+// each, so that the list as a whole meets all sorts of them; theirs is smaller.
 bool persistent(const SimKernel& kernel) {
   return kernel.config.copy == kernels::Copy::bulk;
 }
