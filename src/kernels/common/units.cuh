@@ -75,4 +75,32 @@ XGEMM_DEVICE void for_each_unit(const TileParams& p, bool has_product, const Bod
   }
 }
 
+// The same counted in 32 bits, for kernels that serve no product with more units or a larger k: less code, and no calls
+// of functions, for which sums and fragments leave no registers.
+template <int kTileM, int kTileN, int kTileK>
+XGEMM_DEVICE Unit unit_at_32(const TileParams& p, unsigned index) {
+  const BasicSchedule<unsigned> schedule = p.schedule.as<unsigned>();
+  Unit unit = detail::whole_unit<kTileM, kTileN>(schedule, index, p.k);
+  if (schedule.is_partial(index)) {
+    const unsigned k = static_cast<unsigned>(p.k), all = (k + kTileK - 1) / kTileK, parts = schedule.parts;
+    const auto begin = [&](unsigned part) { return (all / parts * part + all % parts * part / parts) * kTileK; };
+    const unsigned part = schedule.part_of(index), end = begin(part + 1);
+    unit.k = begin(part);
+    unit.depth = (end < k ? end : k) - unit.k;
+  }
+  return unit;
+}
+
+template <int kTileM, int kTileN, int kTileK, class Body>
+XGEMM_DEVICE void for_each_unit_32(const TileParams& p, bool has_product, const Body& body) {
+  const auto units = static_cast<unsigned>(p.schedule.units), step = static_cast<unsigned>(gpu::grid_x());
+  XGEMM_NO_UNROLL
+  for (auto index = static_cast<unsigned>(gpu::block_x()); index < units; index += step) {
+    Unit unit = unit_at_32<kTileM, kTileN, kTileK>(p, index);
+    if (p.fill != Fill::full && !detail::has_part<kTileM, kTileN>(p, unit)) continue;
+    if (!has_product) unit.depth = 0;
+    body(unit);
+  }
+}
+
 }  // namespace xgemm::kernels

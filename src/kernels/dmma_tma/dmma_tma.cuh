@@ -124,10 +124,11 @@ struct DmmaTma {
       gpu::release_registers<kProducerRegisters>();
       const int thread = gpu::thread_index() - kConfig.threads();
       if (p.a_bulk && p.b_bulk && thread != 0) return;
-      for_each_unit(p, [&](unsigned, const Unit& unit) { produce(p, smem, ring, unit, thread); });
+      for_each_unit_32<kTileM, kTileN, kTileK>(p, Epilogue::make(p).has_product,
+                                               [&](const Unit& unit) { produce(p, smem, ring, unit, thread); });
     } else {
       gpu::acquire_registers<kConsumerRegisters>();
-      for_each_unit(p, [&](unsigned index, const Unit& begun) {
+      for_each_unit_32<kTileM, kTileN, kTileK>(p, Epilogue::make(p).has_product, [&](const Unit& begun) {
         // What is kept from unit to unit would take registers from the mainloop: it is worked out anew.
         const int thread = gpu::opaque(gpu::thread_index());
         const int warp = gpu::shuffle(thread / gpu::kWarpSize, 0), lane = thread % gpu::kWarpSize;
@@ -137,7 +138,8 @@ struct DmmaTma {
         const Readers readers = {ReaderA::make(warp_m(warp), lane), ReaderB::make(warp_n(warp), lane)};
         Sums sums = {};
         multiply(smem, ring, slices(begun), readers, sums);
-        const Unit unit = unit_at(p, static_cast<unsigned>(gpu::opaque(static_cast<int>(index))));
+        const auto index = static_cast<unsigned>(gpu::opaque(static_cast<int>(begun.index)));
+        const Unit unit = unit_at_32<kTileM, kTileN, kTileK>(p, index);
         const auto own = static_cast<unsigned>(gpu::opaque(gpu::thread_index()));
         store(p, smem, unit, own / gpu::kWarpSize, own % gpu::kWarpSize, sums);
       });
@@ -169,33 +171,6 @@ struct DmmaTma {
       if (++slot == kStages) slot = 0, phase ^= 1;
     }
   };
-
-  // As units.cuh has them, counted in 32 bits: family.cc sees to it that this is enough, and 64-bit division is a call
-  // of a function, for which sums and fragments leave no registers.
-  XGEMM_DEVICE static Unit unit_at(const Params& p, unsigned index) {
-    const BasicSchedule<unsigned> schedule = p.schedule.as<unsigned>();
-    Unit unit = detail::whole_unit<kTileM, kTileN>(schedule, index, p.k);
-    if (schedule.is_partial(index)) {
-      const unsigned k = static_cast<unsigned>(p.k), all = (k + kTileK - 1) / kTileK, parts = schedule.parts;
-      const auto begin = [&](unsigned part) { return (all / parts * part + all % parts * part / parts) * kTileK; };
-      const unsigned part = schedule.part_of(index), end = begin(part + 1);
-      unit.k = begin(part);
-      unit.depth = (end < k ? end : k) - unit.k;
-    }
-    return unit;
-  }
-
-  template <class Body>
-  XGEMM_DEVICE static void for_each_unit(const Params& p, const Body& body) {
-    const auto units = static_cast<unsigned>(p.schedule.units), step = static_cast<unsigned>(gpu::grid_x());
-    XGEMM_NO_UNROLL
-    for (auto index = static_cast<unsigned>(gpu::block_x()); index < units; index += step) {
-      Unit unit = unit_at(p, index);
-      if (p.fill != Fill::full && !detail::has_part<kTileM, kTileN>(p, unit)) continue;
-      if (!Epilogue::make(p).has_product) unit.depth = 0;
-      body(index, unit);
-    }
-  }
 
   XGEMM_DEVICE static int slices(const Unit& unit) { return static_cast<int>((unit.depth + kTileK - 1) / kTileK); }
 

@@ -66,8 +66,8 @@ inline BasicFfmaTmaParams<TensorBox> ffma_tma_arguments(const FfmaTmaConfig& con
   if (p.a_load == PanelLoad::bulk) p.a_map = a.box(config.cta_k());
   if (p.b_load == PanelLoad::bulk) p.b_map = b.box(config.cta_k());
   const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0; };
-  p.c_vectors = reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0 && (g.n <= 1 || on_vector(g.c.col_stride)) &&
-                (g.batch_count <= 1 || on_vector(g.c.batch_stride));
+  p.c_vectors = reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0 && on_vector(g.m) &&
+                (g.n <= 1 || on_vector(g.c.col_stride)) && (g.batch_count <= 1 || on_vector(g.c.batch_stride));
   return p;
 }
 

@@ -49,6 +49,11 @@ struct FfmaTmaConfig {
   constexpr int exchange_bytes() const { return (groups() - 1) * cta_m * cta_n * 4; }
   constexpr int shared_bytes() const { return stages * slot_bytes() + exchange_bytes() + 1024; }
 
+  // The k of a turn of the mainloop: periods of the swizzle. Nothing is in the instruction caches when a kernel starts,
+  // and what is short is soon there; for long K, groups of warps that have an SM for themselves get on better with
+  // turns of 16.
+  constexpr int turn() const { return groups() > 1 && ctas_per_sm == 1 && depth > 8 ? 16 : 8; }
+
   // Whether aligned operands along k come in vectors. Producers wait for these, while another CTA multiplies: where
   // there is none, words of cp.async bring more.
   constexpr bool vectors_along_k() const { return ctas_per_sm > 1; }

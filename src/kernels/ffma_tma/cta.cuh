@@ -69,12 +69,14 @@ struct FfmaTmaCta {
     gpu::mbarrier_init_fence();
   }
 
-  // A position in the ring of slots. `phase` is the parity that consumers wait for. held: a slot behind it that a
-  // consumer has yet to release, or -1.
+  // A position in the ring of slots. `phase` is the parity that consumers wait for. Behind it are slots that a consumer
+  // has yet to release, or -1: held, and unread, of which it needed nothing. A warp releases slots in their order: of
+  // teams of producers one would else get two phases ahead of another.
   struct Ring {
     int slot = 0;
     unsigned phase = 0;
     int held = -1;
+    int unread = -1;
 
     XGEMM_DEVICE void next() { skip(1); }
     XGEMM_DEVICE void skip(int slots) {
@@ -97,6 +99,13 @@ struct FfmaTmaCta {
     if (ring.held < 0) return;
     release(smem, ring.held);
     ring.held = -1;
+  }
+  // Before the slots of another unit.
+  XGEMM_DEVICE static void release_last(SharedStorage& smem, Ring& ring) {
+    release_held(smem, ring);
+    if (ring.unread < 0) return;
+    release(smem, ring.unread);
+    ring.unread = -1;
   }
 };
 

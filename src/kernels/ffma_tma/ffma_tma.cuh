@@ -88,24 +88,23 @@ struct FfmaTma {
     gpu::grid_wait_dependencies();
     if (!holds(p.condition)) return;
     const Epilogue epilogue = Epilogue::make(p);
-    for_each_unit<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+    for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
       const bool inside = unit.row + warp_row < p.m && unit.col + warp_column < p.n;
-      const int slices = Cta::slices(unit.depth);
       typename Cta::Sums sums = {};
       if (inside) {
-        mainloop.run(smem, ring, slices, sums);
+        mainloop.run(smem, ring, group, unit.depth, sums);
       } else {
-        pass(smem, ring, slices);
+        pass(smem, ring, Cta::slices(unit.depth));
       }
       // The first element that the thread stores, in the tile.
       const int row = warp_row + 4 * lane_m;
       const int column = warp_column + 4 * lane_n + Output::column_of(group * Cta::kShareN);
       if constexpr (Cta::kGroups == 1) {
-        if (inside) store(p, unit, epilogue, row, column, sums);
+        if (inside) store(p, unit, epilogue, warp_row, warp_column, row, column, sums);
       } else {
         typename Exchange::Share share = {};
         Exchange::run(smem, group, group_warp * gpu::kWarpSize + lane, sums, share);
-        if (inside) store(p, unit, epilogue, row, column, share);
+        if (inside) store(p, unit, epilogue, warp_row, warp_column, row, column, share);
       }
     });
   }
@@ -127,47 +126,56 @@ struct FfmaTma {
 
   // A warp with nothing inside of C.
   XGEMM_DEVICE static void pass(SharedStorage& smem, typename Cta::Ring& ring, int slices) {
+    Cta::release_last(smem, ring);
     XGEMM_NO_UNROLL
     for (int slice = 0; slice < slices; ++slice) {
       gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
-      Cta::release_held(smem, ring);
       Cta::release(smem, ring.slot);
       ring.next();
     }
   }
 
+  // Of a part of a tile as of a whole one, by the same code.
   template <int kColumns>
-  XGEMM_DEVICE static void store(const Params& p, const Unit& unit, const Epilogue& epilogue, int row, int column,
-                                 const float (&sums)[kColumns][Cta::kThreadM]) {
-    if (unit.is_partial(p)) {
-      float* const tile =
-          static_cast<float*>(p.partials) + p.schedule.partial_index(unit.index) * (Cta::kTileM * Cta::kTileN);
-      const Output out = {tile + column * Cta::kTileM + row, Cta::kTileM, Cta::kTileM, Cta::kTileN, true, 0, 0};
-      // Through another register: stored as they are, sums would have to lie in fours, and the mainloop wants their
-      // registers spread over the banks.
-      const float one = gpu::opaque(1.0f);
-      out.template store<false>(sums, [&](float sum, float, int, int) { return gpu::multiply(one, sum); });
-      return;
-    }
+  XGEMM_DEVICE static void store(const Params& p, const Unit& unit, const Epilogue& epilogue, int warp_row,
+                                 int warp_column, int row, int column, const float (&sums)[kColumns][Cta::kThreadM]) {
     const std::int64_t c_row = unit.row + row, c_column = unit.col + column;
-    const std::int64_t ld = gpu::opaque(p.c.col_stride);
-    const Output out = {static_cast<float*>(p.c.data) + unit.batch * p.c.batch_stride + c_column * ld + c_row,
-                        ld,
-                        static_cast<int>(p.m - c_row),
-                        static_cast<int>(p.n - c_column),
-                        p.c_vectors,
-                        lane_along_m(gpu::lane_index()),
-                        lane_before(gpu::lane_index()),
-                        p.fill,
-                        static_cast<int>(c_column - c_row)};
-    if (epilogue.reads_c()) {
-      out.template store<true>(sums, [&](float sum, float old, int i, int j) {
-        return epilogue.template apply<true>(sum, old, c_row + i, c_column + j, p);
-      });
+    Output out;
+    Epilogue elements = epilogue.of_zero_sums();
+    bool vectors = true;
+    if (unit.is_partial(p)) {
+      const std::int64_t tile = p.schedule.partial_index(unit.index) * (Cta::kTileM * Cta::kTileN);
+      out = {static_cast<float*>(p.partials) + tile + column * Cta::kTileM + row, Cta::kTileM, Cta::kTileM,
+             Cta::kTileN};
+      elements = Epilogue::identity();
     } else {
-      out.template store<false>(sums, [&](float sum, float old, int i, int j) {
-        return epilogue.template apply<false>(sum, old, c_row + i, c_column + j, p);
-      });
+      const std::int64_t ld = gpu::opaque(p.c.col_stride);
+      out = {static_cast<float*>(p.c.data) + unit.batch * p.c.batch_stride + c_column * ld + c_row, ld,
+             static_cast<int>(p.m - c_row), static_cast<int>(p.n - c_column)};
+      vectors = p.c_vectors &&
+                covers(p.fill, unit.row + warp_row, unit.col + warp_column, kConfig.warp_m(), kConfig.warp_n());
+    }
+    const auto with_old = [&](float sum, float old, int i, int j) {
+      return elements.template apply<true>(sum, old, c_row + i, c_column + j, p);
+    };
+    const auto without = [&](float sum, float, int i, int j) {
+      return elements.template apply<false>(sum, 0.0f, c_row + i, c_column + j, p);
+    };
+    if (vectors) {
+      if (elements.reads_c()) {
+        out.template store_vectors<true>(sums, with_old);
+      } else {
+        out.template store_vectors<false>(sums, without);
+      }
+    } else {
+      const int lane = gpu::lane_index();
+      const typename Output::Edges edges = {lane_along_m(lane), lane_before(lane), p.fill,
+                                            static_cast<int>(c_column - c_row)};
+      if (elements.reads_c()) {
+        out.template store_any<true>(edges, sums, with_old);
+      } else {
+        out.template store_any<false>(edges, sums, without);
+      }
     }
   }
 };

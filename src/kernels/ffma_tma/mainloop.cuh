@@ -4,7 +4,7 @@
 // that the lanes of a warp read neighbouring chunks. Operands of the next k are on their way while those of this one
 // are multiplied.
 //
-// The sums of a column are visited forwards, of the next one backwards: a factor stays in the operand cache. Registers
+// The sums of a column are visited one way, of the next one the other: a factor stays in the operand cache. Registers
 // lie in two banks, of even and of odd numbers, of which each gives one operand a cycle, balanced over two
 // instructions. So two operands of each product are left to read, and whether neighbouring products ask both banks
 // alike decides.
@@ -57,10 +57,10 @@ template <FfmaTmaConfig kConfig>
 struct FfmaTmaMainloop {
   using Cta = FfmaTmaCta<kConfig>;
   using SharedStorage = typename Cta::SharedStorage;
-  // The k of a turn of the inner loop: whole periods of the swizzle, and 18 KiB of code, which the instruction cache
-  // keeps beside that of the producers.
-  static constexpr int kMostUnrolled = Cta::kThreadM * Cta::kThreadN > 64 ? 8 : 16;
-  static constexpr int kBlock = Cta::kDepth < kMostUnrolled ? Cta::kDepth : kMostUnrolled;
+  static constexpr int kBlock = kConfig.turn();
+  // The way of the first column: that of which the assembler's choice of registers asks fewer banks twice.
+  static constexpr bool kBackwards = kConfig.ctas_per_sm == 1 && (Cta::kGroups > 1 || kConfig.many_sums());
+  static constexpr int kTurns = Cta::kDepth / kBlock;  // for a slot
   static_assert(Cta::kDepth % kBlock == 0);
   using ReaderA = FfmaTmaFragmentReader<kConfig.lanes_m, Cta::kThreadM, Cta::kPanelFloats>;
   using ReaderB = FfmaTmaFragmentReader<kConfig.lanes_n(), Cta::kThreadN, Cta::kPanelFloats>;
@@ -75,19 +75,28 @@ struct FfmaTmaMainloop {
             ReaderB::make(lane_n, Cta::kBFloats + column * Cta::kTileK + rows_of_k)};
   }
 
-  // Adds the products of the next `slices` slots.
-  XGEMM_DEVICE void run(SharedStorage& smem, typename Cta::Ring& ring, int slices, typename Cta::Sums& sums) const {
+  // Adds the products of the next slots, of this group's rows of them. Rows of the last slot beyond `depth` of K are
+  // zeros, which are left out by whole turns of the loop.
+  XGEMM_DEVICE void run(SharedStorage& smem, typename Cta::Ring& ring, int group, std::int64_t depth,
+                        typename Cta::Sums& sums) const {
     // Of the last k of a slot, operands are multiplied after the wait for the next slot, whose first ones come
     // meanwhile. The slot is held until then: until registers that its last reads fill are read into again. The last
-    // slot is held over the epilogue.
+    // one is held over the epilogue.
     Fragments f[2] = {};
+    const int slices = Cta::slices(depth);
+    const int rows_of_last = static_cast<int>(depth) - (slices - 1) * Cta::kTileK - group * Cta::kDepth;
+    const bool skips_last = Cta::kGroups > 1 && rows_of_last <= 0 && slices > 0;
+    const int turns_of_last =
+        rows_of_last <= 0 || rows_of_last >= Cta::kDepth ? kTurns : (rows_of_last + kBlock - 1) / kBlock;
+    Cta::release_last(smem, ring);
     XGEMM_NO_UNROLL
-    for (int left = slices; left > 0; --left) {
+    for (int left = slices - (skips_last ? 1 : 0); left > 0; --left) {
       // A loop of its own: what comes after it is uniform, and slots are addressed by uniform registers.
       gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
       const float* rows = smem.slots[ring.slot];
+      int turns = left > 1 ? kTurns : turns_of_last;
       XGEMM_NO_UNROLL
-      for (int block = 0; block < Cta::kDepth / kBlock; ++block) {
+      do {
         read(rows, 0, f[0]);
         multiply(f[1], sums);
         XGEMM_UNROLL
@@ -97,8 +106,13 @@ struct FfmaTmaMainloop {
         }
         rows += kBlock * Cta::kPanel;
         Cta::release_held(smem, ring);
-      }
+      } while (kTurns > 1 && --turns > 0);
       ring.held = ring.slot;
+      ring.next();
+    }
+    if (skips_last) {
+      gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
+      ring.unread = ring.slot;
       ring.next();
     }
     multiply(f[1], sums);
@@ -120,7 +134,7 @@ struct FfmaTmaMainloop {
     for (int j = 0; j < Cta::kThreadN; ++j) {
       XGEMM_UNROLL
       for (int step = 0; step < Cta::kThreadM; ++step) {
-        const int i = j % 2 == 0 ? step : Cta::kThreadM - 1 - step;
+        const int i = j % 2 == (kBackwards ? 1 : 0) ? step : Cta::kThreadM - 1 - step;
         sums[j][i] = gpu::fma(f.a[i], f.b[j], sums[j][i]);
       }
     }

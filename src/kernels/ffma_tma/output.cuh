@@ -27,21 +27,62 @@ struct FfmaTmaOutput {
   float* c;  // the thread's first element
   std::int64_t ld;
   int rows, columns;  // from there on
-  bool vectors;       // columns start on 16 bytes
-  int lane_m;         // of the lanes along m
-  int lane_before;    // of the warp, which has the rows before the thread's: the last one those of the chunk before
 
-  // Of a triangle: which, and in which row, from there on, its diagonal meets the first column.
-  Fill fill = Fill::full;
-  int diagonal = 0;
+  // What chunks of rows that are not stored as a whole are stored by.
+  struct Edges {
+    int lane_m;       // of the lanes along m
+    int lane_before;  // of the warp, which has the rows before the thread's: the last one those of the chunk before
+    // Of a triangle: which, and in which row, from the first element on, its diagonal meets the first column.
+    Fill fill;
+    int diagonal;
+  };
 
-  // By all lanes of a warp. finish(sum, old, row, column): rows and columns from the first element on.
+  // Where each chunk is an aligned vector of C, or outside of it. finish(sum, old, row, column): rows and columns from
+  // the first element on.
   template <bool kReadsC, int kColumns, class Finish>
-  XGEMM_DEVICE void store(const float (&sums)[kColumns][kThreadM], const Finish& finish) const {
-    if (vectors) {
-      store_columns<kReadsC, false>(sums, finish);
-    } else {
-      store_columns<kReadsC, true>(sums, finish);
+  XGEMM_DEVICE void store_vectors(const float (&sums)[kColumns][kThreadM], const Finish& finish) const {
+    using Vector = gpu::Vector<float, 4>;
+    constexpr int kAhead = kReadsC && kColumns >= 2 ? 2 : 1;  // columns whose old C is on its way
+    XGEMM_UNROLL
+    for (int first = 0; first < kColumns; first += kAhead) {
+      Vector old[kAhead][kThreadM / 4] = {};
+      const auto for_each_vector = [&](const auto& f) {  // f(j, i, vector of C)
+        XGEMM_UNROLL
+        for (int j = 0; j < kAhead; ++j) {
+          const int column = column_of(first + j);
+          auto* const to = reinterpret_cast<Vector*>(c + column * ld);
+          XGEMM_UNROLL
+          for (int i = 0; i < kThreadM / 4; ++i)
+            if (column < columns && row_of(4 * i) < rows) f(j, i, to + row_of(4 * i) / 4);
+        }
+      };
+      if constexpr (kReadsC)
+        for_each_vector([&](int j, int i, Vector* at) { old[j][i] = gpu::read<gpu::Space::global>(at); });
+      for_each_vector([&](int j, int i, Vector* at) {
+        Vector v;
+        XGEMM_UNROLL
+        for (int e = 0; e < 4; ++e)
+          v[e] = finish(sums[first + j][4 * i + e], old[j][i][e], row_of(4 * i) + e, column_of(first + j));
+        gpu::write<gpu::Space::global>(at, v);
+      });
+    }
+  }
+
+  // Anywhere, by all lanes of a warp.
+  template <bool kReadsC, int kColumns, class Finish>
+  XGEMM_DEVICE void store_any(const Edges& edges, const float (&sums)[kColumns][kThreadM], const Finish& finish) const {
+    XGEMM_UNROLL
+    for (int j = 0; j < kColumns; ++j) {
+      const int column = column_of(j);
+      const Rows inside = column < columns ? this->inside(edges, column) : Rows{0, -4};
+      float* const to = c + column * ld;
+      float old[kThreadM] = {};
+      if constexpr (kReadsC) {
+        XGEMM_UNROLL
+        for (int i = 0; i < kThreadM; ++i)
+          if (inside.contains(row_of(i) + i % 4)) old[i] = gpu::read<gpu::Space::global>(to + row_of(i) + i % 4);
+      }
+      store_moved(to, edges, inside, [&](int i) { return finish(sums[j][i], old[i], row_of(i) + i % 4, column); });
     }
   }
 
@@ -50,68 +91,23 @@ struct FfmaTmaOutput {
   XGEMM_DEVICE static constexpr int column_of(int j) { return j / 4 * kStepN + j % 4; }
 
  private:
-  // kMoved: columns are moved to meet the vectors of memory.
-  template <bool kReadsC, bool kMoved, int kColumns, class Finish>
-  XGEMM_DEVICE void store_columns(const float (&sums)[kColumns][kThreadM], const Finish& finish) const {
-    constexpr int kAhead = kMoved || kColumns < 2 ? 1 : 2;  // columns whose old C is on its way
-    XGEMM_UNROLL
-    for (int first = 0; first < kColumns; first += kAhead) {
-      float old[kAhead][kThreadM] = {};
-      if constexpr (kReadsC) {
-        XGEMM_UNROLL
-        for (int j = 0; j < kAhead; ++j) {
-          const int column = column_of(first + j);
-          if (column >= columns) continue;
-          XGEMM_UNROLL
-          for (int i = 0; i < kThreadM; i += 4) load_chunk(c + column * ld, row_of(i), inside(column), &old[j][i]);
-        }
-      }
-      XGEMM_UNROLL
-      for (int j = 0; j < kAhead; ++j) {
-        const int column = column_of(first + j);
-        const auto value = [&](int i) { return finish(sums[first + j][i], old[j][i], row_of(i) + i % 4, column); };
-        if constexpr (kMoved) {
-          store_moved(c + column * ld, column < columns ? inside(column) : Rows{0, -4}, value);
-        } else if (column < columns) {
-          XGEMM_UNROLL
-          for (int i = 0; i < kThreadM; i += 4) {
-            const float values[4] = {value(i), value(i + 1), value(i + 2), value(i + 3)};
-            store_chunk(c + column * ld, row_of(i), 0, inside(column), values);
-          }
-        }
-      }
-    }
-  }
-
   // The rows of a column that are read and written: [begin, end).
   struct Rows {
     int begin, end;
     XGEMM_DEVICE bool contains(int row) const { return row >= begin && row < end; }
     XGEMM_DEVICE bool contains_four(int row) const { return row >= begin && row + 4 <= end; }
   };
-  XGEMM_DEVICE Rows inside(int column) const {
+  XGEMM_DEVICE Rows inside(const Edges& edges, int column) const {
     constexpr int kBefore = -0x10000;  // of rows of other lanes, which may be stored with the thread's
-    const int on_diagonal = diagonal + column;
-    return {fill == Fill::lower ? on_diagonal : kBefore,
-            fill == Fill::upper && on_diagonal + 1 < rows ? on_diagonal + 1 : rows};
-  }
-
-  XGEMM_DEVICE void load_chunk(const float* column, int row, const Rows& inside, float* old) const {
-    if (vectors && inside.contains_four(row)) {
-      const auto chunk = gpu::read<gpu::Space::global>(reinterpret_cast<const gpu::Vector<float, 4>*>(column + row));
-      XGEMM_UNROLL
-      for (int e = 0; e < 4; ++e) old[e] = chunk[e];
-    } else {
-      XGEMM_UNROLL
-      for (int e = 0; e < 4; ++e)
-        if (inside.contains(row + e)) old[e] = gpu::read<gpu::Space::global>(column + row + e);
-    }
+    const int on_diagonal = edges.diagonal + column;
+    return {edges.fill == Fill::lower ? on_diagonal : kBefore,
+            edges.fill == Fill::upper && on_diagonal + 1 < rows ? on_diagonal + 1 : rows};
   }
 
   template <class Value>
-  XGEMM_DEVICE void store_moved(float* to, const Rows& inside, const Value& value) const {
+  XGEMM_DEVICE void store_moved(float* to, const Edges& edges, const Rows& inside, const Value& value) const {
     const int moved = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(float) % 4);
-    const bool last = lane_m == kConfig.lanes_m - 1;
+    const bool last = edges.lane_m == kConfig.lanes_m - 1;
     gpu::sync_warp();  // the rows that other lanes' vectors cover have been read
     float before[4] = {};
     XGEMM_UNROLL
@@ -124,14 +120,14 @@ struct FfmaTmaOutput {
       float rows_of_8[7];  // without the first one
       XGEMM_UNROLL
       for (int e = 0; e < 4; ++e) {
-        if (e > 0) rows_of_8[e - 1] = gpu::shuffle(last ? before[e] : values[e], lane_before);
+        if (e > 0) rows_of_8[e - 1] = gpu::shuffle(last ? before[e] : values[e], edges.lane_before);
         rows_of_8[3 + e] = before[e] = values[e];
       }
       XGEMM_UNROLL
       for (int e = 0; e < 5; ++e) rows_of_8[e] = moved & 2 ? rows_of_8[e] : rows_of_8[e + 2];
       XGEMM_UNROLL
       for (int e = 0; e < 4; ++e) rows_of_8[e] = moved & 1 ? rows_of_8[e] : rows_of_8[e + 1];
-      store_chunk(to, row_of(i) - moved, i == 0 && lane_m == 0 ? moved : 0, inside, rows_of_8);
+      store_chunk(to, row_of(i) - moved, i == 0 && edges.lane_m == 0 ? moved : 0, inside, rows_of_8);
     }
     if (last) {
       XGEMM_UNROLL

@@ -14,7 +14,7 @@ template <class Map>
 struct BasicFfmaTmaParams : TileParams {
   Map a_map, b_map;  // where the load is bulk
   PanelLoad a_load, b_load;
-  bool c_vectors;  // columns of C start on 16 bytes
+  bool c_vectors;  // columns of C start and end on 16 bytes
 };
 using FfmaTmaParams = BasicFfmaTmaParams<TensorMap>;
 

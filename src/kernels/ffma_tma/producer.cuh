@@ -199,29 +199,37 @@ struct FfmaTmaProducer {
   XGEMM_DEVICE static void run(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int producer) {
     const int lane = gpu::lane_index();
     const int warp = producer % kConfig.team_warps();
-    if (p.a_load == PanelLoad::bulk && p.b_load == PanelLoad::bulk && lane != 0) return;
+    const bool bulk = p.a_load == PanelLoad::bulk && p.b_load == PanelLoad::bulk;
+    if (bulk && lane != 0) return;
     gpu::grid_wait_dependencies();
     if (!holds(p.condition)) return;
+    if (bulk) return walk<Loads::bulk>(p, smem, producer, warp, 0);
     if constexpr (kConfig.vectors_along_k()) {
-      if (p.a_load == PanelLoad::vectors_k || p.b_load == PanelLoad::vectors_k) {
-        walk<true>(p, smem, producer, warp, lane);
-        return;
-      }
+      if (p.a_load == PanelLoad::vectors_k || p.b_load == PanelLoad::vectors_k)
+        return walk<Loads::vectors>(p, smem, producer, warp, lane);
     }
-    walk<false>(p, smem, producer, warp, lane);
+    walk<Loads::words>(p, smem, producer, warp, lane);
   }
 
  private:
-  // kVectors: an operand comes in vectors along k, and none by words.
-  template <bool kVectors>
+  // How the operands come: what a loop has no code for, it need not pass. A product waits for its first slot.
+  enum class Loads {
+    bulk,     // both so
+    vectors,  // one in vectors along k, and none by words
+    words,
+  };
+
+  template <Loads kLoads>
   XGEMM_DEVICE static void walk(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int producer, int warp,
                                 int lane) {
-    const bool bulk_a = p.a_load == PanelLoad::bulk, bulk_b = p.b_load == PanelLoad::bulk;
+    constexpr bool kVectors = kLoads == Loads::vectors;
+    const bool bulk_a = kLoads == Loads::bulk || p.a_load == PanelLoad::bulk;
+    const bool bulk_b = kLoads == Loads::bulk || p.b_load == PanelLoad::bulk;
     const Epilogue epilogue = Epilogue::make(p);
     int slice = producer / kConfig.team_warps();  // the team's next one, of the unit
     typename Cta::Ring ring;
     ring.skip(slice);
-    for_each_unit<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+    for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
       const LoaderA a = LoaderA::make(p.a_load, p.a, p.a.row_stride, p.a.col_stride, unit, unit.row, p.m);
       const LoaderB b = LoaderB::make(p.b_load, p.b, p.b.col_stride, p.b.row_stride, unit, unit.col, p.n);
       const int bytes = a.bytes(warp) + b.bytes(warp);
@@ -248,7 +256,7 @@ struct FfmaTmaProducer {
           if (!bulk_b) b.deposit(of_b, slot + Cta::kBFloats, warp, lane);
           gpu::sync_warp();
           if (lane == 0) gpu::mbarrier_arrive(full);
-        } else {
+        } else if constexpr (kLoads == Loads::words) {
           if (!bulk_a) a.copy_words(slot, full, k, depth, warp, lane);
           if (!bulk_b) b.copy_words(slot + Cta::kBFloats, full, k, depth, warp, lane);
         }
