@@ -21,12 +21,6 @@ double tiles_along(double extent, int tile) {
   return ceil(extent / tile);
 }
 
-// Rows of the last slot beyond k that the group with the most to do does not multiply.
-double rows_left_out(const FfmaTmaConfig& c, double k) {
-  const double left = k - (ceil(k / c.cta_k()) - 1) * c.cta_k();
-  return k > 0 && left < c.depth ? c.depth - ceil(left / c.turn()) * c.turn() : 0;
-}
-
 }  // namespace
 
 double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p) {
@@ -55,11 +49,8 @@ FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, co
   const double inside = shared ? tiles_along(p.m, c.warp_m()) * c.warp_m() / (tiles_along(p.m, c.cta_m) * c.cta_m) *
                                      (tiles_along(p.n, c.warp_n()) * c.warp_n() / (tiles_along(p.n, c.cta_n) * c.cta_n))
                                : 1.0;
-  // Groups of warps compute their rows of a slot at the same time.
-  const double row_cycles = inside * area / kFmaUnits / (c.many_sums() ? x.issue_16 : x.issue) * c.groups();
-  slice_cycles_ = c.depth * row_cycles + c.cta_k() * words * word + (shared ? x.slot_x2 : x.slot) +
-                  (c.groups() > 1 ? x.groups : 0.0);
-  left_out_cycles_ = rows_left_out(c, p.k) * row_cycles;
+  slice_cycles_ = c.cta_k() * (inside * area / kFmaUnits / (c.many_sums() ? x.issue_16 : x.issue) + words * word) +
+                  (shared ? x.slot_x2 : x.slot) + (c.groups() > 1 ? x.groups : 0.0);
   epilogue_cycles_ =
       x.epilogue + (c.groups() > 1 && !shared ? x.exchange : 0.0) + area * x.element * (p.reads_c ? 2 : 1);
 
@@ -81,8 +72,7 @@ FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
   const double whole_units = ceil((tiles_ - split_tiles) / sms_);
   const double part_units = split.parts == 1 ? 0 : ceil(split_tiles * split.parts / sms_);
   const double units = whole_units + part_units;
-  double cycles = (whole_units * slices_ + part_units * part_slices) * slice_cycles_ - whole_units * left_out_cycles_ +
-                  units * epilogue_cycles_;
+  double cycles = (whole_units * slices_ + part_units * part_slices) * slice_cycles_ + units * epilogue_cycles_;
   if (ctas_per_sm_ > 1) {
     // Two CTAs take the SM's units in turn; what one has more to do than the other it does alone.
     const bool odd = is_odd(whole_units), odd_parts = is_odd(part_units);

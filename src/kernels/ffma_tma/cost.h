@@ -79,7 +79,7 @@ class FfmaTmaCost {
  private:
   const FfmaTmaCostConstants x_;
   double tiles_, slices_, sms_, ctas_per_sm_;
-  double slice_cycles_, left_out_cycles_, epilogue_cycles_;
+  double slice_cycles_, epilogue_cycles_;
   double us_per_cycle_;
   double sum_bytes_;     // of a part
   double bytes_fourth_;  // of what the L2 takes, and of what the memory does: the sum of fourth powers
