@@ -56,8 +56,8 @@ struct BasicLinearCombination {
 
   XGEMM_DEVICE bool reads_c() const { return beta != Sum{0}; }
 
-  // For kernels whose sums are 0 without a product: the same elements, with no choice to be made for each of them. A
-  // product of -0 leaves what it is added to as it is, also another -0.
+  // What ffma_tma asks for as well. For kernels whose sums are 0 without a product: the same elements, with no choice
+  // to be made for each of them. A product of -0 leaves what it is added to as it is, also another -0.
   XGEMM_DEVICE BasicLinearCombination of_zero_sums() const {
     return {has_product ? alpha : reads_c() ? -Sum{0} : Sum{0}, beta, true};
   }

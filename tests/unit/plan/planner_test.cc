@@ -145,12 +145,11 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
          loads_are_legal(x.b, c.b_contiguous, c.vector_b(), size);
 }
 
-// The same of a block of C, with copies in place of operands.
 bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
   return is_legal(kernel, p, device, operands_of(p));
 }
 
-// Of each block of the batch.
+// The same of each block of the batch, with copies in place of operands.
 bool is_legal_packed(const KernelInfo& kernel, const Problem& p, const plan::Packing& packing,
                      const DeviceInfo& device) {
   const Problem block = plan::packed_problem(packing, p);
