@@ -645,6 +645,29 @@ TEST_F(Sm90, StoresClipToSixteenBytes) {
   expect_fault(Fault::global_bounds, line, 64, 1, [&](Shared& s) { store(s, map, 0, 0, Without::nothing, &line); });
 }
 
+// The copy engine writes over what threads have written where these made the fence, or the thread that asks it to.
+TEST_F(Sm90, LoadsOverWhatThreadsHaveWritten) {
+  const TensorBox map = box(64, 8, 128);
+  const auto load_over = [&](Shared& s, bool writer_fences, bool loader_fences, int* line) {
+    const int t = gpu::thread_index();
+    init(s, 1);
+    gpu::write<Space::shared>(s.tile[0] + t, static_cast<std::uint16_t>(t));
+    if (writer_fences) gpu::fence_async_shared();
+    gpu::sync_threads();
+    if (t == 0) {
+      if (loader_fences) gpu::fence_async_shared();
+      gpu::mbarrier_arrive_expect(s.barriers[0], 64 * 8 * 2);
+      *line = __LINE__ + 1;
+      gpu::tma_load(s.tile[0], map, s.barriers[0], 0, 0, 0);
+    }
+    gpu::mbarrier_wait(s.barriers[0], 0);
+  };
+  int line = 0;
+  expect_clean(64, 1, [&](Shared& s) { load_over(s, true, false, &line); });
+  expect_clean(64, 1, [&](Shared& s) { load_over(s, false, true, &line); });
+  expect_fault(Fault::proxy_fence, line, 64, 1, [&](Shared& s) { load_over(s, false, false, &line); });
+}
+
 TEST_F(Sm90, StoresDoneWrongly) {
   int line = 0;
   const TensorBox map = result_box(64, 8, 128);

@@ -5,7 +5,8 @@
 // stores write nothing outside. All maps here have rank 3: contiguous axis, other axis, batch.
 //
 // TMA and wgmma reach shared memory through the async proxy. What ordinary stores have written becomes visible to it
-// by fence_async_shared() in the writing thread, then a barrier.
+// by fence_async_shared() in the writing thread, then a barrier. TMA may write over it, too, where the thread that asks
+// it to has made the fence after the barrier.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -66,6 +66,9 @@ inline std::uint32_t next_copy(Cta& cta) {
 struct Fences {
   std::vector<Clock> init;
   std::vector<Clock> async_proxy;
+  ThreadClock known;  // what the thread knew at the last of async_proxy
+  // Whether it had seen what a thread did by then.
+  bool cover(int thread, Clock clock) const { return !async_proxy.empty() && known.seen(thread) >= clock; }
 };
 // Whether thread `by` made one of these fences at `since` or later, and `until` or before.
 bool fenced(const std::vector<Clock>& fences, Clock since, Clock until);

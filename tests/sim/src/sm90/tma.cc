@@ -174,7 +174,8 @@ void start(Thread& thread, const Load& load) {
       if (good && (cell->pending != 0 || cell->shadow.conflict_of_write(thread.clock))) {
         good = false;
         detail::report_shared_write(thread, *cell, load.offset, load.loc);
-      } else if (good && lacks_fence(*thread.machine, cell->shadow.write, thread.clock)) {
+      } else if (good && lacks_fence(*thread.machine, cell->shadow.write, thread.clock) &&
+                 !thread.state<Fences>().cover(cell->shadow.write.thread, cell->shadow.write.clock)) {
         good = false;
         fail(
             Fault::proxy_fence, load.loc,
@@ -362,7 +363,9 @@ void tma_store_wait_read(int pending_groups, Loc loc) {
 
 void fence_async_shared() {
   Thread& thread = current();
-  thread.state<Fences>().async_proxy.push_back(thread.clock.tick());
+  Fences& fences = thread.state<Fences>();
+  fences.async_proxy.push_back(thread.clock.tick());
+  fences.known = thread.clock;
 }
 
 }  // namespace xgemm::sim
