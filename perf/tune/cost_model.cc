@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "kernels/ffma_tma/cost.h"
+#include "kernels/ffma_tma/cost_correction.h"
 #include "kernels/ffma_tma/instances.h"
 #include "kernels/wgmma_tma/cost_correction.h"
 #include "kernels/wgmma_tma/instances.h"
@@ -135,26 +135,33 @@ int xgemm_ffma_constants(double* constants) {
   return kCount;
 }
 
-// rows: 10 numbers each: the instance, m, n, k, batch_count, how A and B come (0: by TMA, 1: as words, 2: as words or
-// vectors), reads_c, whole_tiles, parts.
+int xgemm_ffma_features() {
+  return kFfmaTmaFeatures;
+}
+
+// rows: 10 numbers each: the instance, m, n, k, batch_count, how A and B come (0: by TMA, 1: by words, 2: by TMA and
+// turned), reads_c, whole_tiles, parts. features, of as many as xgemm_ffma_features() a row, may be null.
 void xgemm_ffma_cost(const double* constants, double sms, const double* rates, std::ptrdiff_t count, const double* rows,
-                     double* us) {
+                     double* us, float* features) {
   FfmaTmaCostConstants x;
   std::copy_n(constants, sizeof x / sizeof(double), reinterpret_cast<double*>(&x));
   const FfmaTmaCostDevice device = {{rates[0], rates[1], rates[2], rates[3]}, static_cast<int>(sms)};
+  const auto load = [](double number) {
+    return number == 0 ? PanelLoad::bulk : number == 1 ? PanelLoad::words_k : PanelLoad::turned;
+  };
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     const double* r = rows + 10 * i;
     const FfmaTmaCostProblem p = {.m = r[1],
                                   .n = r[2],
                                   .k = r[3],
                                   .batch_count = r[4],
-                                  .words_a = r[5] != 0,
-                                  .words_b = r[6] != 0,
-                                  .vectors_a = r[5] == 2,
-                                  .vectors_b = r[6] == 2,
+                                  .load_a = load(r[5]),
+                                  .load_b = load(r[6]),
                                   .reads_c = r[7] != 0};
     const FfmaTmaConfig& c = kConfigs<Family::ffma_tma>[static_cast<std::size_t>(r[0])];
-    us[i] = FfmaTmaCost(c, p, device, x)({r[8], static_cast<int>(r[9])}).us;
+    const FfmaTmaEstimate estimate = FfmaTmaCost(c, p, device, x)({r[8], static_cast<int>(r[9])});
+    us[i] = estimate.us;
+    if (features != nullptr) features = std::ranges::copy(ffma_tma_features(c, p, estimate), features).out;
   }
 }
 

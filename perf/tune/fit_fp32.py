@@ -4,10 +4,11 @@
     fit_fp32.py [--check] [measured.tsv.xz...]          default: perf/tune/measured/fp32/
 
 The constants of the cost model are fitted to times of plans, with operands as they lie and as copies, and written to
-src/kernels/ffma_tma/cost.h; those of the copies are printed (src/plan/packing.cc has them). How good the choices are is
-said for shapes that the fit did not see: they are dealt into four parts, of which each is judged by a fit to the others.
---check prints this alone. The model itself is the library's code, in build/.../libxgemm_cost_model.so; shapes of
-perf/shapes/holdout.txt are refused. Needs NumPy and SciPy.
+src/kernels/ffma_tma/cost.h; those of the copies are printed (src/plan/packing.cc has them). Then the network of
+cost_correction.h is trained on what the model misses, as fit.py does it, and written to cost_correction_fit.inc. How good
+the choices are is said for shapes that the fit did not see: they are dealt into four parts, of which each is judged by a
+fit to the others. --check prints this alone. The model itself is the library's code, in
+build/.../libxgemm_cost_model.so; shapes of perf/shapes/holdout.txt are refused. Needs NumPy and SciPy.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -23,20 +24,22 @@ import re
 import numpy as np
 from scipy.optimize import least_squares
 
+import fit as network
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COST = ROOT / "src/kernels/ffma_tma/cost.h"
+CORRECTION = ROOT / "src/kernels/ffma_tma/cost_correction_fit.inc"
 COPIES = dict(launch_us=1.6, share=.85)  # where the search begins: of a pass, and of the memory's rate
 PARTS = 4                                # of the shapes, for judging
+LEAST, MOST = .75, 1.4                   # cost_correction.cc
+network.HIDDEN, network.STEPS, network.DECAY = 24, 600, 3e-3
 
 
 class CostModel:
     """The library's model: times of rows."""
 
     def __init__(self):
-        found = sorted(ROOT.glob("build/*/perf/libxgemm_cost_model.so"), key=lambda x: x.stat().st_mtime)
-        if not found:
-            raise SystemExit("fit_fp32.py: build the target xgemm_cost_model first")
-        self.library = ctypes.CDLL(str(found[-1]))
+        self.library = network.cost_library()
         self.library.xgemm_ffma_instances.restype = ctypes.c_char_p
         self.instances = self.library.xgemm_ffma_instances().decode().split()
         self.names = re.findall(r"^  double (\w+) = [^;]+;", COST.read_text().split("struct FfmaTmaCostConstants")[1].split("};")[0], re.M)
@@ -44,16 +47,17 @@ class CostModel:
         assert self.library.xgemm_ffma_constants(self.constants.ctypes.data_as(ctypes.c_void_p)) == len(self.names)
 
     def __call__(self, constants, sms, rates, rows):
+        """Times, and what the network looks at."""
         pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
         constants, rates, rows = (np.ascontiguousarray(x, float) for x in (constants, rates, rows))
-        us = np.empty(len(rows))
+        us, features = np.empty(len(rows)), np.empty((len(rows), self.library.xgemm_ffma_features()), np.float32)
         self.library.xgemm_ffma_cost(pointer(constants), ctypes.c_double(sms), pointer(rates),
-                                     ctypes.c_ssize_t(len(rows)), pointer(rows), pointer(us))
-        return us
+                                     ctypes.c_ssize_t(len(rows)), pointer(rows), pointer(us), pointer(features))
+        return us, features
 
 
 def parse_case(text):
-    """'s TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, batch, how A and B come (0: TMA, 1: words, 2: vectors), beta."""
+    """'s TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, batch, how A and B come (0: by TMA, 1: by words, 2: turned), beta."""
     fields = text.split()
     m, n, k = map(int, fields[2].split("x"))
     extra = dict(x.split("=") for x in fields[3:])
@@ -62,7 +66,7 @@ def parse_case(text):
     odd = int(extra.get("offset", 0)) % 4 != 0
     def load(along_k, ld):
         aligned = not odd and ld % 4 == 0
-        return (2 if aligned and k % 4 == 0 else 1) if along_k else (0 if aligned else 1)
+        return 1 if not aligned else 2 if along_k else 0
     return (m, n, k, int(extra.get("batch", 1)), load(ta, ld[0]), load(not tb, ld[1]), float(extra.get("beta", 0)) != 0)
 
 
@@ -103,28 +107,74 @@ class Measurements:
         self.numbers = np.array([r[1] for r in rows], float)
         self.copied = np.array([r[2] for r in rows])  # bytes that a pass moves, in MB
         self.us = np.array([r[3] for r in rows])
+        self.tile = self.numbers[:, 0].astype(int)
         self.lost = np.log(self.us / np.minimum.reduceat(self.us, self.first)[self.case])
+        self.best = np.log(self.us) - self.lost
         self.cublas = np.array([cublas.get(x, math.nan) for x in self.keys])
         self.part = np.array([hashlib.md5(x[2].split()[2].encode()).digest()[0] % PARTS for x in self.keys])
 
 
-def times(model, data, values, rows):
+def times(model, data, values):
+    """Of the kernel, of the copies before it; and features."""
     constants, (launch, share) = values[:len(model.names)], values[len(model.names):]
-    us = np.empty(len(data.us))
+    us, copies, features = np.empty(len(data.us)), np.empty(len(data.us)), None
     for i, (sms, rates) in enumerate(zip(data.sms, data.rates)):
         mine = data.gpu == i
-        us[mine] = model(constants, sms, rates, data.numbers[mine])
-        us[mine] += np.where(data.copied[mine] > 0, launch + data.copied[mine] / (share * rates[2]), 0)
-    return us[rows]
+        us[mine], some = model(constants, sms, rates, data.numbers[mine])
+        if features is None:
+            features = np.empty((len(data.us), some.shape[1]), np.float32)
+        features[mine] = some
+        copies[mine] = np.where(data.copied[mine] > 0, launch + data.copied[mine] / (share * rates[2]), 0)
+    return us, copies, features
 
 
 def fit(model, data, rows):
     """What would be chosen has to be right; what is far from it matters little."""
     weight = np.sqrt(np.where(data.lost < math.log(1.6), np.exp(-np.expm1(data.lost) / .2), .03))[rows]
     start = np.log(np.append(model.constants, list(COPIES.values())))
-    residuals = lambda v: np.concatenate(
-        [(np.log(times(model, data, np.exp(start + v), rows)) - np.log(data.us[rows])) * weight, .3 * v])
+    def residuals(v):
+        us, copies, _ = times(model, data, np.exp(start + v))
+        return np.concatenate([np.log((us + copies)[rows] / data.us[rows]) * weight, .3 * v])
+
     return np.exp(start + least_squares(residuals, np.zeros(len(start)), loss="soft_l1", f_scale=.05, x_scale=.1).x)
+
+
+class Correction:
+    """The network, trained on some cases."""
+
+    def __init__(self, model, data, values, cases):
+        us, copies, features = times(model, data, values)
+        rows, first = network.rows_of(data, cases)
+        self.model, self.values = model, values
+        self.least, self.most = features[rows].min(0), features[rows].max(0)
+        self.mean, self.deviation = features[rows].mean(0), features[rows].std(0) + 1e-6
+        # What is corrected is the kernel's share of the time.
+        share = (us / (us + copies))[rows]
+        self.network = network.Network(features.shape[1], len(model.instances)).train(
+            self.standard(features[rows]), data.tile[rows], np.log(us + copies)[rows], data.lost[rows], data.best[rows],
+            first, share.astype(np.float32))
+
+    def standard(self, features):
+        return ((np.clip(features, self.least, self.most) - self.mean) / self.deviation).astype(np.float32)
+
+    def __call__(self, data):
+        us, copies, features = times(self.model, data, self.values)
+        factor = self.network.forward(self.standard(features), data.tile)[1]
+        return us * np.exp(np.clip(factor, math.log(LEAST), math.log(MOST))) + copies
+
+    def write(self, report):
+        hidden, direct = self.network.hidden / self.deviation[:, None], self.network.direct / self.deviation
+        array = lambda name, values: network.array(name, values, "float").replace(
+            name, name + "".join(f"[{x}]" for x in np.shape(values)), 1)
+        CORRECTION.write_text(
+            "// Written by perf/tune/fit_fp32.py. Choices for shapes that were left out of the fit:\n"
+            + "".join(f"//   {line}\n" for line in report) + "// clang-format off\n"
+            + "constexpr std::string_view kFittedNames[] = {" + ", ".join(f'"{x}"' for x in self.model.instances) + "};\n"
+            + array("kLeastSeen", self.least) + array("kMostSeen", self.most)
+            + array("kHiddenBias", self.network.bias - self.mean @ hidden) + array("kWeights", hidden)
+            + array("kDirect", direct) + array("kNameHidden", self.network.tile_hidden)
+            + array("kNameDirect", self.network.tile_direct - self.mean @ direct)
+            + array("kOutputWeights", self.network.output) + "// clang-format on\n")
 
 
 def judge(data, score):
@@ -151,21 +201,26 @@ def main():
     model = CostModel()
     data = Measurements(sorted(arguments.measured or (ROOT / "perf/tune/measured/fp32").glob("*.tsv.xz")), model.instances)
     every = np.ones(len(data.us), bool)
-    before = np.append(model.constants, list(COPIES.values()))
-    print("as in the source:", *judge(data, times(model, data, before, every)), sep="\n  ")
-    score = np.empty(len(data.us))
+    together = lambda values: sum(times(model, data, values)[:2])
+    print("the model as in the source:", *judge(data, together(np.append(model.constants, list(COPIES.values())))), sep="\n  ")
+    alone, corrected = np.empty(len(data.us)), np.empty(len(data.us))
     for part in range(PARTS):
         left_out = data.part[data.case] == part
-        score[left_out] = times(model, data, fit(model, data, ~left_out), left_out)
-    print("shapes that were left out:", *judge(data, score), sep="\n  ")
+        values = fit(model, data, ~left_out)
+        alone[left_out] = together(values)[left_out]
+        corrected[left_out] = Correction(model, data, values, data.part != part)(data)[left_out]
+    report = ["the model alone: " + x for x in judge(data, alone)] + ["corrected: " + x for x in judge(data, corrected)]
+    print("\n".join(report))
     if arguments.check:
         return
     values = fit(model, data, every)
-    print("all shapes seen:", *judge(data, times(model, data, values, every)), sep="\n  ")
+    correction = Correction(model, data, values, data.part >= 0)
+    print("all shapes seen:", *judge(data, correction(data)), sep="\n  ")
     text = COST.read_text()
     for name, value in zip(model.names, values):
         text = re.sub(rf"^(  double {name} = )[^;]+;", rf"\g<1>{float(f'{value:.3g}'):g};", text, flags=re.M)
     COST.write_text(text)
+    correction.write(report)
     print("copies:", ", ".join(f"{name} {value:.3g}" for name, value in zip(COPIES, values[len(model.names):])))
 
 

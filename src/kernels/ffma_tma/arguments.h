@@ -22,29 +22,33 @@ struct Operand {
   const ConstMatrixArg& x;
   std::int64_t mn_extent, mn_stride, k_extent, k_stride, batch_count;
 
-  PanelLoad load(bool vectors_along_k) const {
+  PanelLoad load() const {
     const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0 && stride < kMaxBulkStride; };
     const bool starts_on_vector =
         reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && (batch_count <= 1 || on_vector(x.batch_stride));
-    if (mn_stride != 1 && mn_extent > 1) {
-      const bool in_vectors = starts_on_vector && on_vector(mn_stride) && k_stride == 1 && k_extent % 4 == 0;
-      return vectors_along_k && in_vectors ? PanelLoad::vectors_k : PanelLoad::words_k;
-    }
-    const bool aligned = starts_on_vector && (k_extent <= 1 || (on_vector(k_stride) && k_stride >= mn_extent));
-    return aligned && batch_count <= kMaxBulkExtent ? PanelLoad::bulk : PanelLoad::words_mn;
+    const bool by_tma = starts_on_vector && batch_count <= kMaxBulkExtent;
+    const bool along_mn = mn_stride == 1 || mn_extent <= 1;
+    if (by_tma && along_mn && (k_extent <= 1 || (on_vector(k_stride) && k_stride >= mn_extent))) return PanelLoad::bulk;
+    if (by_tma && k_stride == 1 && (mn_extent <= 1 || (on_vector(mn_stride) && mn_stride >= k_extent)))
+      return PanelLoad::turned;
+    return along_mn ? PanelLoad::words_mn : PanelLoad::words_k;
   }
 
-  TensorBox box(int tile_k) const {
-    return {x.data,
-            mn_extent,
-            k_extent,
-            x.batch_stride != 0 ? batch_count : 1,
-            k_stride,
-            x.batch_stride,
-            FfmaTmaConfig::kPanel,
-            tile_k,
-            FfmaTmaConfig::kRowBytes,
-            4};
+  // tile: the extent of the CTA tile along mn.
+  TensorBox box(const FfmaTmaConfig& config, PanelLoad load, int tile) const {
+    const bool along_k = load == PanelLoad::turned;
+    return {.data = x.data,
+            .extent_x = along_k ? k_extent : mn_extent,
+            .extent_y = along_k ? mn_extent : k_extent,
+            .extent_z = x.batch_stride != 0 ? batch_count : 1,
+            .stride_y = along_k ? mn_stride : k_stride,
+            .stride_z = x.batch_stride,
+            .box_x = along_k ? config.block_k() : FfmaTmaConfig::kPanel,
+            .box_y = !along_k                             ? config.cta_k()
+                     : config.cta_k() == config.block_k() ? tile
+                                                          : FfmaTmaConfig::kPanel,
+            .swizzle_bytes = along_k ? 4 * config.block_k() : FfmaTmaConfig::kRowBytes,
+            .element_bytes = 4};
   }
 };
 
@@ -58,13 +62,13 @@ inline BasicFfmaTmaParams<TensorBox> ffma_tma_arguments(const FfmaTmaConfig& con
   const bool has_product = g.k > 0 && !g.alpha.is_zero<float>();
   BasicFfmaTmaParams<TensorBox> p{};
   static_cast<TileParams&>(p) = {g, schedule, workspace};
-  p.a_load = has_product ? a.load(config.vectors_along_k()) : PanelLoad::words_mn;
-  p.b_load = has_product ? b.load(config.vectors_along_k()) : PanelLoad::words_mn;
-  // Producers wait for both operands, or for none.
-  if (by_words(p.a_load) && p.b_load == PanelLoad::vectors_k) p.b_load = PanelLoad::words_k;
-  if (by_words(p.b_load) && p.a_load == PanelLoad::vectors_k) p.a_load = PanelLoad::words_k;
-  if (p.a_load == PanelLoad::bulk) p.a_map = a.box(config.cta_k());
-  if (p.b_load == PanelLoad::bulk) p.b_map = b.box(config.cta_k());
+  p.a_load = has_product ? a.load() : PanelLoad::words_mn;
+  p.b_load = has_product ? b.load() : PanelLoad::words_mn;
+  // Producers turn, or bring words.
+  if (by_words(p.a_load) && p.b_load == PanelLoad::turned) p.b_load = PanelLoad::words_k;
+  if (by_words(p.b_load) && p.a_load == PanelLoad::turned) p.a_load = PanelLoad::words_k;
+  if (by_tma(p.a_load)) p.a_map = a.box(config, p.a_load, config.cta_m);
+  if (by_tma(p.b_load)) p.b_map = b.box(config, p.b_load, config.cta_n);
   const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0; };
   p.c_vectors = reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0 && on_vector(g.m) &&
                 (g.n <= 1 || on_vector(g.c.col_stride)) && (g.batch_count <= 1 || on_vector(g.c.batch_stride));

@@ -9,13 +9,17 @@ namespace xgemm::kernels {
 
 // How the slices of an operand come to shared memory.
 enum class PanelLoad : std::uint8_t {
-  bulk,       // by TMA: the operand lies along m (or n), and is aligned
-  vectors_k,  // through registers, in vectors along k: it lies along k, and is aligned
-  words_mn,   // by words of cp.async, neighbouring lanes along m (or n)
-  words_k,    // by words of cp.async, along k
+  bulk,      // by TMA: the operand lies along m (or n), and is aligned
+  turned,    // by TMA along k, and turned in its slot: it lies along k, and is aligned
+  words_mn,  // by words of cp.async, neighbouring lanes along m (or n)
+  words_k,   // by words of cp.async, along k
 };
 constexpr bool by_words(PanelLoad load) {
   return load == PanelLoad::words_mn || load == PanelLoad::words_k;
+}
+
+constexpr bool by_tma(PanelLoad load) {
+  return !by_words(load);
 }
 
 struct FfmaTmaConfig {
@@ -54,12 +58,11 @@ struct FfmaTmaConfig {
   // turns of 16.
   constexpr int turn() const { return groups() > 1 && ctas_per_sm == 1 && depth > 8 ? 16 : 8; }
 
-  // Whether aligned operands along k come in vectors. Producers wait for these, while another CTA multiplies: where
-  // there is none, words of cp.async bring more.
-  constexpr bool vectors_along_k() const { return ctas_per_sm > 1; }
+  // The k of a block that a warp turns: a row of what TMA swizzles, at most.
+  constexpr int block_k() const { return cta_k() < kPanel ? cta_k() : kPanel; }
 
-  // Slots of long duration are filled by one producer warp each: on a busy SM a warp gets on slowly, and has the time
-  // of several slots for its own. Short ones, of small tiles, are filled by all.
+  // Slots of long duration are filled with words by one producer warp each: on a busy SM a warp gets on slowly, and has
+  // the time of several slots for its own. Short ones, of small tiles, are filled by all.
   constexpr bool long_slots() const { return cta_m * cta_n / 128 * cta_k() >= 2048; }
   constexpr int team_warps() const { return long_slots() ? 1 : kProducerThreads / 32; }
   constexpr int teams() const { return kProducerThreads / 32 / team_warps(); }

@@ -42,15 +42,16 @@ FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, co
   constexpr double kFmaUnits = 128;  // of an SM
   const double area = double(c.cta_m) * c.cta_n;
   const bool shared = c.ctas_per_sm > 1;
-  const bool vectors = c.vectors_along_k() && (!p.words_a || p.vectors_a) && (!p.words_b || p.vectors_b);
-  const double word = vectors ? x.vector : shared ? x.word_x2 : x.word;
-  const double words = (p.words_a ? c.cta_m : 0) + (p.words_b ? c.cta_n : 0);
+  const bool words = by_words(p.load_a) || by_words(p.load_b);  // then nothing is turned
+  const double word = !words ? x.turned : shared ? x.word_x2 : x.word;
+  const double moved = (p.load_a != PanelLoad::bulk ? c.cta_m : 0) + (p.load_b != PanelLoad::bulk ? c.cta_n : 0);
   // Warps with nothing inside of C leave the SM to the other CTA's.
   const double inside = shared ? tiles_along(p.m, c.warp_m()) * c.warp_m() / (tiles_along(p.m, c.cta_m) * c.cta_m) *
                                      (tiles_along(p.n, c.warp_n()) * c.warp_n() / (tiles_along(p.n, c.cta_n) * c.cta_n))
                                : 1.0;
-  slice_cycles_ = c.cta_k() * (inside * area / kFmaUnits / (c.many_sums() ? x.issue_16 : x.issue) + words * word) +
-                  (shared ? x.slot_x2 : x.slot) + (c.groups() > 1 ? x.groups : 0.0);
+  multiply_cycles_ = c.cta_k() * inside * area / kFmaUnits / (c.many_sums() ? x.issue_16 : x.issue);
+  word_cycles_ = c.cta_k() * moved * word;
+  slot_cycles_ = (shared ? x.slot_x2 : x.slot) + (c.groups() > 1 ? x.groups : 0.0);
   epilogue_cycles_ =
       x.epilogue + (c.groups() > 1 && !shared ? x.exchange : 0.0) + area * x.element * (p.reads_c ? 2 : 1);
 
@@ -58,7 +59,8 @@ FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, co
   const double c_bytes = 4 * elements * (p.reads_c ? 2 : 1);
   const double l2_bytes = 4 * p.k * tiles_ * (c.cta_m + c.cta_n) + c_bytes;
   const double memory_bytes = 4 * p.k * p.batch_count * (p.m + p.n) + c_bytes;
-  bytes_fourth_ = fourth(l2_bytes * 1e-6 / device.rates.l2_tbs) + fourth(memory_bytes * 1e-6 / device.rates.memory_tbs);
+  l2_us_ = l2_bytes * 1e-6 / device.rates.l2_tbs;
+  memory_us_ = memory_bytes * 1e-6 / device.rates.memory_tbs;
 }
 
 double FfmaTmaCost::split_bytes(const FfmaTmaSplit& split) const {
@@ -71,24 +73,36 @@ FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
   // Units of the SM that has most of them.
   const double whole_units = ceil((tiles_ - split_tiles) / sms_);
   const double part_units = split.parts == 1 ? 0 : ceil(split_tiles * split.parts / sms_);
-  const double units = whole_units + part_units;
-  double cycles = (whole_units * slices_ + part_units * part_slices) * slice_cycles_ + units * epilogue_cycles_;
+  const double slices = whole_units * slices_ + part_units * part_slices;
+  FfmaTmaEstimate e;
+  e.split = split;
+  e.units = whole_units + part_units;
+  e.rounds = ceil(e.units / ctas_per_sm_);
+  e.slices = slices / e.units;
+  e.fill = (tiles_ + split_tiles * (split.parts - 1)) / (sms_ * e.units);
+  e.multiply = slices * multiply_cycles_ * us_per_cycle_;
+  e.slots = slices * slot_cycles_ * us_per_cycle_;
+  e.words = slices * word_cycles_ * us_per_cycle_;
+  e.epilogue = e.units * epilogue_cycles_ * us_per_cycle_;
   if (ctas_per_sm_ > 1) {
     // Two CTAs take the SM's units in turn; what one has more to do than the other it does alone.
     const bool odd = is_odd(whole_units), odd_parts = is_odd(part_units);
     const double more = (odd ? slices_ : 0.0) + (odd_parts ? (odd ? -part_slices : part_slices) : 0.0);
-    cycles += x_.alone * std::abs(more) * slice_cycles_;
+    e.alone = x_.alone * std::abs(more) * (multiply_cycles_ + slot_cycles_ + word_cycles_) * us_per_cycle_;
   }
-  const double sum_us = split.parts > 1 ? x_.sum + split_bytes(split) * 1e-6 / x_.sum_bytes : 0.0;
+  e.l2 = l2_us_;
+  e.memory = memory_us_;
+  e.sums = split.parts > 1 ? x_.sum + split_bytes(split) * 1e-6 / x_.sum_bytes : 0.0;
   // What overlaps is joined between a sum and a maximum: what comes near the largest adds to it.
-  const double us = x_.launch + sum_us + std::sqrt(std::sqrt(fourth(cycles * us_per_cycle_) + bytes_fourth_));
-  return {us, ceil(units / ctas_per_sm_), split};
+  const double cycles_us = e.multiply + e.slots + e.words + e.epilogue + e.alone;
+  e.us = x_.launch + e.sums + std::sqrt(std::sqrt(fourth(cycles_us) + fourth(l2_us_) + fourth(memory_us_)));
+  return e;
 }
 
 FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
   constexpr int kMinSlices = 2;  // of a part
   constexpr int kMaxParts = 1024;
-  FfmaTmaEstimate best = (*this)({tiles_, 1});
+  FfmaTmaEstimate best = whole();
   if (tiles_ >= 0x1p31) return best;
   const double most = std::min(floor(slices_ / kMinSlices), double{kMaxParts});
   if (most < 2) return best;
@@ -106,7 +120,7 @@ FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
       const FfmaTmaSplit split = {whole, static_cast<int>(parts)};
       if (split_bytes(split) > workspace_limit) break;
       const FfmaTmaEstimate with_split = (*this)(split);
-      if (with_split.us < best.us) best = with_split;
+      if (with_split.us < best.us || best.split.parts == 1) best = with_split;
     }
   }
   return best;

@@ -1,8 +1,9 @@
 // How long an ffma_tma instance takes on a problem: the estimate behind the choice of a tile. Host code, pure.
 //
 // The model counts cycles of the SM that has most to do: multiply-adds of its slices at the rate of the FMA units, what
-// a slot costs beside them, words that producer warps copy where TMA cannot, epilogues; and bytes from the L2 and the
-// memory. The GPU's rates (device::Rates) turn these into time.
+// a slot costs beside them, words that producer warps copy or turn, epilogues; and bytes from the L2 and the
+// memory. The GPU's rates (device::Rates) turn these into time. What the model misses, a small network corrects
+// (cost_correction.h).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -18,8 +19,7 @@ namespace xgemm::kernels {
 struct FfmaTmaCostProblem {
   Fill fill = Fill::full;
   double m = 0, n = 0, k = 0, batch_count = 1;
-  bool words_a = false, words_b = false;      // copied by producer warps,
-  bool vectors_a = false, vectors_b = false;  // or in vectors, by instances that bring such
+  PanelLoad load_a = PanelLoad::bulk, load_b = PanelLoad::bulk;  // as they lie: words_mn and words_k are the same
   bool reads_c = false;
 };
 
@@ -30,22 +30,22 @@ struct FfmaTmaCostDevice {
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
-  double clock = 1.14;      // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.882;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.815;  // with 16 x 8, whose slots are longer
-  double slot = 341;        // cycles of a slot beside
-  double slot_x2 = 158;     // where CTAs share an SM
-  double groups = 36.8;     // more, where groups of warps share K
-  double word = 0.12;       // cycles of a word that a producer warp copies
-  double word_x2 = 0.0797;  // where CTAs share an SM
-  double vector = 0.0704;   // of a word that comes in vectors
-  double epilogue = 572;    // cycles of a tile
-  double exchange = 1160;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
-  double element = 0.303;   // cycles of an element of C that is written, or read
-  double alone = 0.735;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
-  double launch = 2.61;     // us
-  double sum = 3.95;        // us, of the second stage of a split
-  double sum_bytes = 2.88;  // TB/s of the parts' sums
+  double clock = 1.16;      // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.781;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.769;  // with 16 x 8, whose slots are longer
+  double slot = 185;        // cycles of a slot beside
+  double slot_x2 = 85.8;    // where CTAs share an SM
+  double groups = 8.51;     // more, where groups of warps share K
+  double word = 0.204;      // cycles of a word that a producer warp copies
+  double word_x2 = 0.18;    // where CTAs share an SM
+  double turned = 0.0316;   // of a word that is turned
+  double epilogue = 654;    // cycles of a tile
+  double exchange = 1080;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
+  double element = 0.288;   // cycles of an element of C that is written, or read
+  double alone = 0.438;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
+  double launch = 2.75;     // us
+  double sum = 2.82;        // us, of the second stage of a split
+  double sum_bytes = 1.96;  // TB/s of the parts' sums
 };
 
 struct FfmaTmaSplit {
@@ -53,10 +53,15 @@ struct FfmaTmaSplit {
   int parts = 1;
 };
 
+// An estimate, and what it is made of, in us.
 struct FfmaTmaEstimate {
   double us = 0;
   double rounds = 0;
   FfmaTmaSplit split;
+  double multiply = 0, slots = 0, words = 0, epilogue = 0, alone = 0, l2 = 0, memory = 0, sums = 0;
+  double units = 0;   // of the SM that has most of them
+  double fill = 0;    // the share of SMs' time that is units
+  double slices = 0;  // of a unit, on average
 };
 
 // Of a product.
@@ -70,7 +75,10 @@ class FfmaTmaCost {
 
   FfmaTmaEstimate operator()(const FfmaTmaSplit& split) const;
 
-  // The best way to share K out. Split are the tiles that the last round, which they do not fill, would compute.
+  FfmaTmaEstimate whole() const { return (*this)({tiles_, 1}); }
+
+  // The best way to share K out: the tiles that the last round, which they do not fill, would compute. whole() where
+  // there is none.
   FfmaTmaEstimate best_split(double workspace_limit) const;
 
   double tiles() const { return tiles_; }
@@ -79,10 +87,11 @@ class FfmaTmaCost {
  private:
   const FfmaTmaCostConstants x_;
   double tiles_, slices_, sms_, ctas_per_sm_;
-  double slice_cycles_, epilogue_cycles_;
+  double multiply_cycles_, slot_cycles_, word_cycles_;  // of a slice
+  double epilogue_cycles_;
   double us_per_cycle_;
-  double sum_bytes_;     // of a part
-  double bytes_fourth_;  // of what the L2 takes, and of what the memory does: the sum of fourth powers
+  double sum_bytes_;  // of a part
+  double l2_us_, memory_us_;
 };
 
 }  // namespace xgemm::kernels

@@ -20,6 +20,7 @@ struct FfmaTmaCta {
   static constexpr int kTileM = kConfig.cta_m, kTileN = kConfig.cta_n, kTileK = kConfig.cta_k();
   static constexpr int kDepth = kConfig.depth;
   static constexpr int kStages = kConfig.stages;
+  static constexpr int kProducerWarps = FfmaTmaConfig::kProducerThreads / 32;
   static constexpr int kGroups = kConfig.groups();
   static constexpr int kConsumerThreads = 32 * kConfig.consumer_warps;
   static constexpr int kGroupThreads = 32 * kConfig.group_warps();
@@ -34,7 +35,7 @@ struct FfmaTmaCta {
   static_assert(kConfig.warp_m() % kPanel == 0 && kConfig.warp_n() % kPanel == 0, "warps read whole panels");
   static_assert(kGroups * kConfig.group_warps() == kConfig.consumer_warps, "all consumer warps have work");
   static_assert(kThreadN % kGroups == 0, "groups share the columns of a tile");
-  static_assert(kStages >= kConfig.teams(), "a barrier knows two phases: a team must not be further ahead");
+  static_assert(kStages >= kProducerWarps, "a barrier knows two phases: a team must not be further ahead");
   static_assert(FfmaTmaConfig::kProducerThreads * kConfig.producer_registers() +
                         kConsumerThreads * kConfig.consumer_registers() <=
                     kConfig.threads() * kConfig.start_registers(),
@@ -48,6 +49,7 @@ struct FfmaTmaCta {
     // For each group what the others have summed of its columns; vectors of a thread lie kGroupThreads apart.
     alignas(16) float exchange[kGroups][kGroups > 1 ? kGroups - 1 : 1][kGroups > 1 ? kShareN* kThreadM / 4 : 1]
                               [kGroups > 1 ? kGroupThreads : 1][4];
+    gpu::Mbarrier landed[kStages];  // what is to be turned
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];
   };
@@ -55,14 +57,16 @@ struct FfmaTmaCta {
                 "a CTA's own and what the system has of it");
 
   // By one thread. A slot is full when each operand's slice has come. Of words each thread of the team says when its
-  // own are there, of vectors each warp; a warp announces what TMA brings for it.
+  // own are there; a warp announces what TMA brings for it, and says what it has turned.
   template <class Params>
   XGEMM_DEVICE static void init_barriers(SharedStorage& smem, const Params& p) {
     const auto either = [&](PanelLoad load) { return p.a_load == load || p.b_load == load ? 1 : 0; };
     const int words = (by_words(p.a_load) ? 1 : 0) + (by_words(p.b_load) ? 1 : 0);
-    const int of_warp = either(PanelLoad::bulk) + either(PanelLoad::vectors_k) + words * gpu::kWarpSize;
-    const int arrivals = kConfig.team_warps() * of_warp;
+    const int arrivals = either(PanelLoad::turned) != 0
+                             ? either(PanelLoad::bulk) + 1
+                             : kConfig.team_warps() * (either(PanelLoad::bulk) + words * gpu::kWarpSize);
     for (int s = 0; s < kStages; ++s) {
+      gpu::mbarrier_init(smem.landed[s], 1);
       gpu::mbarrier_init(smem.full[s], arrivals);
       gpu::mbarrier_init(smem.empty[s], kConfig.consumer_warps);
     }

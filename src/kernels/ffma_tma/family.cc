@@ -3,7 +3,7 @@
 #include "core/status.h"
 #include "kernels/common/legality.h"
 #include "kernels/ffma_tma/arguments.h"
-#include "kernels/ffma_tma/cost.h"
+#include "kernels/ffma_tma/cost_correction.h"
 #include "kernels/ffma_tma/instances.h"
 #include "kernels/ffma_tma/schedule.h"
 
@@ -36,28 +36,32 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
   const Problem& p = request.problem;
   // As arguments.h decides it.
-  const auto words = [&](const layout::StridedOperand& x, Axis mn) {
-    return p.reads_inputs() && (x.stride(mn) != 1 || divisibility_along(x, mn) < 16);
-  };
-  const auto vectors = [&](const layout::StridedOperand& x, Axis mn) {
+  const auto load = [&](const layout::StridedOperand& x, Axis mn) {
     const Axis along_k = layout::other(mn);
-    return x.stride(mn) != 1 && x.stride(along_k) == 1 && p.k % 4 == 0 && divisibility_along(x, along_k) >= 16;
+    if (!p.reads_inputs() || (x.stride(mn) == 1 && divisibility_along(x, mn) >= 16)) return PanelLoad::bulk;
+    const bool lines = x.stride(along_k) == 1 && x.stride(mn) >= p.k;
+    return lines && divisibility_along(x, along_k) >= 16 ? PanelLoad::turned : PanelLoad::words_k;
   };
   const FfmaTmaCostProblem cost_problem = {.fill = p.fill,
                                            .m = double(p.m),
                                            .n = double(p.n),
                                            .k = p.reads_inputs() ? double(p.k) : 0.0,
                                            .batch_count = double(p.batch_count),
-                                           .words_a = words(request.facts.a, Axis::row),
-                                           .words_b = words(request.facts.b, Axis::col),
-                                           .vectors_a = vectors(request.facts.a, Axis::row),
-                                           .vectors_b = vectors(request.facts.b, Axis::col),
+                                           .load_a = load(request.facts.a, Axis::row),
+                                           .load_b = load(request.facts.b, Axis::col),
                                            .reads_c = p.reads_c()};
   const FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
   for (int i = 0; i < number; ++i) {
-    const FfmaTmaEstimate e =
-        FfmaTmaCost(config_of(*kernels[i]), cost_problem, device).best_split(workspace_limit(request.device));
-    estimates[i] = {e.us, e.rounds, static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
+    const FfmaTmaCost cost(config_of(*kernels[i]), cost_problem, device);
+    const auto weigh = [&](const FfmaTmaEstimate& e) {
+      const double us = e.us * ffma_tma_correction(kernels[i]->index, cost_problem, e);
+      if (estimates[i].us == 0 || us < estimates[i].us)
+        estimates[i] = {us, e.rounds, static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
+    };
+    estimates[i].us = 0;
+    weigh(cost.whole());
+    const FfmaTmaEstimate split = cost.best_split(workspace_limit(request.device));
+    if (split.split.parts > 1) weigh(split);
   }
 }
 

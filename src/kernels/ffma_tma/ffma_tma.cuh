@@ -55,7 +55,6 @@ struct FfmaTma {
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kCtasPerSm = kConfig.ctas_per_sm;
   static constexpr int kMinArch = 900;
-  static constexpr int kProducerWarps = FfmaTmaConfig::kProducerThreads / gpu::kWarpSize;
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
     const int warp = gpu::shuffle(gpu::warp_index(), 0);  // uniform, and the compiler knows it
@@ -65,12 +64,12 @@ struct FfmaTma {
     }
     gpu::sync_threads();
     gpu::grid_launch_dependents();
-    if (warp < kProducerWarps) {
+    if (warp < Cta::kProducerWarps) {
       gpu::release_registers<kConfig.producer_registers()>();
       Producer::run(p, smem, warp);
     } else {
       gpu::acquire_registers<kConfig.consumer_registers()>();
-      consume(p, smem, warp - kProducerWarps);
+      consume(p, smem, warp - Cta::kProducerWarps);
     }
   }
 

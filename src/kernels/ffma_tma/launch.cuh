@@ -37,8 +37,8 @@ cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void*
   p.a_load = boxes.a_load;
   p.b_load = boxes.b_load;
   p.c_vectors = boxes.c_vectors;
-  if (p.a_load == PanelLoad::bulk) error = encode_tensor_map(p.a_map, boxes.a_map);
-  if (error == cudaSuccess && p.b_load == PanelLoad::bulk) error = encode_tensor_map(p.b_map, boxes.b_map);
+  if (by_tma(p.a_load)) error = encode_tensor_map(p.a_map, boxes.a_map);
+  if (error == cudaSuccess && by_tma(p.b_load)) error = encode_tensor_map(p.b_map, boxes.b_map);
   if (error != cudaSuccess) return error;
 
   cudaLaunchAttribute attribute;

@@ -12,7 +12,7 @@ namespace xgemm::kernels {
 // Map: TensorMap in the kernel, TensorBox before the maps are encoded.
 template <class Map>
 struct BasicFfmaTmaParams : TileParams {
-  Map a_map, b_map;  // where the load is bulk
+  Map a_map, b_map;  // where TMA brings the operand
   PanelLoad a_load, b_load;
   bool c_vectors;  // columns of C start and end on 16 bytes
 };

@@ -2,9 +2,9 @@
 // up with the same panels (cta.cuh), and the consumers do not know of it.
 //
 //   along m (or n), aligned    TMA, by a thread of each warp
-//   along k, aligned           vectors through registers, 4 k of 4 columns in a lane, which turns them
-//   along m (or n)             words of cp.async, a warp on 32 columns of a row
-//   along k                    words of cp.async, a warp on 8 k of 4 columns: whole sectors in global memory, and all
+//   along k, aligned           TMA, by a thread of the first warp; the other warps turn blocks of 32 x 32 where they
+//   lie along m (or n)             words of cp.async, a warp on 32 columns of a row along k                    words of
+//   cp.async, a warp on 8 k of 4 columns: whole sectors in global memory, and all
 //                              banks of shared memory
 //
 // SPDX-License-Identifier: BSD-3-Clause
@@ -16,11 +16,61 @@
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/tma.cuh"
+#include "kernels/common/sm90/warpgroup.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/common/units.cuh"
 #include "kernels/ffma_tma/cta.cuh"
 
 namespace xgemm::kernels {
+
+// Turns blocks that lie along k: a row for each of 32 columns of m (or n), whose chunks TMA has swizzled over the width
+// of the row. Turned, a block has a row for each k. It consists of squares of 4 x 4, of which a warp turns eight at a
+// time: four lanes read the rows of a square, and stmatrix, which has each word of a chunk from another lane, writes
+// its columns. The eight lie on a diagonal, and so meet all banks; those of a warp's turn change places with one
+// another.
+//
+// Consumers leave producers few instructions: where lanes read and write is worked out once. Ordinary stores to shared
+// memory in place of stmatrix cost the consumers of 256 x 128 tiles 5 %: with such in the kernel, the assembler finds a
+// worse order for their loads.
+template <int kTileK>
+struct FfmaTmaTurner {
+  static constexpr int kPanel = FfmaTmaConfig::kPanel;
+  static constexpr int kDepth = kTileK < kPanel ? kTileK : kPanel;  // of K
+  static constexpr int kFloats = kDepth * kPanel;                   // of a block
+  static constexpr int kChunks = kDepth / 4;                        // of a row, and diagonals
+  static constexpr int kTogether = 4;                               // diagonals that change places
+  static_assert(kChunks % kTogether == 0);
+  using Chunk = gpu::Vector<std::uint32_t, 4>;
+
+  int from[kChunks], to[kChunks];  // of a lane's chunks, by diagonals; in bytes
+
+  XGEMM_DEVICE static FfmaTmaTurner make(int lane) {
+    FfmaTmaTurner t;
+    XGEMM_UNROLL
+    for (int d = 0; d < kChunks; ++d) {
+      const int row = lane;  // four of each square
+      const int swizzle = row * kDepth / kPanel;
+      t.from[d] = gpu::opaque(16 * (row * kChunks + (row / 4 ^ d ^ swizzle) % kChunks));  // kept, not worked out again
+      const int square = lane % 8, k = (square ^ d) % kChunks * 4 + lane / 8;
+      t.to[d] = gpu::opaque(16 * (k * (kPanel / 4) + (square ^ k % 8)));
+    }
+    return t;
+  }
+
+  XGEMM_DEVICE void run(float* block) const {
+    auto* const bytes = reinterpret_cast<unsigned char*>(block);
+    XGEMM_UNROLL
+    for (int first = 0; first < kChunks; first += kTogether) {
+      Chunk rows[kTogether];
+      XGEMM_UNROLL
+      for (int d = 0; d < kTogether; ++d)
+        rows[d] = gpu::read<gpu::Space::shared>(reinterpret_cast<const Chunk*>(bytes + from[first + d]));
+      gpu::sync_warp();
+      XGEMM_UNROLL
+      for (int d = 0; d < kTogether; ++d) gpu::store_matrices<false>(bytes + to[first + d], rows[d].data);
+    }
+  }
+};
 
 // One operand's slices of a unit. kExtent: of the CTA tile along mn, the axis that the operand shares with C. kWarp: of
 // a consumer warp. Panels that no warp with something inside of C reads are not loaded.
@@ -29,8 +79,9 @@ struct PanelLoader {
   static constexpr int kPanel = FfmaTmaConfig::kPanel;
   static constexpr int kPanels = kExtent / kPanel;
   static constexpr int kPanelFloats = kTileK * kPanel;
+  static constexpr int kSliceBytes = kExtent * kTileK * 4;
   static_assert(kTileK % 8 == 0);
-  using Vector = gpu::Vector<float, 4>;
+  using Turner = FfmaTmaTurner<kTileK>;
 
   PanelLoad kind;
   int mn, batch;  // the first column, the entry of the batch that TMA is told
@@ -52,43 +103,43 @@ struct PanelLoader {
 
   XGEMM_DEVICE int panels() const { return (left + kWarp - 1) / kWarp * (kWarp / kPanel); }
 
-  // Of the panels that TMA brings, a warp asks for every kWarps-th. What comes for it, in bytes.
+  // Of the panels that TMA brings along m (or n), a warp asks for every kStep-th. What comes for it, in bytes.
+  template <int kStep>
   XGEMM_DEVICE int bytes(int warp) const {
-    return kind == PanelLoad::bulk ? (panels() - warp + kWarps - 1) / kWarps * (kPanelFloats * 4) : 0;
+    return (panels() - warp + kStep - 1) / kStep * (kPanelFloats * 4);
   }
 
+  template <int kStep>
   XGEMM_DEVICE void copy_bulk(const gpu::TensorMap& map, float* slice, gpu::Mbarrier& full, std::int64_t k,
                               int warp) const {
     const int count = panels();
     XGEMM_UNROLL
-    for (int i = 0; i < kPanels; i += kWarps) {
+    for (int i = 0; i < kPanels; i += kStep) {
       const int panel = i + warp;
       if (panel < count)
         gpu::tma_load(slice + panel * kPanelFloats, map, full, mn + panel * kPanel, static_cast<int>(k), batch);
     }
   }
 
-  // Vectors along k, a block for each warp: from global memory,
-  XGEMM_DEVICE void fetch(Vector (&vectors)[4], std::int64_t k, std::int64_t depth, int warp, int lane) const {
-    const Block block = Block::make(warp, lane);
-    const float* from = data + block.column * mn_stride + (k + block.row);
-    XGEMM_UNROLL
-    for (int e = 0; e < 4; ++e) {
-      const bool inside = warp < Block::kNumber && block.column + e < left && block.row < depth;
-      vectors[e] = inside ? gpu::read<gpu::Space::global>(reinterpret_cast<const Vector*>(from)) : Vector{};
-      from += mn_stride;
+  // Blocks along k, each where it will lie when it has been turned. Where a panel is one block, all come at once.
+  XGEMM_DEVICE void copy_along_k(const gpu::TensorMap& map, float* slice, gpu::Mbarrier& landed, std::int64_t k) const {
+    const int x = static_cast<int>(k);
+    if constexpr (kTileK == Turner::kDepth) {
+      gpu::tma_load(slice, map, landed, x, mn, batch);
+    } else {
+      XGEMM_UNROLL
+      for (int panel = 0; panel < kPanels; ++panel) {
+        XGEMM_UNROLL
+        for (int row = 0; row < kTileK; row += Turner::kDepth)
+          gpu::tma_load(slice + panel * kPanelFloats + row * kPanel, map, landed, x + row, mn + panel * kPanel, batch);
+      }
     }
   }
-  // and to a slot.
-  XGEMM_DEVICE static void deposit(const Vector (&vectors)[4], float* slice, int warp, int lane) {
-    if (warp >= Block::kNumber) return;
-    const Block block = Block::make(warp, lane);
-    XGEMM_UNROLL
-    for (int r = 0; r < 4; ++r) {
-      const Vector row = {{vectors[0][r], vectors[1][r], vectors[2][r], vectors[3][r]}};
-      gpu::write<gpu::Space::shared>(reinterpret_cast<Vector*>(slice + offset(block.column / 4, 0, block.row + r)),
-                                     row);
-    }
+
+  XGEMM_DEVICE void turn(const Turner& turner, float* slice) const {
+    const int count = panels() * (kTileK / Turner::kDepth);
+    XGEMM_NO_UNROLL
+    for (int block = 0; block < count; ++block) turner.run(slice + block * Turner::kFloats);
   }
 
   // depth: what there is of K from k on.
@@ -113,19 +164,6 @@ struct PanelLoader {
   }
 
  private:
-  // What a warp brings in vectors: 16 columns, 4 k of 4 columns for each lane. A quarter of a warp has 8 k of 4 chunks:
-  // whole sectors in global memory, and all banks of shared memory.
-  struct Block {
-    static constexpr int kColumns = 16, kNumber = kExtent / kColumns;
-
-    int column, row;  // the lane's first
-
-    XGEMM_DEVICE static Block make(int warp, int lane) {
-      static_assert(kTileK == 32 && kNumber <= kWarps, "a block for each warp");
-      return {kColumns * warp + 4 * (lane / 2 % 4), 8 * (lane / 8) + 4 * (lane % 2)};
-    }
-  };
-
   // A warp copies 8 k of 4 columns, a chunk. kWhole: all of the slice exists.
   template <bool kWhole>
   XGEMM_DEVICE void copy_along_k(float* slice, std::int64_t k, int rows, int warp, int lane) const {
@@ -192,47 +230,52 @@ struct FfmaTmaProducer {
   using LoaderB = PanelLoader<Cta::kTileN, Cta::kTileK, kConfig.warp_n(), kConfig.team_warps()>;
 
   XGEMM_DEVICE static void prefetch_maps(const FfmaTmaParams& p) {
-    if (p.a_load == PanelLoad::bulk) gpu::tma_prefetch_map(p.a_map);
-    if (p.b_load == PanelLoad::bulk) gpu::tma_prefetch_map(p.b_map);
+    if (by_tma(p.a_load)) gpu::tma_prefetch_map(p.a_map);
+    if (by_tma(p.b_load)) gpu::tma_prefetch_map(p.b_map);
   }
 
   XGEMM_DEVICE static void run(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int producer) {
     const int lane = gpu::lane_index();
-    const int warp = producer % kConfig.team_warps();
     const bool bulk = p.a_load == PanelLoad::bulk && p.b_load == PanelLoad::bulk;
+    const bool turns = p.a_load == PanelLoad::turned || p.b_load == PanelLoad::turned;
     if (bulk && lane != 0) return;
     gpu::grid_wait_dependencies();
     if (!holds(p.condition)) return;
-    if (bulk) return walk<Loads::bulk>(p, smem, producer, warp, 0);
-    if constexpr (kConfig.vectors_along_k()) {
-      if (p.a_load == PanelLoad::vectors_k || p.b_load == PanelLoad::vectors_k)
-        return walk<Loads::vectors>(p, smem, producer, warp, lane);
+    if (turns) {
+      turn(p, smem, producer, lane);
+    } else if (bulk) {
+      fill<true>(p, smem, producer, 0);
+    } else {
+      fill<false>(p, smem, producer, lane);
     }
-    walk<Loads::words>(p, smem, producer, warp, lane);
   }
 
  private:
-  // How the operands come: what a loop has no code for, it need not pass. A product waits for its first slot.
-  enum class Loads {
-    bulk,     // both so
-    vectors,  // one in vectors along k, and none by words
-    words,
-  };
+  static constexpr int kTeamWarps = kConfig.team_warps();
 
-  template <Loads kLoads>
-  XGEMM_DEVICE static void walk(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int producer, int warp,
-                                int lane) {
-    constexpr bool kVectors = kLoads == Loads::vectors;
-    const bool bulk_a = kLoads == Loads::bulk || p.a_load == PanelLoad::bulk;
-    const bool bulk_b = kLoads == Loads::bulk || p.b_load == PanelLoad::bulk;
+  XGEMM_DEVICE static LoaderA loader_a(const FfmaTmaParams& p, const Unit& unit) {
+    return LoaderA::make(p.a_load, p.a, p.a.row_stride, p.a.col_stride, unit, unit.row, p.m);
+  }
+  XGEMM_DEVICE static LoaderB loader_b(const FfmaTmaParams& p, const Unit& unit) {
+    return LoaderB::make(p.b_load, p.b, p.b.col_stride, p.b.row_stride, unit, unit.col, p.n);
+  }
+
+  // By a team of warps for each slot: by TMA alone, or also by words. What a loop has no code for, it need not pass: a
+  // product waits for its first slot.
+  template <bool kBulk>
+  XGEMM_DEVICE static void fill(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int producer, int lane) {
+    const int warp = producer % kTeamWarps;
+    const bool bulk_a = kBulk || p.a_load == PanelLoad::bulk;
+    const bool bulk_b = kBulk || p.b_load == PanelLoad::bulk;
     const Epilogue epilogue = Epilogue::make(p);
-    int slice = producer / kConfig.team_warps();  // the team's next one, of the unit
+    int slice = producer / kTeamWarps;  // the team's next one, of the unit
     typename Cta::Ring ring;
     ring.skip(slice);
     for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
-      const LoaderA a = LoaderA::make(p.a_load, p.a, p.a.row_stride, p.a.col_stride, unit, unit.row, p.m);
-      const LoaderB b = LoaderB::make(p.b_load, p.b, p.b.col_stride, p.b.row_stride, unit, unit.col, p.n);
-      const int bytes = a.bytes(warp) + b.bytes(warp);
+      const LoaderA a = loader_a(p, unit);
+      const LoaderB b = loader_b(p, unit);
+      const int bytes =
+          (bulk_a ? a.template bytes<kTeamWarps>(warp) : 0) + (bulk_b ? b.template bytes<kTeamWarps>(warp) : 0);
       const int slices = Cta::slices(unit.depth);
       XGEMM_NO_UNROLL
       for (; slice < slices; slice += kConfig.teams()) {
@@ -240,27 +283,61 @@ struct FfmaTmaProducer {
         const std::int64_t k = unit.k + done, depth = unit.depth - done;
         float* const slot = smem.slots[ring.slot];
         gpu::Mbarrier& full = smem.full[ring.slot];
-        gpu::Vector<float, 4> of_a[4], of_b[4];
-        if constexpr (kVectors) {  // on their way while the slot is not empty yet
-          if (!bulk_a) a.fetch(of_a, k, depth, warp, lane);
-          if (!bulk_b) b.fetch(of_b, k, depth, warp, lane);
-        }
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
         if (lane == 0 && (bulk_a || bulk_b)) {
           gpu::mbarrier_arrive_expect(full, bytes);
-          if (bulk_a) a.copy_bulk(p.a_map, slot, full, k, warp);
-          if (bulk_b) b.copy_bulk(p.b_map, slot + Cta::kBFloats, full, k, warp);
+          if (bulk_a) a.template copy_bulk<kTeamWarps>(p.a_map, slot, full, k, warp);
+          if (bulk_b) b.template copy_bulk<kTeamWarps>(p.b_map, slot + Cta::kBFloats, full, k, warp);
         }
-        if constexpr (kVectors) {
-          if (!bulk_a) a.deposit(of_a, slot, warp, lane);
-          if (!bulk_b) b.deposit(of_b, slot + Cta::kBFloats, warp, lane);
-          gpu::sync_warp();
-          if (lane == 0) gpu::mbarrier_arrive(full);
-        } else if constexpr (kLoads == Loads::words) {
+        if constexpr (!kBulk) {
           if (!bulk_a) a.copy_words(slot, full, k, depth, warp, lane);
           if (!bulk_b) b.copy_words(slot + Cta::kBFloats, full, k, depth, warp, lane);
         }
         ring.skip(kConfig.teams());
+      }
+      slice -= slices;
+    });
+  }
+
+  // By a warp for each slot, which turns there what TMA has brought for it along k. On a busy SM it gets on slowly, and
+  // has the time of several slots for its own.
+  XGEMM_DEVICE static void turn(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int warp, int lane) {
+    const bool turned_a = p.a_load == PanelLoad::turned, turned_b = p.b_load == PanelLoad::turned;
+    const auto turner = FfmaTmaTurner<Cta::kTileK>::make(lane);
+    const Epilogue epilogue = Epilogue::make(p);
+    int slice = warp;
+    typename Cta::Ring ring;
+    ring.skip(slice);
+    for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+      const LoaderA a = loader_a(p, unit);
+      const LoaderB b = loader_b(p, unit);
+      const int slices = Cta::slices(unit.depth);
+      XGEMM_NO_UNROLL
+      for (; slice < slices; slice += Cta::kProducerWarps) {
+        const std::int64_t k = unit.k + static_cast<std::int64_t>(slice) * Cta::kTileK;
+        float* const slice_a = smem.slots[ring.slot];
+        float* const slice_b = slice_a + Cta::kBFloats;
+        gpu::Mbarrier& landed = smem.landed[ring.slot];
+        gpu::Mbarrier& full = smem.full[ring.slot];
+        gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
+        if (lane == 0) {
+          gpu::fence_async_shared();  // TMA writes over what was turned
+          gpu::mbarrier_arrive_expect(landed,
+                                      (turned_a ? LoaderA::kSliceBytes : 0) + (turned_b ? LoaderB::kSliceBytes : 0));
+          if (turned_a) a.copy_along_k(p.a_map, slice_a, landed, k);
+          if (turned_b) b.copy_along_k(p.b_map, slice_b, landed, k);
+          if (!(turned_a && turned_b)) {
+            gpu::mbarrier_arrive_expect(full, turned_a ? b.template bytes<1>(0) : a.template bytes<1>(0));
+            if (!turned_a) a.template copy_bulk<1>(p.a_map, slice_a, full, k, 0);
+            if (!turned_b) b.template copy_bulk<1>(p.b_map, slice_b, full, k, 0);
+          }
+        }
+        gpu::mbarrier_wait(landed, ring.phase);
+        if (turned_a) a.turn(turner, slice_a);
+        if (turned_b) b.turn(turner, slice_b);
+        gpu::sync_warp();
+        if (lane == 0) gpu::mbarrier_arrive(full);
+        ring.skip(Cta::kProducerWarps);
       }
       slice -= slices;
     });

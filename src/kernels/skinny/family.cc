@@ -22,7 +22,8 @@ constexpr int kMaxParts = 1024;
 
 // Of those for vectors, measured on an H100.
 constexpr double kVectorLaunchUs = 2.2;
-constexpr double kVectorTileUs = 0.8;     // until a CTA's first loads are there, and its sums are stored
+constexpr double kVectorTileUs = 0.8;     // until a CTA's first loads are there, and its sums are stored;
+constexpr double kNextVectorUs = 1.6;     // again for the next vector, where nothing hides it
 constexpr double kVectorShare = 1.085;    // of what tiled kernels get from the memory
 constexpr double kElementsShare = 1.02;   // the same of a matrix that comes element by element
 constexpr double kVectorCycle = 32;       // bytes that an SM brings in a cycle in vectors, at most,
@@ -87,7 +88,8 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const device::Rates& rates = request.device.rates;
   const double sms = request.device.sm_count;
   const bool columns = p.m >= p.n;
-  const std::int64_t rows = columns ? p.m : p.n, vectors = columns ? p.n : p.m;
+  const std::int64_t rows = columns ? p.m : p.n;
+  const double vectors = columns ? double(p.n) : double(p.m);
   const layout::StridedOperand& x = columns ? request.facts.a : request.facts.b;
   const Axis k = columns ? Axis::col : Axis::row, along = shape.along_k ? k : layout::other(k);
   const bool together = x.stride(along) == 1 || x.extent(along) <= 1;
@@ -102,7 +104,7 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
   const double tiles = batch * rounded_up(rows, shape.rows);
   const double element = together ? x.element_bytes : std::max(32, x.element_bytes);
-  const double bytes = batch * double(rows) * depth * double(vectors) * element;
+  const double bytes = batch * double(rows) * depth * vectors * element;
   const double c_bytes = batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
   const double memory_us = (bytes + c_bytes) * 1e-6 / ((whole ? kVectorShare : kElementsShare) * rates.memory_tbs);
 
@@ -116,16 +118,17 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
     if (sum_bytes > workspace_limit(request.device)) break;
     // Of the SM that has most tiles; it brings what its CTAs have under way, and not more than it can.
     const double ctas = cost::ceil(tiles * parts / sms);
-    const double elements = ctas * double(vectors) * shape.rows * depth / parts;
+    const double elements = ctas * vectors * shape.rows * depth / parts;
     const double most_in_us = 1e3 * rates.sm_ghz * most_in_cycle;
     const double bring_us =
         elements / std::min(most_in_us, std::min(ctas, double(shape.ctas_per_sm)) * under_way / kFlightUs);
     const double fma_us = elements * 1e-3 / (128 * rates.sm_ghz * kVectorFmaShare);
     const double rounds = cost::ceil(tiles * parts / (sms * shape.ctas_per_sm));
-    const double us = kVectorLaunchUs + kVectorTileUs +
-                      std::max({memory_us, bring_us, fma_us, (rounds * double(vectors) - 1) * kVectorTileUs}) +
-                      (shape.ctas_per_sm == 1 ? (rounds - 1) * kGapUs : 0.0) +
-                      (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
+    const double us =
+        kVectorLaunchUs + kVectorTileUs +
+        std::max({memory_us, bring_us, fma_us, (rounds - 1) * kVectorTileUs + rounds * (vectors - 1) * kNextVectorUs}) +
+        (shape.ctas_per_sm == 1 ? (rounds - 1) * kGapUs : 0.0) +
+        (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
     if (parts == 1 || us < best.us)
       best = {us, rounds, {0, static_cast<int>(parts)}, memory_us, std::max(fma_us, bring_us)};
     if (parts >= most || tiles * parts >= 2 * sms) break;

@@ -30,11 +30,14 @@ double rounded_up(std::int64_t extent, int tile) {
   return double((extent + tile - 1) / tile);
 }
 
-// Tiles of clusters that run at the same time cover rows of A and columns of B: as many as near a square (schedule.h).
-// The elements along m and n that they ask for.
-double covered(double height, double width, double tiles_m, double tiles_n, double together) {
+// Of tiles of clusters that run at the same time, how many lie beside one another along m and along n: as many as near
+// a square (schedule.h).
+struct Beside {
+  double m, n;
+};
+Beside beside(double height, double width, double tiles_m, double tiles_n, double together) {
   const double side = std::clamp(std::sqrt(together * width / height), 1.0, std::max(1.0, tiles_m));
-  return side * height + std::min(std::max(1.0, together / side), tiles_n) * width;
+  return {side, std::min(std::max(1.0, together / side), tiles_n)};
 }
 
 }  // namespace
@@ -120,7 +123,11 @@ TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
   t.power = work.power_us;
   t.memory = work.inputs * work.us_per_byte;
   t.memory_c = work.c_bytes * work.us_per_byte;
-  t.wave_panel = 2 * k * covered(c.cta_m * cluster.m, c.cta_n * cluster.n, tiles_m, tiles_n, together);
+  const double height = c.cta_m * cluster.m, width = c.cta_n * cluster.n;
+  const auto [along_m, along_n] = beside(height, width, tiles_m, tiles_n, together);
+  t.wave_panel = 2 * k * (along_m * height + along_n * width);
+  t.along_m = along_m;
+  t.along_n = along_n;
   t.waves = std::max(0.0, tiles_ / together * t.wave_panel - work.inputs) * work.us_per_byte;
   const double beyond = t.wave_panel / work.l2_reach;
   const double again = beyond * beyond / (1 + beyond * beyond);

@@ -75,6 +75,8 @@ struct CostTerms {
   double mainloop, epilogue, l2, memory, memory_c, in_flight, waves, power, sums;
   // of the tiles: rounds that the busiest CTA goes through, slices in all, the share of CTAs' time that is work
   double rounds, slices, fill, busy, wave_panel;
+  // of tiles of clusters that run at the same time: so many ask for the same columns of B, for the same rows of A
+  double along_m, along_n;
 };
 
 // Tiles of clusters, of all products.

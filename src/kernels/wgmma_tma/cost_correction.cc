@@ -55,7 +55,8 @@ std::array<float, kProblemFeatures> problem_features(const CostProblem& p, const
           p.lines_a ? 1.0f : 0.0f,
           p.lines_b ? 1.0f : 0.0f,
           ln(double(p.batch_count)),
-          ln(balance)};
+          ln(balance),
+          static_cast<float>(p.m / double(p.m + p.n))};
 }
 
 std::array<float, kTileFeatures> tile_features(const WgmmaTmaConfig& c) {
@@ -75,6 +76,7 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
   // Of what a CTA needs, the share that it fetches itself.
   const double own = (double(c.cta_m) / cluster.n + double(c.cta_n) / cluster.m) / (c.cta_m + c.cta_n);
   const auto share = [&](double us, double most) { return static_cast<float>(std::min(most, us / t.us)); };
+  const double of_a = double(p.m) / double(p.m + p.n);
   return {ln(t.us),
           ln(t.mainloop / t.us + 1e-3),
           share(t.epilogue, 2),
@@ -110,7 +112,11 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
           c.transposed && p.b_transposed ? 1.0f : 0.0f,
           c.transposed && !p.lines_a ? 1.0f : 0.0f,
           c.transposed && !p.lines_b ? 1.0f : 0.0f,
-          c.ping_pong ? static_cast<float>(1 / t.rounds) : 0.0f};
+          c.ping_pong ? static_cast<float>(1 / t.rounds) : 0.0f,
+          ln(t.along_m),
+          ln(t.along_n),
+          static_cast<float>(of_a / t.along_n),
+          static_cast<float>((1 - of_a) / t.along_m)};
 }
 
 std::string tile_name(const WgmmaTmaConfig& c) {

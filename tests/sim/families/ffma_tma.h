@@ -23,7 +23,7 @@ Result launch_ffma_tma(const typename Kernel::Params& params, GlobalMemory& memo
   shape.granule = 4;
   shape.ctas_per_sm = Kernel::kCtasPerSm;
   shape.dependent = true;
-  shape.agents = 2 * Kernel::Cta::kStages + 8;  // barriers, warpgroups
+  shape.agents = 3 * Kernel::Cta::kStages + 8;  // barriers, warpgroups
   return launch_body(shape, memory, options, [&params](unsigned char* shared) {
     Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
   });

@@ -378,11 +378,11 @@ TEST(FfmaTmaSchedule, CoversC) {
     }
 }
 
-// TMA brings what lies along m or n and is aligned; any other operand comes by words, or, in instances made for that,
-// in vectors along k where it is aligned and the other operand does not come by words.
+// TMA brings what is aligned, and what lies along k is turned; others come by words, and what would be turned then,
+// too.
 TEST(FfmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
   using kernels::PanelLoad;
-  kernels::FfmaTmaConfig c = kernels::kConfigs<kernels::Family::ffma_tma>.front();
+  constexpr kernels::FfmaTmaConfig c = kernels::kConfigs<kernels::Family::ffma_tma>.front();
   const auto loads = [&](std::int64_t a_row, std::int64_t a_col, std::uintptr_t a, std::int64_t batch_stride) {
     kernels::GemmParams g{};
     g.a = {reinterpret_cast<const void*>(a), a_row, a_col, batch_stride};
@@ -396,11 +396,12 @@ TEST(FfmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
   EXPECT_EQ(loads(1, 100, (1 << 16) + 4, 40000).a_load, PanelLoad::words_mn);
   EXPECT_EQ(loads(1, 101, 1 << 16, 40000).a_load, PanelLoad::words_mn);
   EXPECT_EQ(loads(1, 100, 1 << 16, 40001).b_load, PanelLoad::words_mn);
-  EXPECT_EQ(loads(100, 1, 1 << 16, 40000).a_load, PanelLoad::words_k);
-  const auto is_made_for_vectors = [](const kernels::FfmaTmaConfig& x) { return x.vectors_along_k(); };
-  c = *std::ranges::find_if(kernels::kConfigs<kernels::Family::ffma_tma>, is_made_for_vectors);
-  EXPECT_EQ(loads(100, 1, 1 << 16, 40000).a_load, PanelLoad::vectors_k);
-  EXPECT_EQ(loads(100, 1, 1 << 16, 40000).b_load, PanelLoad::bulk);
+  const auto turned = loads(100, 1, 1 << 16, 40000);
+  EXPECT_EQ(turned.a_load, PanelLoad::turned);
+  EXPECT_EQ(turned.b_load, PanelLoad::bulk);
+  EXPECT_EQ(turned.a_map, (kernels::TensorBox{turned.a.data, 100, 100, 2, 100, 40000, 32, 256, 128, 4}));
+  EXPECT_EQ(turned.b_map, (kernels::TensorBox{turned.b.data, 100, 100, 2, 128, 40000, 32, 32, 128, 4}));
+  EXPECT_EQ(loads(99, 1, 1 << 16, 40000).a_load, PanelLoad::words_k) << "lines overlap";
   EXPECT_EQ(loads(100, 1, (1 << 16) + 4, 40000).a_load, PanelLoad::words_k);
   EXPECT_EQ(loads(101, 1, 1 << 16, 40000).a_load, PanelLoad::words_k);
   EXPECT_EQ(loads(100, 2, 1 << 16, 40000).a_load, PanelLoad::words_k);
@@ -441,14 +442,16 @@ TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {
     for (const kernels::FfmaTmaConfig& c : kernels::kConfigs<kernels::Family::ffma_tma>) {
       kernels::FfmaTmaCostProblem p;
       p.m = pick(random, kExtents), p.n = pick(random, kExtents), p.k = pick(random, kExtents);
-      p.words_a = random.integer(0, 1) != 0;
-      p.vectors_a = p.words_a && random.integer(0, 1) != 0;
+      constexpr kernels::PanelLoad kLoads[] = {kernels::PanelLoad::bulk, kernels::PanelLoad::turned,
+                                               kernels::PanelLoad::words_k};
+      p.load_a = pick(random, kLoads), p.load_b = pick(random, kLoads);
       const kernels::FfmaTmaCostDevice device;
       const kernels::FfmaTmaCost cost(c, p, device);
       const double limit = 32 << 20, tiles = cost.tiles();
       const auto best = cost.best_split(limit);
       ASSERT_TRUE(std::isfinite(best.us) && best.us > 0 && best.rounds >= 1);
-      EXPECT_LE(best.us, cost({tiles, 1}).us);
+      const auto whole = cost.whole();
+      ASSERT_TRUE(std::isfinite(whole.us) && whole.us > 0 && whole.split.parts == 1);
       if (best.split.parts == 1) continue;
       ++splits;
       EXPECT_LE(cost.split_bytes(best.split), limit);
