@@ -170,7 +170,8 @@ TEST_P(WithoutConflicts, InSharedMemory) {
   const bool old_c_through_shared_memory = config.copy == kernels::Copy::bulk;
   const Counters odd = count(1, old_c_through_shared_memory ? 0.5f : 0.0f);
   const bool all_along_k = config.a_contiguous == kernels::Axis::col && config.b_contiguous == kernels::Axis::row;
-  EXPECT_EQ(odd.total(Traffic::shared_load).excess(), 0);
+  // A C of columns that start anywhere leaves wgmma_words by words of the buffer, four lanes to a bank.
+  EXPECT_LE(odd.total(Traffic::shared_load).ratio(), std::string_view(kernel().family) == "wgmma_words" ? 2.1 : 1.0);
   EXPECT_LE(odd.total(Traffic::shared_store).ratio(),
             config.warp_m > 0 && config.vector == 1 && !all_along_k ? (config.cta_k > 32 ? 1.65 : 1.5) : 1.0);
 #endif
