@@ -37,17 +37,18 @@ struct Operand {
   // tile: the extent of the CTA tile along mn.
   TensorBox box(const FfmaTmaConfig& config, PanelLoad load, int tile) const {
     const bool along_k = load == PanelLoad::turned;
+    const int block_k = FfmaTmaConfig::block_k(config.cta_k());
     return {.data = x.data,
             .extent_x = along_k ? k_extent : mn_extent,
             .extent_y = along_k ? mn_extent : k_extent,
             .extent_z = x.batch_stride != 0 ? batch_count : 1,
             .stride_y = along_k ? mn_stride : k_stride,
             .stride_z = x.batch_stride,
-            .box_x = along_k ? config.block_k() : FfmaTmaConfig::kPanel,
-            .box_y = !along_k                             ? config.cta_k()
-                     : config.cta_k() == config.block_k() ? tile
-                                                          : FfmaTmaConfig::kPanel,
-            .swizzle_bytes = along_k ? 4 * config.block_k() : FfmaTmaConfig::kRowBytes,
+            .box_x = along_k ? block_k : FfmaTmaConfig::kPanel,
+            .box_y = !along_k                    ? config.cta_k()
+                     : config.cta_k() == block_k ? tile
+                                                 : FfmaTmaConfig::kPanel,
+            .swizzle_bytes = along_k ? 4 * block_k : FfmaTmaConfig::kRowBytes,
             .element_bytes = 4};
   }
 };

@@ -59,7 +59,7 @@ struct FfmaTmaConfig {
   constexpr int turn() const { return groups() > 1 && ctas_per_sm == 1 && depth > 8 ? 16 : 8; }
 
   // The k of a block that a warp turns: a row of what TMA swizzles, at most.
-  constexpr int block_k() const { return cta_k() < kPanel ? cta_k() : kPanel; }
+  static constexpr int block_k(int cta_k) { return cta_k < kPanel ? cta_k : kPanel; }
 
   // Slots of long duration are filled with words by one producer warp each: on a busy SM a warp gets on slowly, and has
   // the time of several slots for its own. Short ones, of small tiles, are filled by all.
