@@ -38,7 +38,7 @@ RATES = dict(sm_ghz=1.85, l2_tbs=10., memory_tbs=3.5, tensor_tflops=800.)  # whe
 CONSTANTS = dict(tensor=0.938, read=0.389, write=1, ingest=0.449, unaligned=2.08, unaligned_shared=0.887, slice=212,
                  epilogue=6.06, element=0.139, old_c=0.914, exchange=1.08e+03, exchange_element=0.486,
                  ping_pong=1.39, l2_reach=22.3, latency=0.522, launch=1.93, cluster=0.197, sum=3.78, sum_bytes=2.29)
-HIDDEN, STEPS, RATE, DECAY = 48, 600, .01, 3e-3
+HIDDEN, STEPS, RATE, DECAY = 48, 600, .01, 4e-3
 WEIGHED = 4         # pairs of a tile and a cluster that the planner weighs, for each tile
 MANY_SHAPES = 6     # of clusters that a problem was measured in, to have a say in which these are
 UNMEASURED = .25
@@ -48,10 +48,10 @@ ABSOLUTE = 1.    # and of predicting the times themselves
 PARTS = 4        # of the shapes, for judging
 # Tables in which split products took the memory for their sums from a pool, as calls do: for the others it was lent,
 # which is faster.
-POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again", "round"}
+POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again", "round", "mixed"}
 # In those before these, the second stage of a split product read one part after the other: so many us more, in the
 # median of plans that were measured both ways. Where that is much of the time, it is not known well enough.
-AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round"}, 1.6, 25.
+AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed"}, 1.6, 25.
 
 
 def parse_case(text):

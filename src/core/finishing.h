@@ -26,11 +26,12 @@ inline bool needs_buffer(const Problem& p) {
   return p.c.type != p.sums() && p.reads_inputs();
 }
 
-// Whether there are kernels that compute all of the epilogue themselves (FamilyInfo::finishes): what needs no other
-// matrix.
+// Whether there may be kernels that compute all of the epilogue themselves (FamilyInfo::finishes): what needs no other
+// matrix. Those that emulate fp32 do not, and what they win is more than the pass.
 inline bool kernels_may_finish(const Problem& p) {
   const Epilogue& e = p.epilogue;
-  return e.any() && p.has_plain_c() && needs_buffer(p) && !p.reads_c() && e.old_c == nullptr && e.aux == nullptr;
+  return e.any() && p.has_plain_c() && p.reads_inputs() && !p.reads_c() && e.old_c == nullptr && e.aux == nullptr &&
+         p.compute != Compute::fp32_emulated;
 }
 
 // The product that comes before the pass; empty where the pass alone is left.

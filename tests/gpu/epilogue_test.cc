@@ -166,7 +166,7 @@ void run_finished(int count, std::int64_t most) {
   Copies copies;
   xgemm_args args = x.args([&](const auto& matrix) { return copies.at(matrix); });
   args.layout = XGEMM_COL_MAJOR, args.transa = 'T', args.transb = 'N';
-  args.m = args.n = args.k = 4096, args.lda = args.ldb = args.ldc = 4096, args.batch_count = 1;
+  args.m = args.n = args.k = 1024, args.lda = args.ldb = args.ldc = 1024, args.batch_count = 1;
   const float one = 1;
   args.alpha = &one, args.beta = nullptr;
   args.row_scales = args.column_scales = args.old_c = nullptr, args.aux = nullptr;
@@ -184,6 +184,13 @@ TEST(Epilogue, FinishedByKernelsF16) {
 }
 TEST(Epilogue, FinishedByKernelsBf16) {
   run_finished<test::Bfloat16>(20, 500);
+}
+
+TEST(Epilogue, SmallAndFinishedByKernelsF32) {
+  run_finished<float>(40, 90);
+}
+TEST(Epilogue, FinishedByKernelsF32) {
+  run_finished<float>(20, 500);
 }
 
 TEST(Epilogue, Emulated) {

@@ -15,6 +15,7 @@
 #include "kernels.h"
 #include "kernels/common/finishing.cuh"
 #include "kernels/double_buffered/double_buffered.cuh"
+#include "kernels/ffma_tma/instances.h"
 #include "kernels/mma_swizzled/mma_swizzled.cuh"
 #include "kernels/naive/naive.cuh"
 #include "kernels/smem_tiled/smem_tiled.cuh"
@@ -179,66 +180,62 @@ TEST(Epilogue, WgmmaTmaTransposedTellsThePlace) {
 }
 // ---- Twins --------------------------------------------------------------------------------------------------------
 
+struct FinishedCase {
+  std::int64_t m, n, k, batch = 1;
+  bool a_along_k = false, b_along_k = true;
+  std::int64_t aligned = 8;  // to so many elements are leading dimensions
+};
+
 // C = activation(alpha A B + bias) * scales in the instances that have a twin: with the bits that the pass gives, which
 // finishes the same sums; here they are exact. At the edges, in later tiles, entries of a batch, parts of tiles, and
 // clusters, also those that share K.
 template <class T>
-void expect_finished(const SimKernel& kernel, const WgmmaTmaConfig& config, test::Random& random) {
+void expect_finished(const SimKernel& kernel, const FinishedCase& x, const Options& options, test::Random& random) {
   using test::from_double;
   using test::to_double;
   const auto any = [&](std::int64_t from, std::int64_t to) { return random.integer(from, to); };
-  const auto rounded = [](std::int64_t x) { return (x + 7) / 8 * 8; };
-  const auto shapes = cluster_shapes(config);
-  Options options;
-  options.max_grid_x = any(1, 3);
-  options.order = any(0, 1) == 0 ? Order::forward : Order::random;
-  options.seed = static_cast<std::uint64_t>(any(1, 1000));
-  options.parts = any(0, 2) == 0 ? 2 : 1;
-  if (options.parts == 1) {
-    do {
-      options.cluster = shapes[static_cast<std::size_t>(any(0, std::ssize(shapes) - 1))];
-    } while (options.cluster.size() * config.cta_m * config.cta_n > 64 * 1024);
-  }
-  const std::int64_t m = rounded(any(1, 2 * config.cta_m)), n = any(1, 2 * config.cta_n), k = any(1, 200);
-  const std::int64_t batch = any(0, 3) == 0 ? 2 : 1;
-  const bool a_along_k = config.a_along_k();
   const auto value = [](std::int64_t i, std::int64_t j) { return static_cast<double>((3 * i + 5 * j) % 5 - 2); };
+  constexpr std::int64_t kWord = 16 / sizeof(T);
   struct alignas(16) Word {
-    T elements[8];
+    T elements[kWord];
   };
   struct Operand {
+    bool turned;
     std::int64_t ld, stride;
     std::vector<Word> words;
     T& at(std::int64_t i, std::int64_t j, std::int64_t entry) {
-      return words.data()->elements[entry * stride + j * ld + i];
+      return words.data()->elements[entry * stride + (turned ? i * ld + j : j * ld + i)];
     }
   };
-  const auto make = [&](std::int64_t rows, std::int64_t columns) {
-    const std::int64_t ld = rounded(rows) + 8 * any(0, 2);
-    return Operand{ld, ld * columns, std::vector<Word>(static_cast<std::size_t>(ld * columns * batch / 8))};
+  const auto make = [&](std::int64_t rows, std::int64_t columns, bool turned) {
+    const std::int64_t lines = turned ? rows : columns, length = turned ? columns : rows;
+    const std::int64_t ld = (length + x.aligned - 1) / x.aligned * x.aligned + x.aligned * any(0, 2);
+    const std::int64_t stride = (ld * lines + x.aligned - 1) / x.aligned * x.aligned;
+    return Operand{turned, ld, stride, std::vector<Word>(static_cast<std::size_t>(stride * x.batch / kWord + 1))};
   };
-  Operand a = a_along_k ? make(k, m) : make(m, k), b = make(k, n), c = make(m, n);
-  for (std::int64_t entry = 0; entry < batch; ++entry)
-    for (std::int64_t l = 0; l < k; ++l) {
-      for (std::int64_t i = 0; i < m; ++i)
-        (a_along_k ? a.at(l, i, entry) : a.at(i, l, entry)) = from_double<T>(value(i, l + entry));
-      for (std::int64_t j = 0; j < n; ++j) b.at(l, j, entry) = from_double<T>(value(l, j));
+  Operand a = make(x.m, x.k, x.a_along_k), b = make(x.k, x.n, !x.b_along_k), c = make(x.m, x.n, false);
+  for (std::int64_t entry = 0; entry < x.batch; ++entry)
+    for (std::int64_t l = 0; l < x.k; ++l) {
+      for (std::int64_t i = 0; i < x.m; ++i) a.at(i, l, entry) = from_double<T>(value(i, l + entry));
+      for (std::int64_t j = 0; j < x.n; ++j) b.at(l, j, entry) = from_double<T>(value(l, j));
     }
   GemmParams p{};
-  p.a = {a.words.data(), a_along_k ? a.ld : 1, a_along_k ? 1 : a.ld, a.stride};
-  p.b = {b.words.data(), 1, b.ld, b.stride};
-  p.c = {c.words.data(), 1, c.ld, c.stride};
-  p.m = m, p.n = n, p.k = k, p.batch_count = batch;
+  const auto strides = [](auto& arg, Operand& from) {
+    arg = {from.words.data(), from.turned ? from.ld : 1, from.turned ? 1 : from.ld, from.stride};
+  };
+  strides(p.a, a), strides(p.b, b), strides(p.c, c);
+  p.m = x.m, p.n = x.n, p.k = x.k, p.batch_count = x.batch;
   p.alpha = Factor::of(any(0, 1) == 0 ? 1.0f : -0.375f), p.beta = Factor::of(0.0f);
 
   Finishing& f = p.finishing;
   f.bias_of_rows = any(0, 1) == 0;
   std::vector<T> bias;
-  for (std::int64_t i = 0; i < (f.bias_of_rows ? m : n); ++i) bias.push_back(from_double<T>(double(7 * i % 23 - 11)));
+  for (std::int64_t i = 0; i < (f.bias_of_rows ? x.m : x.n); ++i)
+    bias.push_back(from_double<T>(double(7 * i % 23 - 11)));
   if (any(0, 3) != 0) f.bias = bias.data();
   f.activation = static_cast<Activation>(any(0, static_cast<int>(Activation::silu)));
   std::vector<float> scales;
-  for (std::int64_t i = 0; i < std::max(m, n); ++i) scales.push_back(0.1f * static_cast<float>(i % 31 - 7));
+  for (std::int64_t i = 0; i < std::max(x.m, x.n); ++i) scales.push_back(0.1f * static_cast<float>(i % 31 - 7));
   if (any(0, 3) == 0) f.row_scales = scales.data();
   if (any(0, 3) == 0) f.column_scales = scales.data();
   if (!f.any()) f.bias = bias.data();
@@ -246,57 +243,106 @@ void expect_finished(const SimKernel& kernel, const WgmmaTmaConfig& config, test
   const Result result = kernel.run(p, options);
   ASSERT_TRUE(result.ok()) << result.summary();
   const std::string words =
-      format("%lld x %lld x %lld, batch %lld, bias %d of rows %d, activation %d, scales %d %d, ",
-             static_cast<long long>(m), static_cast<long long>(n), static_cast<long long>(k),
-             static_cast<long long>(batch), f.bias != nullptr, f.bias_of_rows, static_cast<int>(f.activation),
-             f.row_scales != nullptr, f.column_scales != nullptr) +
+      format("%lld x %lld x %lld, batch %lld, %d %d, bias %d of rows %d, activation %d, scales %d %d, ",
+             static_cast<long long>(x.m), static_cast<long long>(x.n), static_cast<long long>(x.k),
+             static_cast<long long>(x.batch), x.a_along_k, x.b_along_k, f.bias != nullptr, f.bias_of_rows,
+             static_cast<int>(f.activation), f.row_scales != nullptr, f.column_scales != nullptr) +
       format("parts %d, cluster %d x %d x %d", options.parts, options.cluster.m, options.cluster.n, options.cluster.k);
-  for (std::int64_t entry = 0; entry < batch; ++entry)
-    for (std::int64_t j = 0; j < n; ++j)
-      for (std::int64_t i = 0; i < m; ++i) {
+  for (std::int64_t entry = 0; entry < x.batch; ++entry)
+    for (std::int64_t j = 0; j < x.n; ++j)
+      for (std::int64_t i = 0; i < x.m; ++i) {
         float sum = 0;
-        for (std::int64_t l = 0; l < k; ++l) sum += static_cast<float>(value(i, l + entry) * value(l, j));
+        for (std::int64_t l = 0; l < x.k; ++l) sum += static_cast<float>(value(i, l + entry) * value(l, j));
         const double added = f.bias != nullptr ? to_double(bias[static_cast<std::size_t>(f.bias_of_rows ? i : j)]) : 0;
-        float x = gpu::fma(p.alpha.f32, sum, static_cast<float>(added));
-        with_short_activation(f.activation, [&](const auto& function) { x = function(x); });
-        if (f.row_scales != nullptr) x *= f.row_scales[i];
-        if (f.column_scales != nullptr) x *= f.column_scales[j];
-        ASSERT_EQ(to_double(c.at(i, j, entry)), to_double(from_double<T>(x)))
+        float y = gpu::fma(p.alpha.f32, sum, static_cast<float>(added));
+        with_activation<T, float>(f.activation, [&](const auto& function) { y = function(y); });
+        if (f.row_scales != nullptr) y *= f.row_scales[i];
+        if (f.column_scales != nullptr) y *= f.column_scales[j];
+        ASSERT_EQ(to_double(c.at(i, j, entry)), to_double(from_double<T>(y)))
             << "C(" << i << ", " << j << ") of entry " << entry << ": " << words;
       }
 }
 
+// Few CTAs, in one order or another, and tiles in parts or not.
+Options any_options(test::Random& random) {
+  Options options;
+  options.max_grid_x = random.integer(1, 3);
+  options.order = random.integer(0, 1) == 0 ? Order::forward : Order::random;
+  options.seed = static_cast<std::uint64_t>(random.integer(1, 1000));
+  options.parts = random.integer(0, 2) == 0 ? 2 : 1;
+  return options;
+}
+
+template <Family kFamily>
 class Twins : public testing::TestWithParam<int> {
  protected:
-  static const WgmmaTmaConfig& config(int index) {
-    return kConfigs<Family::wgmma_tma>[static_cast<std::size_t>(index)];
+  static const char* name(int index) { return kInfos<kFamily>[static_cast<std::size_t>(index)].name; }
+  static const auto& config(int index) { return kConfigs<kFamily>[static_cast<std::size_t>(index)]; }
+
+  // Calls run(kernel, config, random) some times.
+  template <class Run>
+  void repeat(const Run& run) const {
+    const SimKernel* const kernel = find_kernel(name(GetParam()));
+    ASSERT_NE(kernel, nullptr);
+    test::Random random(static_cast<std::uint64_t>(GetParam()));
+    for (int i = 0; i < 12 && !HasFatalFailure(); ++i) run(*kernel, config(GetParam()), random);
   }
-  static const char* name(int index) { return kInfos<Family::wgmma_tma>[static_cast<std::size_t>(index)].name; }
 
  public:
-  static std::vector<int> all() {
+  template <class Finishes>
+  static std::vector<int> all(const Finishes& finishes) {
     std::vector<int> found;
-    for (int i = 0; i < static_cast<int>(kCount<Family::wgmma_tma>); ++i)
-      if (config(i).finishes) found.push_back(i);
+    for (int i = 0; i < static_cast<int>(kCount<kFamily>); ++i)
+      if (finishes(config(i))) found.push_back(i);
     return found;
   }
   static std::string name_of(const testing::TestParamInfo<int>& test) { return name(test.param); }
 };
 
-TEST_P(Twins, FinishAsThePassDoes) {
-  const WgmmaTmaConfig& c = config(GetParam());
-  const SimKernel* const kernel = find_kernel(name(GetParam()));
-  ASSERT_NE(kernel, nullptr);
-  test::Random random(static_cast<std::uint64_t>(GetParam()));
-  for (int i = 0; i < 12 && !HasFatalFailure(); ++i) {
-    if (c.type == DType::f16) {
-      expect_finished<test::Half>(*kernel, c, random);
-    } else {
-      expect_finished<test::Bfloat16>(*kernel, c, random);
+using WgmmaTmaTwins = Twins<Family::wgmma_tma>;
+TEST_P(WgmmaTmaTwins, FinishAsThePassDoes) {
+  repeat([](const SimKernel& kernel, const WgmmaTmaConfig& c, test::Random& random) {
+    const auto any = [&](std::int64_t from, std::int64_t to) { return random.integer(from, to); };
+    Options options = any_options(random);
+    if (options.parts == 1) {
+      const auto shapes = cluster_shapes(c);
+      do {
+        options.cluster = shapes[static_cast<std::size_t>(any(0, std::ssize(shapes) - 1))];
+      } while (options.cluster.size() * c.cta_m * c.cta_n > 64 * 1024);
     }
-  }
+    const FinishedCase x = {.m = (any(1, 2 * c.cta_m) + 7) / 8 * 8,
+                            .n = any(1, 2 * c.cta_n),
+                            .k = any(1, 200),
+                            .batch = any(0, 3) == 0 ? 2 : 1,
+                            .a_along_k = c.a_along_k()};
+    if (c.type == DType::f16) {
+      expect_finished<test::Half>(kernel, x, options, random);
+    } else {
+      expect_finished<test::Bfloat16>(kernel, x, options, random);
+    }
+  });
 }
-INSTANTIATE_TEST_SUITE_P(, Twins, testing::ValuesIn(Twins::all()), Twins::name_of);
+INSTANTIATE_TEST_SUITE_P(, WgmmaTmaTwins,
+                         testing::ValuesIn(WgmmaTmaTwins::all([](const auto& c) { return c.finishes; })),
+                         WgmmaTmaTwins::name_of);
+
+using FfmaTmaTwins = Twins<Family::ffma_tma>;
+TEST_P(FfmaTmaTwins, FinishAsThePassDoes) {
+  repeat([](const SimKernel& kernel, const FfmaTmaConfig& c, test::Random& random) {
+    const auto any = [&](std::int64_t from, std::int64_t to) { return random.integer(from, to); };
+    const FinishedCase x = {.m = any(1, 2 * c.cta_m),
+                            .n = any(1, 2 * c.cta_n),
+                            .k = any(1, 150),
+                            .batch = any(0, 3) == 0 ? 2 : 1,
+                            .a_along_k = any(0, 1) == 0,
+                            .b_along_k = any(0, 1) == 0,
+                            .aligned = any(0, 2) == 0 ? 1 : 4};
+    expect_finished<float>(kernel, x, any_options(random), random);
+  });
+}
+INSTANTIATE_TEST_SUITE_P(, FfmaTmaTwins,
+                         testing::ValuesIn(FfmaTmaTwins::all([](const auto& c) { return c.finishes(); })),
+                         FfmaTmaTwins::name_of);
 
 }  // namespace
 }  // namespace xgemm::sim

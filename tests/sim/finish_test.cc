@@ -122,15 +122,20 @@ void run_cases() {
 TEST(Finish, ShortSigmoidsAreExactEnough) {
   for (const Activation activation : {Activation::gelu_tanh, Activation::silu}) {
     const auto function = kernels::ShortSigmoid::of(activation);
+    const kernels::LongSigmoid longer = {Sigmoid<float>::of(activation)};
     for (double size = 0x1p-30; size < 0x1p127; size *= 1.07)
       for (const float x : {static_cast<float>(size), static_cast<float>(-size)}) {
         const double expected = Sigmoid<double>::of(activation)(x);
         EXPECT_TRUE(std::fabs(function(x) - expected) <= 0x1p-15 * std::fabs(expected) + 0x1p-100) << x;
-        EXPECT_TRUE(std::fabs(Sigmoid<float>::of(activation)(x) - expected) <= 0x1p-15 * std::fabs(expected) + 0x1p-100)
-            << x;
+        for (const float y : {Sigmoid<float>::of(activation)(x), longer(x)})
+          EXPECT_TRUE(std::fabs(y - expected) <= 0x1p-15 * std::fabs(expected) + 0x1p-100) << x;
+        // The exponential's argument is rounded, to a share of itself.
+        const double argument = std::fabs(std::log(std::fabs(expected / x) + 0x1p-126));
+        EXPECT_TRUE(std::fabs(longer(x) - expected) <= 0x1p-22 * (2 + argument) * std::fabs(expected) + 0x1p-120) << x;
       }
     EXPECT_EQ(function(INFINITY), INFINITY);
-    EXPECT_TRUE(std::isnan(function(NAN)));
+    EXPECT_EQ(longer(INFINITY), INFINITY);
+    EXPECT_TRUE(std::isnan(function(NAN)) && std::isnan(longer(NAN)));
   }
 }
 

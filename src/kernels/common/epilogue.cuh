@@ -82,6 +82,24 @@ struct BasicLinearCombination {
   }
 };
 
+// Of sums that a kernel's finisher has made results of: they are stored as they are. A kernel that is made with it is a
+// twin of the plain one, for products with an epilogue that it finishes itself (FamilyInfo::finishes).
+struct Finished : LinearCombination {
+  template <class Params>
+  XGEMM_DEVICE static Finished make(const Params& p) {
+    return {LinearCombination::make(p)};
+  }
+  XGEMM_DEVICE static constexpr bool reads_c() { return false; }
+
+  XGEMM_DEVICE Finished of_zero_sums() const { return *this; }
+  XGEMM_DEVICE static Finished identity() { return {}; }
+
+  template <bool kReadsC, class I, class J>
+  XGEMM_DEVICE float apply(float sum, float, I, J, const EpilogueArguments&) const {
+    return sum;
+  }
+};
+
 // Whether a launch shall compute.
 XGEMM_DEVICE bool holds(const Condition& condition, Loc loc = Loc::current()) {
   return condition.word == nullptr || (gpu::read<gpu::Space::global>(condition.word, loc) != 0) == condition.expects;

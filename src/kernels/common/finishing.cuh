@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "core/activation.h"
 #include "kernels/common/dtype.cuh"
@@ -46,6 +47,21 @@ struct ShortNormal {
   }
 };
 
+// A Sigmoid<float> without the call that a division has for what is not normal: to it, a kernel would lend registers
+// everywhere. Its quotient is within one unit in the last place.
+struct LongSigmoid {
+  Sigmoid<float> exact;
+
+  XGEMM_DEVICE float operator()(float x) const {
+    const float d = 1.0f + expf(-x * gpu::fma(exact.cubic, Sigmoid<float>::square(x), exact.linear));
+    const float scale = d > 0x1p64f ? 0x1p-64f : 1.0f;  // reciprocals stay normal
+    const float scaled = gpu::multiply(d, scale), r = gpu::reciprocal_approximately(scaled);
+    const float q = gpu::multiply(x, r), rest = gpu::fma(-scaled, q, x);
+    // What is infinite has no rest.
+    return gpu::multiply(fabsf(rest) < std::numeric_limits<float>::infinity() ? gpu::fma(rest, r, q) : q, scale);
+  }
+};
+
 // Calls f with the activation as a function of a result, if there is one: it is looked up once for many results. Here
 // of results of 16 bits.
 template <class F>
@@ -70,7 +86,11 @@ XGEMM_DEVICE void with_activation(Activation activation, const F& f) {
   } else if (activation == Activation::relu) {
     f([](Sum x) { return activated(Activation::relu, x); });
   } else if (activation != Activation::none) {
-    f(Sigmoid<Sum>::of(activation));
+    if constexpr (sizeof(Sum) == 4) {
+      f(LongSigmoid{Sigmoid<float>::of(activation)});
+    } else {
+      f(Sigmoid<Sum>::of(activation));
+    }
   }
 }
 

@@ -26,9 +26,9 @@ struct SplitSum {
   static constexpr int kMinBlocksPerSm = 2;
   static constexpr int kMinArch = 750;
   using Params = SplitSumParams;
-  static constexpr bool kFinishes = sizeof(Element) == 2;  // of other elements no kernel finishes any
-  static constexpr bool kOldAhead = sizeof(Element) < 8;   // registers for doubles would cost a CTA of an SM
-  static constexpr int kWords = int{sizeof(Sum)} / 4;      // accesses of 16 bytes that a vector takes
+  static constexpr bool kFinishes = sizeof(Element) < 8;  // of doubles no kernel finishes any
+  static constexpr bool kOldAhead = sizeof(Element) < 8;  // registers for doubles would cost a CTA of an SM
+  static constexpr int kWords = int{sizeof(Sum)} / 4;     // accesses of 16 bytes that a vector takes
   using Word = gpu::Vector<Sum, 4 / kWords>;
   struct Vector {
     Word words[kWords];
@@ -56,6 +56,9 @@ struct SplitSum {
     // A bias and old elements are under way together with the sums, all of them before anything is stored.
     Vector sum{}, bias{};
     if constexpr (kFinishes) {
+      // No bias leaves the sign of zeros to the product, as the pass does with sums that it finds in C.
+      XGEMM_UNROLL
+      for (int e = 0; e < 4; ++e) bias[e] = sizeof(Element) == 4 ? -0.0f : 0.0f;
       if (inside && p.finishing.bias != nullptr)
         for_each_inside(p, target, [&](int e, int i, int j) { bias[e] = bias_of<Element>(p.finishing, i, j); });
     }
@@ -173,8 +176,8 @@ struct SplitSum {
       for (int e = 0; e < 4; ++e) sum[e] = f(sum[e], e);
     };
     each([&](Sum x, int e) { return gpu::fma(alpha, x, bias[e]); });
-    with_short_activation(p.finishing.activation,
-                          [&](const auto& function) { each([&](Sum x, int) { return function(x); }); });
+    with_activation<Element, Sum>(p.finishing.activation,
+                                  [&](const auto& function) { each([&](Sum x, int) { return function(x); }); });
     for_each_inside(p, target, [&](int e, int i, int j) { sum[e] = scaled(p.finishing, sum[e], i, j); });
   }
 };

@@ -70,6 +70,8 @@ struct FfmaTmaConfig {
   // Register budgets for setmaxnreg, of a thread. All that there are for it is what the CTA starts with.
   constexpr int start_registers() const { return 65536 / (threads() * ctas_per_sm) / 8 * 8; }
   constexpr bool many_sums() const { return thread_m * thread_n > 64; }
+  // Has a twin, which computes products that have an epilogue. Beside many sums that would spill registers.
+  constexpr bool finishes() const { return !many_sums(); }
   constexpr int producer_registers() const { return many_sums() ? 56 : 104; }
   constexpr int consumer_registers() const {
     return (threads() * start_registers() - kProducerThreads * producer_registers()) / (32 * consumer_warps) / 8 * 8;

@@ -31,21 +31,21 @@ struct FfmaTmaCostDevice {
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
   double clock = 1.16;      // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.781;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.769;  // with 16 x 8, whose slots are longer
-  double slot = 185;        // cycles of a slot beside
-  double slot_x2 = 85.8;    // where CTAs share an SM
-  double groups = 8.51;     // more, where groups of warps share K
-  double word = 0.204;      // cycles of a word that a producer warp copies
-  double word_x2 = 0.18;    // where CTAs share an SM
-  double turned = 0.0316;   // of a word that is turned
-  double epilogue = 654;    // cycles of a tile
-  double exchange = 1080;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
-  double element = 0.288;   // cycles of an element of C that is written, or read
-  double alone = 0.438;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
-  double launch = 2.75;     // us
-  double sum = 2.82;        // us, of the second stage of a split
-  double sum_bytes = 1.96;  // TB/s of the parts' sums
+  double issue = 0.769;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.764;  // with 16 x 8, whose slots are longer
+  double slot = 179;        // cycles of a slot beside
+  double slot_x2 = 83.5;    // where CTAs share an SM
+  double groups = 7.9;      // more, where groups of warps share K
+  double word = 0.213;      // cycles of a word that a producer warp copies
+  double word_x2 = 0.185;   // where CTAs share an SM
+  double turned = 0.0332;   // of a word that is turned
+  double epilogue = 727;    // cycles of a tile
+  double exchange = 1060;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
+  double element = 0.263;   // cycles of an element of C that is written, or read
+  double alone = 0.451;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
+  double launch = 2.62;     // us
+  double sum = 2.92;        // us, of the second stage of a split
+  double sum_bytes = 1.9;   // TB/s of the parts' sums
 };
 
 struct FfmaTmaSplit {

@@ -1,5 +1,6 @@
 // ffma_tma, as the planner sees it: any strides and alignment, on sm_90; a model of its tiles.
 #include "kernels/family.h"
+#include "core/finishing.h"
 #include "core/status.h"
 #include "kernels/common/legality.h"
 #include "kernels/ffma_tma/arguments.h"
@@ -75,9 +76,21 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
                            device.sm_count * config_of(kernel).ctas_per_sm, device.sm_count, p.fill);
 }
 
+bool finishes(const KernelInfo& kernel, const Problem& problem) {
+  return config_of(kernel).finishes() && kernels_may_finish(problem);
+}
+
 }  // namespace
 
-constinit const FamilyInfo ffma_tma_family = {
-    built_instances<Family::ffma_tma>(), serves, why_not, estimate, splits, schedule, nullptr, true};
+constinit const FamilyInfo ffma_tma_family = {built_instances<Family::ffma_tma>(),
+                                              serves,
+                                              why_not,
+                                              estimate,
+                                              splits,
+                                              schedule,
+                                              nullptr,
+                                              true,
+                                              single_ctas,
+                                              finishes};
 
 }  // namespace xgemm::kernels

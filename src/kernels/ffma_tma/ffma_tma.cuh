@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/epilogue.cuh"
@@ -35,6 +36,7 @@
 #include "kernels/ffma_tma/config.h"
 #include "kernels/ffma_tma/cta.cuh"
 #include "kernels/ffma_tma/exchange.cuh"
+#include "kernels/ffma_tma/finisher.cuh"
 #include "kernels/ffma_tma/mainloop.cuh"
 #include "kernels/ffma_tma/output.cuh"
 #include "kernels/ffma_tma/params.h"
@@ -49,6 +51,7 @@ struct FfmaTma {
   using Mainloop = FfmaTmaMainloop<kConfig>;
   using Exchange = FfmaTmaExchange<kConfig>;
   using Output = FfmaTmaOutput<kConfig>;
+  static constexpr bool kFinishes = std::is_same_v<Epilogue, Finished>;
   using Params = FfmaTmaParams;
   using SharedStorage = typename Cta::SharedStorage;
 
@@ -99,11 +102,11 @@ struct FfmaTma {
       const int row = warp_row + 4 * lane_m;
       const int column = warp_column + 4 * lane_n + Output::column_of(group * Cta::kShareN);
       if constexpr (Cta::kGroups == 1) {
-        if (inside) store(p, unit, epilogue, warp_row, warp_column, row, column, sums);
+        if (inside) finish_and_store(p, unit, epilogue, warp_row, warp_column, row, column, sums);
       } else {
         typename Exchange::Share share = {};
         Exchange::run(smem, group, group_warp * gpu::kWarpSize + lane, sums, share);
-        if (inside) store(p, unit, epilogue, warp_row, warp_column, row, column, share);
+        if (inside) finish_and_store(p, unit, epilogue, warp_row, warp_column, row, column, share);
       }
     });
   }
@@ -132,6 +135,17 @@ struct FfmaTma {
       Cta::release(smem, ring.slot);
       ring.next();
     }
+  }
+
+  template <int kColumns>
+  XGEMM_DEVICE static void finish_and_store(const Params& p, const Unit& unit, const Epilogue& epilogue, int warp_row,
+                                            int warp_column, int row, int column,
+                                            float (&sums)[kColumns][Cta::kThreadM]) {
+    if constexpr (kFinishes) {  // parts are finished after they are added
+      if (!unit.is_partial(p))
+        FfmaTmaFinisher<kConfig>::run(p, unit.row + row, unit.col + column, epilogue.alpha, sums);
+    }
+    store(p, unit, epilogue, warp_row, warp_column, row, column, sums);
   }
 
   // Of a part of a tile as of a whole one, by the same code.

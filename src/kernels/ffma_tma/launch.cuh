@@ -23,9 +23,9 @@ __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kCtasPerSm)
   }
 }
 
-template <FfmaTmaConfig kConfig>
+template <FfmaTmaConfig kConfig, class Epilogue>
 cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
-  using Kernel = FfmaTma<kConfig>;
+  using Kernel = FfmaTma<kConfig, Epilogue>;
   constexpr int kBytes = sizeof(typename Kernel::SharedStorage);
   static SharedOptIn opt_in;
   cudaError_t error = opt_in_to_shared(reinterpret_cast<const void*>(ffma_tma_entry<Kernel>), kBytes, opt_in);
@@ -62,7 +62,10 @@ struct Launch<Family::ffma_tma> {
   template <FfmaTmaConfig kConfig>
   static cudaError_t instance(const GemmParams& params, const Schedule& schedule, void* workspace,
                               cudaStream_t stream) {
-    return launch_ffma_tma<kConfig>(params, schedule, workspace, stream);
+    if constexpr (kConfig.finishes()) {
+      if (params.finishing.any()) return launch_ffma_tma<kConfig, Finished>(params, schedule, workspace, stream);
+    }
+    return launch_ffma_tma<kConfig, LinearCombination>(params, schedule, workspace, stream);
   }
 };
 

@@ -19,20 +19,6 @@
 
 namespace xgemm::kernels {
 
-// The epilogue of sums that a finisher has made results of.
-struct Finished : LinearCombination {
-  template <class Params>
-  XGEMM_DEVICE static Finished make(const Params& p) {
-    return {LinearCombination::make(p)};
-  }
-  XGEMM_DEVICE static constexpr bool reads_c() { return false; }
-
-  template <bool kReadsC, class I, class J>
-  XGEMM_DEVICE float apply(float sum, float, I, J, const EpilogueArguments&) const {
-    return sum;
-  }
-};
-
 template <WgmmaTmaConfig kConfig>
 class WgmmaTmaFinisher {
  public:

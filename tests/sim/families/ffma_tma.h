@@ -40,8 +40,12 @@ Result run_ffma_tma(const kernels::GemmParams& params, const Options& options) {
       params, schedule, 4, 4, options,
       [](const kernels::Schedule& s) { return kernels::ffma_tma_sum_layout(kConfig, s); },
       [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
-        return launch_ffma_tma<kernels::FfmaTma<kConfig>>(kernels::ffma_tma_arguments(kConfig, params, s, partials),
-                                                          memory, options);
+        const auto arguments = kernels::ffma_tma_arguments(kConfig, params, s, partials);
+        if constexpr (kConfig.finishes()) {
+          using Twin = kernels::FfmaTma<kConfig, kernels::Finished>;
+          if (params.finishing.any()) return launch_ffma_tma<Twin>(arguments, memory, options);
+        }
+        return launch_ffma_tma<kernels::FfmaTma<kConfig>>(arguments, memory, options);
       });
 }
 

@@ -57,7 +57,8 @@ TEST(Finishing, KernelsMayFinishWhatNeedsNoOtherMatrix) {
   EXPECT_TRUE(spoilt([](Problem& q) { q.beta.device = nowhere(); }));
   EXPECT_TRUE(spoilt([](Problem& q) { q.k = 0; }));
   EXPECT_TRUE(spoilt([](Problem& q) { q.epilogue = {}; }));
-  EXPECT_TRUE(spoilt([](Problem& q) { q.c.type = DType::f32; }));
+  EXPECT_FALSE(spoilt([](Problem& q) { q.c.type = DType::f32; }));
+  EXPECT_TRUE(spoilt([](Problem& q) { q.compute = Compute::fp32_emulated; }));
   EXPECT_FALSE(spoilt([](Problem& q) { q.epilogue.activation = Activation::gelu; }));
   EXPECT_FALSE(spoilt([](Problem& q) { q.epilogue.row_scales = nowhere(); }));
   EXPECT_TRUE(spoilt([](Problem& q) { q.epilogue.old_c = nowhere(); }));

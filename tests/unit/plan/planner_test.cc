@@ -730,6 +730,19 @@ TEST(Planner, KernelsFinishWhatTheyCan) {
     EXPECT_EQ(kernels::info(plan_on(hopper, "").kernel).family, Family::wgmma_tma);
     EXPECT_EQ(kernels::info(plan_on(hopper, "").kernel).config.type_c, DType::bf16);
   }
+  // fp32 as well, of any alignment.
+  if (kernels::is_built(Family::ffma_tma)) {
+    for (const std::int64_t lda : {0, 1})
+      for (const std::int64_t size : {64, 200, 512, 1024})
+        for (const std::int64_t n : {64, 128, 1024}) {
+          Problem small = make_problem(DType::f32, 'T', 'N', size, n, size, {.lda = lda});
+          small.beta = {0, nullptr};
+          small.epilogue = p.epilogue;
+          const Plan chosen = plan_for(small, hopper);
+          EXPECT_FALSE(chosen.needs_pass) << describe(small, hopper);
+          EXPECT_EQ(kernels::info(chosen.kernel).family, Family::ffma_tma);
+        }
+  }
   // By its name an instance is asked to finish, too.
   for (const KernelInfo& kernel : kernels::describe(Family::wgmma_tma).instances)
     if (kernel.config.types() == p.types() && kernels::config_of<Family::wgmma_tma>(kernel).finishes &&
