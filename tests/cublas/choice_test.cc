@@ -40,7 +40,8 @@ TEST(Choice, MisalignedOperandsCountWhereTheyAreSmall) {
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 191, 191, 191), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 1023, 1023, 1023), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 4095, 4095, 4095), kHopper));
-  EXPECT_NE(nullptr, why_cublas(product(XGEMM_F32, 1023, 1023, 1023), kHopper));
+  EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F32, 1023, 1023, 1023), kHopper));
+  EXPECT_NE(nullptr, why_cublas(product(XGEMM_F32, 511, 511, 511), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F32, 127, 127, 127), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F32, 4097, 4097, 4097), kHopper));
 }
@@ -55,11 +56,14 @@ TEST(Choice, Batches) {
   for (const xgemm_type type : {XGEMM_F16, XGEMM_BF16}) {
     EXPECT_TRUE(in_batch(type, 512, 64, 512));
     EXPECT_TRUE(in_batch(type, 512, 512, 64));
-    EXPECT_FALSE(in_batch(type, 32, 32, 32));
+    EXPECT_TRUE(in_batch(type, 32, 32, 32));
+    EXPECT_FALSE(in_batch(type, 512, 4, 512));
   }
   EXPECT_TRUE(in_batch(XGEMM_F32, 512, 512, 64));
-  EXPECT_FALSE(in_batch(XGEMM_F32, 512, 512, 512));
+  EXPECT_TRUE(in_batch(XGEMM_F32, 512, 512, 512));
+  EXPECT_TRUE(in_batch(XGEMM_F32, 512, 64, 512));
   EXPECT_FALSE(in_batch(XGEMM_F32, 64, 64, 64));
+  EXPECT_FALSE(in_batch(XGEMM_F32, 160, 160, 64));
 }
 
 TEST(Choice, ArraysOfPointersAreCublas) {
@@ -71,17 +75,18 @@ TEST(Choice, ArraysOfPointersAreCublas) {
   }
 }
 
-TEST(Choice, EpiloguesAreServedWhereFp32IsEmulated) {
+TEST(Choice, EpiloguesInFp32) {
   const float bias = 0;
-  const auto with_bias = [&](xgemm_type type, std::int64_t k, bool emulates) {
-    xgemm_args x = product(type, 4096, 4096, k);
+  const auto with_bias = [&](std::int64_t k, bool emulates, bool reads_c) {
+    xgemm_args x = product(XGEMM_F32, 4096, 4096, k);
     x.bias = &bias;
-    return why_cublas(x, kHopper, emulates) == nullptr;
+    return why_cublas(x, kHopper, emulates, reads_c) == nullptr;
   };
-  EXPECT_TRUE(with_bias(XGEMM_F32, 4096, true));
-  EXPECT_FALSE(with_bias(XGEMM_F32, 4096, false));
-  EXPECT_FALSE(with_bias(XGEMM_F32, 512, true));
-  EXPECT_TRUE(with_bias(XGEMM_F16, 512, false)) << "by the kernel";
+  EXPECT_TRUE(with_bias(4096, false, false)) << "by the kernel";
+  EXPECT_TRUE(with_bias(512, false, false));
+  EXPECT_FALSE(with_bias(4096, false, true)) << "a pass";
+  EXPECT_FALSE(with_bias(512, true, true));
+  EXPECT_TRUE(with_bias(4096, true, true)) << "what emulation wins is more";
 }
 
 TEST(Choice, EpiloguesThatNoKernelComputesAreCublas) {
@@ -107,13 +112,16 @@ TEST(Choice, EpiloguesThatNoKernelComputesAreCublas) {
   }
 }
 
-TEST(Choice, VectorsInFp32AreCublas) {
-  EXPECT_NE(nullptr, why_cublas(product(XGEMM_F32, 4096, 1, 4096), kHopper));
-  EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 4096, 1, 4096), kHopper));
+TEST(Choice, VectorsAreServedAligned) {
+  for (const xgemm_type type : {XGEMM_F32, XGEMM_F16}) {
+    EXPECT_EQ(nullptr, why_cublas(product(type, 4096, 1, 4096), kHopper));
+    EXPECT_NE(nullptr, why_cublas(product(type, 4095, 1, 4095), kHopper));
+  }
 }
 
-TEST(Choice, DoublePrecisionIsCublas) {
+TEST(Choice, DoublePrecisionIsServedMisaligned) {
   EXPECT_NE(nullptr, why_cublas(product(XGEMM_F64, 4096, 4096, 4096), kHopper));
+  EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F64, 2047, 2047, 2047), kHopper));
 }
 
 // Calls that allow TF32 are served so, however operands lie.

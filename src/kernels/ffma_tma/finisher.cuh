@@ -1,5 +1,5 @@
-// What a Finishing makes of the sums of an ffma_tma thread, in registers, before they are stored: a bias, an activation,
-// scales. Of twins alone, which are made with the epilogue Finished: plain kernels have none of it.
+// What a Finishing makes of the sums of an ffma_tma thread, in registers, before they are stored: a bias, an
+// activation, scales. Of twins alone, which are made with the epilogue Finished: plain kernels have none of it.
 //
 // An exact activation takes up to a hundred instructions. Written once for each sum they would be as many as all else
 // that a kernel has, so they stand there for a column, and the columns of sums take turns to be the first one: moves
