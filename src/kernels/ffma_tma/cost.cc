@@ -32,7 +32,7 @@ double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p) {
 
 FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
                          const FfmaTmaCostConstants& x)
-    : x_(x),
+    : x_(&x),
       tiles_(ffma_tma_tiles(c, p)),
       slices_(ceil(p.k / c.cta_k())),
       sms_(device.sms),
@@ -88,15 +88,27 @@ FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
     // Two CTAs take the SM's units in turn; what one has more to do than the other it does alone.
     const bool odd = is_odd(whole_units), odd_parts = is_odd(part_units);
     const double more = (odd ? slices_ : 0.0) + (odd_parts ? (odd ? -part_slices : part_slices) : 0.0);
-    e.alone = x_.alone * std::abs(more) * (multiply_cycles_ + slot_cycles_ + word_cycles_) * us_per_cycle_;
+    e.alone = x_->alone * std::abs(more) * (multiply_cycles_ + slot_cycles_ + word_cycles_) * us_per_cycle_;
   }
   e.l2 = l2_us_;
   e.memory = memory_us_;
-  e.sums = split.parts > 1 ? x_.sum + split_bytes(split) * 1e-6 / x_.sum_bytes : 0.0;
+  e.sums = split.parts > 1 ? x_->sum + split_bytes(split) * 1e-6 / x_->sum_bytes : 0.0;
   // What overlaps is joined between a sum and a maximum: what comes near the largest adds to it.
   const double cycles_us = e.multiply + e.slots + e.words + e.epilogue + e.alone;
-  e.us = x_.launch + e.sums + std::sqrt(std::sqrt(fourth(cycles_us) + fourth(l2_us_) + fourth(memory_us_)));
+  e.us = e.sums + joined_us(cycles_us);
   return e;
+}
+
+double FfmaTmaCost::joined_us(double cycles_us) const {
+  return x_->launch + std::sqrt(std::sqrt(fourth(cycles_us) + fourth(l2_us_) + fourth(memory_us_)));
+}
+
+// All SMs busy all the time.
+double FfmaTmaCost::least_us() const {
+  const double units = tiles_ / sms_;
+  return joined_us(
+      (units * slices_ * (multiply_cycles_ + slot_cycles_ + word_cycles_) + std::max(units, 1.0) * epilogue_cycles_) *
+      us_per_cycle_);
 }
 
 FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {

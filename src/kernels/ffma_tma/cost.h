@@ -48,6 +48,8 @@ struct FfmaTmaCostConstants {
   double sum_bytes = 1.9;   // TB/s of the parts' sums
 };
 
+inline constexpr FfmaTmaCostConstants kFfmaTmaCostConstants;
+
 struct FfmaTmaSplit {
   double whole_tiles = 0;
   int parts = 1;
@@ -71,7 +73,7 @@ double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p);
 class FfmaTmaCost {
  public:
   FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
-              const FfmaTmaCostConstants& constants = {});
+              const FfmaTmaCostConstants& constants = kFfmaTmaCostConstants);
 
   FfmaTmaEstimate operator()(const FfmaTmaSplit& split) const;
 
@@ -81,11 +83,16 @@ class FfmaTmaCost {
   // there is none.
   FfmaTmaEstimate best_split(double workspace_limit) const;
 
+  // At most what any way to share K out is estimated at.
+  double least_us() const;
+
   double tiles() const { return tiles_; }
   double split_bytes(const FfmaTmaSplit& split) const;  // of the parts' sums
 
  private:
-  const FfmaTmaCostConstants x_;
+  double joined_us(double cycles_us) const;  // of a launch, with what the memories take
+
+  const FfmaTmaCostConstants* x_;
   double tiles_, slices_, sms_, ctas_per_sm_;
   double multiply_cycles_, slot_cycles_, word_cycles_;  // of a slice
   double epilogue_cycles_;

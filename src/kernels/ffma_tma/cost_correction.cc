@@ -13,7 +13,7 @@
 namespace xgemm::kernels {
 namespace {
 
-constexpr double kLeast = 0.75, kMost = 1.4;
+constexpr double kMost = 1.4;
 
 // The fit: names of instances, and the weights of the network.
 #include "kernels/ffma_tma/cost_correction_fit.inc"
@@ -93,7 +93,7 @@ double ffma_tma_correction(int instance, const FfmaTmaCostProblem& p, const Ffma
   tuning::add_weighted(features, kWeights, &hidden);
   const float sum =
       kNameDirect[place] + tuning::weighted(features, kDirect) + tuning::weighted_positive(hidden, kOutputWeights);
-  return std::clamp(double(std::exp(sum)), kLeast, kMost);
+  return std::clamp(double(std::exp(sum)), kFfmaTmaLeastCorrection, kMost);
 }
 
 }  // namespace xgemm::kernels

@@ -18,7 +18,8 @@ inline constexpr int kFfmaTmaFeatures = 28;
 std::array<float, kFfmaTmaFeatures> ffma_tma_features(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p,
                                                       const FfmaTmaEstimate& estimate);
 
-// From .75 to 1.4: by what to multiply the estimate of a plan with an instance, by its number.
+// By what to multiply the estimate of a plan with an instance, by its number: from kFfmaTmaLeastCorrection to 1.4.
+inline constexpr double kFfmaTmaLeastCorrection = 0.75;
 double ffma_tma_correction(int instance, const FfmaTmaCostProblem& p, const FfmaTmaEstimate& estimate);
 
 }  // namespace xgemm::kernels

@@ -1,5 +1,12 @@
 // ffma_tma, as the planner sees it: any strides and alignment, on sm_90; a model of its tiles.
 #include "kernels/family.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
 #include "core/finishing.h"
 #include "core/status.h"
 #include "kernels/common/legality.h"
@@ -52,17 +59,36 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
                                            .load_b = load(request.facts.b, Axis::col),
                                            .reads_c = p.reads_c()};
   const FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
+  struct Candidate {
+    FfmaTmaCost cost;
+    double least_us;
+    int place;
+  };
+  std::vector<Candidate> candidates;
+  candidates.reserve(static_cast<std::size_t>(number));
   for (int i = 0; i < number; ++i) {
     const FfmaTmaCost cost(config_of(*kernels[i]), cost_problem, device);
+    candidates.push_back({cost, cost.least_us(), i});
+    estimates[i] = {std::numeric_limits<double>::infinity()};
+  }
+  std::vector<const Candidate*> order;  // what may be fast goes first, and much of the rest is then out of the question
+  for (const Candidate& each : candidates) order.push_back(&each);
+  std::ranges::sort(order, {}, [](const Candidate* x) { return std::pair(x->least_us, x->place); });
+  double to_beat = request.to_beat.value_or(std::numeric_limits<double>::infinity());
+  const auto out_of_question = [&](double us) { return request.to_beat && us * kFfmaTmaLeastCorrection > to_beat; };
+  for (const Candidate* const each : order) {
+    const auto& [cost, least_us, place] = *each;
+    if (out_of_question(least_us)) break;
+    Estimate& estimate = estimates[place];
     const auto weigh = [&](const FfmaTmaEstimate& e) {
-      const double us = e.us * ffma_tma_correction(kernels[i]->index, cost_problem, e);
-      if (estimates[i].us == 0 || us < estimates[i].us)
-        estimates[i] = {us, e.rounds, static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
+      if (out_of_question(e.us)) return;
+      const double us = e.us * ffma_tma_correction(kernels[place]->index, cost_problem, e);
+      if (us < estimate.us) estimate = {us, e.rounds, static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
     };
-    estimates[i].us = 0;
     weigh(cost.whole());
     const FfmaTmaEstimate split = cost.best_split(workspace_limit(request.device));
     if (split.split.parts > 1) weigh(split);
+    to_beat = std::min(to_beat, estimate.us);
   }
 }
 
