@@ -48,10 +48,10 @@ ABSOLUTE = 1.    # and of predicting the times themselves
 PARTS = 4        # of the shapes, for judging
 # Tables in which split products took the memory for their sums from a pool, as calls do: for the others it was lent,
 # which is faster.
-POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again", "round", "mixed"}
+POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again", "round", "mixed", "thin", "attention"}
 # In those before these, the second stage of a split product read one part after the other: so many us more, in the
 # median of plans that were measured both ways. Where that is much of the time, it is not known well enough.
-AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed"}, 1.6, 25.
+AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed", "thin", "attention"}, 1.6, 25.
 
 
 def parse_case(text):

@@ -3,8 +3,9 @@
 //
 //   C has the type in which sums are kept, and is what beta multiplies: the product leaves alpha * AB + beta * C in C,
 //   and the pass turns it into the result, in place.
-//   Otherwise the product leaves AB in the type of sums: in C where that has this type, else in a buffer, whose size is
-//   bounded by computing panels of C one after the other. The pass reads old C, and each element is rounded once.
+//   Otherwise, and where beta is 0, the product leaves AB in the type of sums: in C where that has this type, else in a
+//   buffer, whose size is bounded by computing panels of C one after the other. The pass reads old C, and alpha * AB +
+//   bias is rounded once, as in kernels that finish it themselves.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -19,7 +20,7 @@ namespace xgemm {
 
 // Whether the product leaves more than its sums.
 inline bool combines_in_place(const Problem& p) {
-  return p.c.type == p.sums() && p.epilogue.old_c == nullptr;
+  return p.c.type == p.sums() && p.epilogue.old_c == nullptr && p.reads_c();
 }
 
 inline bool needs_buffer(const Problem& p) {
@@ -27,7 +28,7 @@ inline bool needs_buffer(const Problem& p) {
 }
 
 // Whether there may be kernels that compute all of the epilogue themselves (FamilyInfo::finishes): what needs no other
-// matrix. Those that emulate fp32 do not, and what they win is more than the pass.
+// matrix. Those that emulate fp32 do not; what they leave to strict ones is a strict product (runtime/device_gemm.cc).
 inline bool kernels_may_finish(const Problem& p) {
   const Epilogue& e = p.epilogue;
   return e.any() && p.has_plain_c() && p.reads_inputs() && !p.reads_c() && e.old_c == nullptr && e.aux == nullptr &&

@@ -22,11 +22,15 @@ bool has_epilogue(const xgemm_args& x) {
 }
 
 // By the kernel of the product (core/finishing.h, FamilyInfo::finishes): with a bias and GELU 1.08 in the mean of 26
-// shapes in 16 bits on an H200, 0.92 at the least, and 1.24 and 1.26 of 60 in strict fp32 on both GPUs, 0.98 at the
-// least.
+// shapes in 16 bits on an H200, 0.92 at the least, and 1.24 and 1.26 of 60 in strict fp32 on both GPUs. There the
+// families for vectors and few columns leave it to a pass, and so does the largest tile, which is 3 % of a C of 2048 x
+// 2048 and half as much with twice the k.
 bool is_finished_by_kernels(const xgemm_args& x, bool emulates, bool reads_c) {
   if (reads_c || x.old_c != nullptr || x.aux != nullptr) return false;
-  if (x.type == XGEMM_F32) return !emulates && x.math_mode != XGEMM_MATH_TF32 + 1;
+  if (x.type == XGEMM_F32) {
+    const bool large = x.m * x.n >= 3'500'000 && x.k < 4000;
+    return !emulates && x.math_mode != XGEMM_MATH_TF32 + 1 && std::min({x.m, x.n, x.k}) >= 32 && !large;
+  }
   const bool has_16_bits = (x.type == XGEMM_F16 || x.type == XGEMM_BF16) && x.type_c == XGEMM_C_SAME;
   return has_16_bits && x.transb == 'N' && x.m % 8 == 0 && tma_reaches(x.c, x.ldc, 2);
 }
@@ -37,7 +41,8 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates, bool 
   if (gpu.compute_capability != kMeasured) return "a GPU without measurements";
   const std::int64_t narrow = std::min(x.m, x.n), shortest = std::min(narrow, x.k);
   const std::int64_t element = x.type == XGEMM_F64 ? 8 : x.type == XGEMM_F32 ? 4 : 2;
-  const bool aligned = tma_reaches(x.a, x.lda, element) && tma_reaches(x.b, x.ldb, element);
+  // Of a product with a vector the matrix counts.
+  const bool aligned = (x.m == 1 || tma_reaches(x.a, x.lda, element)) && (x.n == 1 || tma_reaches(x.b, x.ldb, element));
   // 0.97 to 1.03 from 512 to 8192, and 1.33 to 1.43 of 1023, 2047 and 4095.
   if (x.type == XGEMM_F64 && (aligned || shortest < 1000)) return "double precision";
   // The matrices are copied before a product and after it: at 2.5 TB/s, of n x n of them, that takes 1700 / n of the
@@ -56,21 +61,22 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates, bool 
     if (shortest < 512) return "a small product in TF32, without measurements";
     return nullptr;
   }
-  // As lines that start anywhere, vectors along rows of A count: 0.81 to 0.93 in the mean.
+  // 0.81 to 0.93 in the mean.
   if (narrow == 1 && !aligned) return "a product with a vector, not aligned";
   if (x.type == XGEMM_F32) {
-    // 0.86 to 1.03 where a product takes a few microseconds, and 1.2 of 512x512x64 and 128x128x128.
+    // 0.78 to 1.03 where a product takes a few microseconds, and 1.2 of 512x512x64 and 128x128x128.
     const bool many = narrow >= 128 && x.m * x.n * x.batch_count >= 4'000'000;
     if (batch && narrow >= 32 && x.k <= 150 && !many) return "a batch of short sums";
-    // What TMA cannot bring, warps do, which is too slow for tiles in between: 0.84 to 1.0 where any extent is less
-    // than 900 and none is small, 0.96 to 1.26 from 1000 to 2047.
-    if (!aligned && shortest > 128 && shortest < 900) return "operands that are not aligned";
+    // What TMA cannot bring, warps do, which is too slow for tiles in between: 0.66 to 1.0 where any extent is less
+    // than 900 and none is small, 0.96 to 1.26 from 1000 to 2047; with up to 127 rows or columns 1.1 in the mean.
+    if (!aligned && narrow >= 128 && x.k > 16 && shortest < 900) return "operands that are not aligned";
     return nullptr;
   }
   // 0.91 and 0.93 in the mean; 1.3 to 3.5 of 16x16x16, 32x32x32 and 33x31x29.
   if (batch && narrow < 8) return "a batch of narrow products";
-  // 0.6 to 1.06 up to 127, 1.1 to 5.0 above.
+  // 0.6 to 1.2 up to 127, 1.1 to 5.0 above; of batches 0.8 to 0.95, but for long sums (1.5 to 2.7) and the smallest.
   if (!aligned && !batch && shortest < 128) return "small operands that are not aligned";
+  if (!aligned && batch && std::max({x.m, x.n, x.k}) > 64 && x.k < 900) return "a batch that is not aligned";
   return nullptr;
 }
 

@@ -31,6 +31,7 @@ TripTimes trip_times(const Problem& problem, const device::DeviceInfo& device) {
   plan::Plan kernel;
   Problem piece = transfer::problem_in_slots(problem, staging.piece(problem, 0), staging.staged, {slot, slot, slot});
   piece.fill = Fill::full;
+  piece.epilogue = {};  // which the CPU computes
   // Without a kernel the trip costs nothing, and ends with the reason why there is none.
   if (!runtime::make_plan(piece, device, &kernel).ok()) clear_last_error();
   double kernels_us = kernel.estimated_us * static_cast<double>(staging.pieces);

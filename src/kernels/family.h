@@ -98,6 +98,9 @@ struct FamilyInfo {
     return false;
   };
 
+  // Whether an instance is weighed with operands that reach it as copies.
+  bool (*takes_copies)(const KernelInfo& kernel) = [](const KernelInfo&) { return true; };
+
   // Of a family that is never faster than another one, earlier in families.def, where that one serves: it is not
   // weighed there.
   Family yields_to = Family::count;

@@ -130,7 +130,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
     able.clear();
     for (const auto& [kernel, its_axes] : ranges[f])
       if ((its_axes & axes) != 0 && (force.empty() || kernels::matches(*kernel, force)) &&
-          forms(family, *kernel, request.cluster) &&
+          forms(family, *kernel, request.cluster) && (!way.packing.any() || family.takes_copies(*kernel)) &&
           (!request.problem.epilogue.any() || (way.blocks == 1 && family.finishes(*kernel, request.problem))) &&
           serves(family, *kernel, request))
         able.push_back(kernel);
@@ -203,7 +203,8 @@ std::string why_not(const KernelInfo& kernel, const Problem& p, const ProblemFac
   std::string reason;
   const FamilyInfo& family = kernels::describe(kernel.family);
   for_each_way(p, facts, device, [&](const Way& way) {
-    if ((way.packing.any() && reason.empty()) || !takes(family, way)) return;
+    if (way.packing.any() && (reason.empty() || !family.takes_copies(kernel))) return;
+    if (!takes(family, way)) return;
     std::string own = family.why_not(kernel, Request(way.problem, way.facts, device));
     if (own.empty() && p.fill != Fill::full && !family.triangles)
       own = "it computes all of C, and the call is for a triangle";
@@ -237,7 +238,8 @@ bool find_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& de
   return found;
 }
 
-// What the pass costs beside a kernel that finishes: it reads the sums, which are wider than C and written as well.
+// What the pass costs beside a kernel that finishes: it reads the sums and writes C. Where sums are wider than C they
+// are written as well, and it is as if the pass wrote such.
 double pass_us(const Problem& p, const DeviceInfo& device) {
   constexpr double kLaunchUs = 2.5;
   const double bytes = 2.0 * size_of(p.sums()) * double(p.m) * double(p.n) * double(p.batch_count);
@@ -249,7 +251,7 @@ double pass_us(const Problem& p, const DeviceInfo& device) {
 Status make_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, std::string_view force,
                  Plan* chosen) {
   if (kernels_may_finish(p)) {
-    // A buffer is aligned, and any aligned address has the same facts.
+    // A buffer is aligned, and any aligned address has the same facts. There is a product: inputs are read, C is not.
     const Problem product = *product_before(p, reinterpret_cast<void*>(std::uintptr_t{1} << 30));
     const Status planned = make_plan(product, gather_facts(product), device, force, chosen);
     chosen->needs_pass = true;

@@ -44,6 +44,18 @@ Status plan_first(const Problem& problem, const device::DeviceInfo& device, Prob
   return cached_plan(*first, device, chosen);
 }
 
+// A product with an epilogue that allows emulation, but is faster computed strictly: a strict one, whose kernels may
+// finish it.
+Problem settled(const Problem& problem, const device::DeviceInfo& device) {
+  if (problem.compute != Compute::fp32_emulated || !problem.epilogue.any() || !problem.has_plain_c()) return problem;
+  const std::optional<Problem> product = product_before(problem, nullptr);
+  Problem first, strict = problem;
+  plan::Plan chosen;
+  if (!product || !plan_first(*product, device, &first, &chosen).ok() || chosen.has_fallback) return problem;
+  strict.compute = Compute::strict;
+  return strict;
+}
+
 // Whether a kernel computes the product with all of its epilogue: the plan, if so.
 Status plan_finishing(const Problem& problem, const device::DeviceInfo& device, std::optional<plan::Plan>* finishing) {
   if (!kernels_may_finish(problem)) return kOk;
@@ -69,10 +81,12 @@ Problem planned(const Problem& problem, const device::DeviceInfo& device) {
     }));
     return planned(with_buffered_c(*first, buffer), device);
   }
+  if (!problem.epilogue.any()) return problem;
+  const Problem own = settled(problem, device);
   std::optional<plan::Plan> finishing;
-  if (!problem.epilogue.any() || (plan_finishing(problem, device, &finishing).ok() && finishing)) return problem;
+  if (plan_finishing(own, device, &finishing).ok() && finishing) return own;
   Problem panel;
-  Panels(problem).next(&panel);
+  Panels(own).next(&panel);
   const std::optional<Problem> product = product_before(panel, buffer);
   panel.epilogue = {};
   return product.value_or(panel);
@@ -99,9 +113,10 @@ Status device_gemm(const Problem& problem, const device::DeviceInfo& device, con
   if (problem.batch_kind == BatchKind::pointers) return pointer_batch_gemm(problem, device, settings);
   if (!problem.has_plain_c()) return scattered_gemm(problem, device, settings);
   if (problem.epilogue.any()) {
+    const Problem own = settled(problem, device);
     std::optional<plan::Plan> finishing;
-    XGEMM_RETURN_IF_FAILED(plan_finishing(problem, device, &finishing));
-    return finishing ? launch(*finishing, problem, device, settings) : finished_gemm(problem, device, settings);
+    XGEMM_RETURN_IF_FAILED(plan_finishing(own, device, &finishing));
+    return finishing ? launch(*finishing, own, device, settings) : finished_gemm(own, device, settings);
   }
   Problem first;
   plan::Plan chosen;

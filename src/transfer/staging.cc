@@ -139,7 +139,10 @@ Status explain_staging(const Problem& problem, const Placement& placement, const
   const auto slot = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
   const Piece piece = plan.piece(problem, 0);
   Problem largest;
-  XGEMM_RETURN_IF_FAILED(for_each_part(problem_in_slots(problem, piece, plan.staged, {slot, slot, slot}), piece.i,
+  Problem product = problem;
+  if (problem.epilogue.any()) *text += "epilogue: by the CPU, when C is there\n";
+  product.epilogue = {};
+  XGEMM_RETURN_IF_FAILED(for_each_part(problem_in_slots(product, piece, plan.staged, {slot, slot, slot}), piece.i,
                                        piece.j, [&](const Problem& part) {
                                          if (part.elements() > largest.elements()) largest = part;
                                          return kOk;

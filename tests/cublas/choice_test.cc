@@ -42,6 +42,7 @@ TEST(Choice, MisalignedOperandsCountWhereTheyAreSmall) {
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F16, 4095, 4095, 4095), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F32, 1023, 1023, 1023), kHopper));
   EXPECT_NE(nullptr, why_cublas(product(XGEMM_F32, 511, 511, 511), kHopper));
+  EXPECT_NE(nullptr, why_cublas(product(XGEMM_F32, 2313, 264, 66), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F32, 127, 127, 127), kHopper));
   EXPECT_EQ(nullptr, why_cublas(product(XGEMM_F32, 4097, 4097, 4097), kHopper));
 }
@@ -82,8 +83,13 @@ TEST(Choice, EpiloguesInFp32) {
     x.bias = &bias;
     return why_cublas(x, kHopper, emulates, reads_c) == nullptr;
   };
-  EXPECT_TRUE(with_bias(4096, false, false)) << "by the kernel";
-  EXPECT_TRUE(with_bias(512, false, false));
+  EXPECT_TRUE(with_bias(4096, false, false));
+  EXPECT_FALSE(with_bias(512, false, false)) << "the largest tile leaves it to a pass";
+  for (const std::int64_t n : {1, 4, 16, 32, 512}) {
+    xgemm_args x = product(XGEMM_F32, 1024, n, 1024);
+    x.bias = &bias;
+    EXPECT_EQ(why_cublas(x, kHopper) == nullptr, n >= 32) << n;
+  }
   EXPECT_FALSE(with_bias(4096, false, true)) << "a pass";
   EXPECT_FALSE(with_bias(512, true, true));
   EXPECT_TRUE(with_bias(4096, true, true)) << "what emulation wins is more";
@@ -116,6 +122,9 @@ TEST(Choice, VectorsAreServedAligned) {
   for (const xgemm_type type : {XGEMM_F32, XGEMM_F16}) {
     EXPECT_EQ(nullptr, why_cublas(product(type, 4096, 1, 4096), kHopper));
     EXPECT_NE(nullptr, why_cublas(product(type, 4095, 1, 4095), kHopper));
+    xgemm_args across = product(type, 4096, 1, 4096);
+    across.transb = 'T', across.ldb = 1;
+    EXPECT_EQ(nullptr, why_cublas(across, kHopper)) << "a vector of neighbours";
   }
 }
 

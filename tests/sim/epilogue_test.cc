@@ -225,7 +225,7 @@ void expect_finished(const SimKernel& kernel, const FinishedCase& x, const Optio
   };
   strides(p.a, a), strides(p.b, b), strides(p.c, c);
   p.m = x.m, p.n = x.n, p.k = x.k, p.batch_count = x.batch;
-  p.alpha = Factor::of(any(0, 1) == 0 ? 1.0f : -0.375f), p.beta = Factor::of(0.0f);
+  p.alpha = Factor::of(any(0, 1) == 0 ? 1.0f : -0.7f), p.beta = Factor::of(0.0f);
 
   Finishing& f = p.finishing;
   f.bias_of_rows = any(0, 1) == 0;
@@ -269,7 +269,7 @@ Options any_options(test::Random& random) {
   options.max_grid_x = random.integer(1, 3);
   options.order = random.integer(0, 1) == 0 ? Order::forward : Order::random;
   options.seed = static_cast<std::uint64_t>(random.integer(1, 1000));
-  options.parts = random.integer(0, 2) == 0 ? 2 : 1;
+  options.parts = random.integer(0, 2) == 0 ? static_cast<int>(random.integer(2, 6)) : 1;
   return options;
 }
 

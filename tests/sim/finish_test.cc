@@ -135,6 +135,11 @@ TEST(Finish, ShortSigmoidsAreExactEnough) {
       }
     EXPECT_EQ(function(INFINITY), INFINITY);
     EXPECT_EQ(longer(INFINITY), INFINITY);
+    for (const float zero : {0.0f, -0.0f}) {
+      EXPECT_EQ(longer(zero), zero);
+      EXPECT_EQ(std::signbit(longer(zero)), std::signbit(zero));
+    }
+    EXPECT_EQ(longer(0x1p-140f), 0x1p-141f);
     EXPECT_TRUE(std::isnan(function(NAN)) && std::isnan(longer(NAN)));
   }
 }

@@ -57,8 +57,9 @@ struct LongSigmoid {
     const float scale = d > 0x1p64f ? 0x1p-64f : 1.0f;  // reciprocals stay normal
     const float scaled = gpu::multiply(d, scale), r = gpu::reciprocal_approximately(scaled);
     const float q = gpu::multiply(x, r), rest = gpu::fma(-scaled, q, x);
-    // What is infinite has no rest.
-    return gpu::multiply(fabsf(rest) < std::numeric_limits<float>::infinity() ? gpu::fma(rest, r, q) : q, scale);
+    // What is infinite has no rest, and zeros keep their sign.
+    const bool corrected = fabsf(rest) > 0.0f && fabsf(rest) < std::numeric_limits<float>::infinity();
+    return gpu::multiply(corrected ? gpu::fma(rest, r, q) : q, scale);
   }
 };
 

@@ -56,7 +56,7 @@ struct SplitSum {
     // A bias and old elements are under way together with the sums, all of them before anything is stored.
     Vector sum{}, bias{};
     if constexpr (kFinishes) {
-      // No bias leaves the sign of zeros to the product, as the pass does with sums that it finds in C.
+      // As in the pass.
       XGEMM_UNROLL
       for (int e = 0; e < 4; ++e) bias[e] = sizeof(Element) == 4 ? -0.0f : 0.0f;
       if (inside && p.finishing.bias != nullptr)

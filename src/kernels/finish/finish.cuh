@@ -80,8 +80,9 @@ struct Finish {
       if (combination.has_product) load(place<const Sum>(p.sums, row, j, entry), rows, vectors, x[i]);
       if (reads_c) load(place<const Element>(p.old_c, row, j, entry), rows, vectors, old[i]);
     }
-    // Results of 16 bits: their factor goes with the bias, as in kernels that finish them (common/finishing.cuh).
-    constexpr bool kFused = sizeof(Element) == 2;
+    // Of these types there are kernels that finish results, where the factor goes with the bias (common/finishing.cuh).
+    constexpr bool kFused = sizeof(Element) < 8;
+    constexpr Sum kNoBias = sizeof(Element) == 4 ? -Sum{0} : Sum{0};
     Sum factor = 1;
     if (reads_c) {
       each(x, [&](Sum& sum, int i, int e) {
@@ -104,7 +105,7 @@ struct Finish {
       load_of_columns(p, static_cast<const Element*>(p.bias), column, bias);
       each(x, [&](Sum& sum, int i, int) { sum = gpu::fma(factor, sum, bias[i]); });
     } else if (kFused) {
-      each(x, [&](Sum& sum, int, int) { sum = gpu::fma(factor, sum, Sum{0}); });
+      each(x, [&](Sum& sum, int, int) { sum = gpu::fma(factor, sum, kNoBias); });
     }
     if (p.aux.data != nullptr) store_aux(p, row, rows, column, entry, x);
     with_activation<Element, Sum>(

@@ -32,6 +32,10 @@ constexpr double kApartCycle = 0.9;       // or not
 constexpr double kFlightUs = 0.75;        // of what a CTA has under way
 constexpr double kGapUs = 2.4;            // between CTAs, where an SM holds one
 constexpr double kVectorFmaShare = 0.06;  // of the SMs' multiply-adds
+// Of that for short rows, measured on an H200: until a step's loads are there; elements that an SM takes in a cycle, in
+// vectors of rows along k and of others, and alone.
+constexpr double kShortStepUs = 0.8, kShortTileUs = 0.5;
+constexpr double kShortAlongKCycle = 6.5, kShortAlongRowsCycle = 10, kShortElementsCycle = 4;
 
 double rounded_up(std::int64_t extent, int tile) {
   return double(extent / tile + (extent % tile != 0 ? 1 : 0));
@@ -136,15 +140,86 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   return best;
 }
 
+// Of the instance for short rows: how a warp's rows come, step by step, as short_rows.cuh has them.
+Estimate estimate_short_rows(const KernelInfo& kernel, const Request& request) {
+  const VectorShape shape = VectorShape::of(kernel.config);
+  const Problem& p = request.problem;
+  const device::Rates& rates = request.device.rates;
+  const double sms = request.device.sm_count;
+  const bool columns = p.m >= p.n;
+  const double rows = double(columns ? p.m : p.n), vectors = double(columns ? p.n : p.m);
+  const layout::StridedOperand& x = columns ? request.facts.a : request.facts.b;
+  const layout::StridedOperand& y = columns ? request.facts.b : request.facts.a;
+  const Axis k = columns ? Axis::col : Axis::row, across = layout::other(k);
+  const auto on_vectors = [](const layout::StridedOperand& z, Axis along) {
+    return z.extent(along) * z.element_bytes % 16 == 0 && divisibility_along(z, along) % 16 == 0;
+  };
+  const bool along_k = x.stride(k) == 1, along_rows = !along_k && x.stride(across) == 1;
+  const bool whole = along_k ? on_vectors(x, k) && y.stride(layout::other(k)) == 1 && on_vectors(y, layout::other(k))
+                     : along_rows ? on_vectors(x, across)
+                                  : false;
+  const int width = whole ? 16 / x.element_bytes : 1;
+  const double step = along_k ? (whole ? 8 * width : 16) : whole ? 8 * width : 16;  // of k
+  const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
+  const double element = along_k || along_rows ? x.element_bytes : std::max(32, x.element_bytes);
+  const double elements = batch * rows * depth;
+  const double c_bytes = batch * rows * vectors * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
+  const double memory_us = (elements * element + c_bytes) * 1e-6 / (kVectorShare * rates.memory_tbs);
+  const double tiles = batch * rounded_up(columns ? p.m : p.n, shape.rows), slots = sms * shape.ctas_per_sm;
+  const double rounds = std::max(1.0, tiles / slots);
+  const double tile_us = vectors * (cost::ceil(depth / step) * kShortStepUs + kShortTileUs);
+  const double cycle = whole                   ? (along_k ? kShortAlongKCycle : kShortAlongRowsCycle)
+                       : along_k || along_rows ? kShortElementsCycle
+                                               : kApartCycle;
+  const double busiest = cost::ceil(tiles / sms) * shape.rows * depth * vectors;  // elements of an SM
+  const double work_us = busiest * 1e-3 / (rates.sm_ghz * cycle);
+  return {kVectorLaunchUs + std::max({memory_us, rounds * tile_us, work_us}),
+          cost::ceil(tiles / slots),
+          {0, 1},
+          memory_us,
+          std::max(work_us, rounds * tile_us)};
+}
+
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
-  for (int i = 0; i < count; ++i)
-    estimates[i] = VectorShape::is(kernels[i]->config) ? estimate_vector(*kernels[i], request)
-                                                       : estimate_one(*kernels[i], request);
+  for (int i = 0; i < count; ++i) {
+    const TileConfig& c = kernels[i]->config;
+    estimates[i] = !VectorShape::is(c)             ? estimate_one(*kernels[i], request)
+                   : VectorShape::of(c).short_rows ? estimate_short_rows(*kernels[i], request)
+                                                   : estimate_vector(*kernels[i], request);
+  }
+}
+
+// What counts in 32 bits.
+bool counts(const KernelInfo& kernel, const Request& request) {
+  const TileConfig& c = kernel.config;
+  const Problem& p = request.problem;
+  constexpr std::int64_t kMostExtent = (std::int64_t{1} << 31) - 4096;
+  if (!VectorShape::is(c) || !VectorShape::of(c).short_rows) return true;
+  return std::max({p.m, p.n, p.k}) <= kMostExtent &&
+         rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
+}
+
+bool serves(const KernelInfo& kernel, const Request& request) {
+  return tile_family_serves(kernel, request) && counts(kernel, request);
+}
+
+std::string why_not(const KernelInfo& kernel, const Request& request) {
+  return counts(kernel, request) ? tile_family_why_not(kernel, request)
+                                 : "it needs m, n, k and the number of tiles to be below 2^31";
+}
+
+// Of vectors with short rows none: the matrix is read once, so that a copy takes longer than it can save. And which of
+// m and n is the longer one decides about the order of sums, which blocks of C must not change.
+bool takes_copies(const KernelInfo& kernel) {
+  return !VectorShape::is(kernel.config) || !VectorShape::of(kernel.config).short_rows;
 }
 
 constexpr FamilyInfo family() {
   FamilyInfo info = tile_family<Family::skinny>();
+  info.serves = serves;
+  info.why_not = why_not;
   info.estimate = estimate;
+  info.takes_copies = takes_copies;
   info.triangles = false;  // none of interest is so narrow
   return info;
 }

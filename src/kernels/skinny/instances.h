@@ -16,6 +16,8 @@ template <TileConfig kConfig, class Epilogue>
 struct Skinny;
 template <TileConfig kConfig, class Epilogue>
 struct MatrixVector;
+template <TileConfig kConfig, class Epilogue>
+struct ShortRows;
 
 // What follows from a config.
 struct SkinnyShape {
@@ -34,12 +36,13 @@ struct SkinnyShape {
 
 // The same of the instances for vectors.
 struct VectorShape {
-  static constexpr int kLongSlice = 256, kShortSlice = 128;
+  static constexpr int kLongSlice = 256, kShortSlice = 128, kShortRow = 64;
 
   bool along_k;  // a warp has a row of the matrix; else warps share k
   int rows;      // of a tile
   int warps;
   int ctas_per_sm;
+  bool short_rows = false;  // a warp has many rows
 
   // Loads of the matrix that a thread has under way, of so many elements.
   constexpr int at_once(int element_bytes, int width) const {
@@ -49,6 +52,7 @@ struct VectorShape {
 
   static constexpr bool is(const TileConfig& c) { return c.cta_m == c.cta_n; }
   static constexpr VectorShape of(const TileConfig& c) {
+    if (c.cta_k == kShortRow) return {true, 256, 8, c.type == DType::f64 ? 2 : 3, true};
     if (c.any_strides) return {true, 8, 8, 4};
     return c.cta_k == kLongSlice ? VectorShape{false, 32, 32, 1} : VectorShape{false, 32, 8, 4};
   }
@@ -57,8 +61,11 @@ struct VectorShape {
 template <>
 struct Instances<Family::skinny> : TileInstances {
   template <TileConfig kConfig>
-  using Kernel = std::conditional_t<VectorShape::is(kConfig), MatrixVector<kConfig, LinearCombinationOf<kConfig.type>>,
-                                    Skinny<kConfig, LinearCombination>>;
+  using OfVectors =
+      std::conditional_t<VectorShape::of(kConfig).short_rows, ShortRows<kConfig, LinearCombinationOf<kConfig.type>>,
+                         MatrixVector<kConfig, LinearCombinationOf<kConfig.type>>>;
+  template <TileConfig kConfig>
+  using Kernel = std::conditional_t<VectorShape::is(kConfig), OfVectors<kConfig>, Skinny<kConfig, LinearCombination>>;
 
   template <class Add>
   static constexpr void list(const Add& add) {
@@ -83,7 +90,7 @@ struct Instances<Family::skinny> : TileInstances {
     for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16})
       for (const auto& [any_strides, slice] :
            {std::pair{true, VectorShape::kLongSlice}, std::pair{false, VectorShape::kLongSlice},
-            std::pair{false, VectorShape::kShortSlice}}) {
+            std::pair{false, VectorShape::kShortSlice}, std::pair{true, VectorShape::kShortRow}}) {
         TileConfig c = {.type = type, .type_c = type, .any_strides = any_strides};
         c.cta_k = slice;
         c.b_contiguous = Axis::col;  // with op(A) along m; a vector lies along both axes

@@ -37,7 +37,7 @@ unsigned fitted_clusters(int tile);
 
 class CostCorrection {
  public:
-  static constexpr double kLeast = 0.8, kMost = 1.5;
+  static constexpr double kLeast = 0.8, kMost = 2.5;
 
   CostCorrection(const CostProblem& p, const CostDevice& device);
 

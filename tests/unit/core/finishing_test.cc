@@ -33,6 +33,7 @@ TEST(Finishing, SumsOfTheirOwnTypeAreCombinedInPlace) {
 TEST(Finishing, OthersAreSumsAlone) {
   for (const bool other : {false, true}) {
     Problem p = some_problem(other ? DType::f64 : DType::bf16, other ? DType::f64 : DType::bf16);
+    EXPECT_EQ(combines_in_place(p), other);
     if (other) p.epilogue.old_c = nowhere(0x8000);
     EXPECT_EQ(needs_buffer(p), !other);
     const Problem product = *product_before(p, nowhere(0x100));
@@ -41,6 +42,18 @@ TEST(Finishing, OthersAreSumsAlone) {
     EXPECT_EQ(product.c.type, p.sums());
     EXPECT_EQ(product.c.data, other ? p.c.data : nowhere(0x100));
   }
+}
+
+// alpha * AB + bias is rounded once.
+TEST(Finishing, SumsThatNothingIsAddedToAreLeftToThePass) {
+  Problem p = some_problem(DType::f32, DType::f32);
+  p.beta = {0, nullptr};
+  EXPECT_FALSE(combines_in_place(p));
+  const Problem product = *product_before(p, nullptr);
+  EXPECT_TRUE(product.alpha.is(1) && product.beta.is(0));
+  EXPECT_EQ(product.c.data, p.c.data);
+  p.beta.device = nowhere(0x300);
+  EXPECT_TRUE(combines_in_place(p));
 }
 
 TEST(Finishing, KernelsMayFinishWhatNeedsNoOtherMatrix) {

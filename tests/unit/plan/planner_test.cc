@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "kernels/family.h"
+#include "kernels/skinny/instances.h"
 #include "kernels/wgmma_tma/instances.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/problems.h"
@@ -136,7 +137,9 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const bool for_sm90a = any_load || kernel.family == Family::wgmma_tma || kernel.family == Family::fp16x3;
   if (for_sm90a && device.compute_capability != 90) return false;
   if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p, x)) return false;
-  if (any_load && !any_load_serves(kernel, p, x)) return false;
+  const bool short_rows =
+      kernel.family == Family::skinny && c.cta_m == c.cta_n && c.cta_k == kernels::VectorShape::kShortRow;
+  if ((any_load || short_rows) && !any_load_serves(kernel, p, x)) return false;
   if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;
@@ -168,7 +171,8 @@ bool is_legal_packed(const KernelInfo& kernel, const Problem& p, const plan::Pac
 // With its operands as they lie, or as copies.
 bool may_serve(const KernelInfo& kernel, const Problem& p, const DeviceInfo& device) {
   if (is_legal(kernel, p, device)) return true;
-  if (kernels::describe(kernel.family).fallback != nullptr) return false;
+  const kernels::FamilyInfo& family = kernels::describe(kernel.family);
+  if (family.fallback != nullptr || !family.takes_copies(kernel)) return false;
   const std::vector<plan::Packing> packings = plan::packings_of(p, plan::gather_facts(p), device);
   return std::any_of(packings.begin(), packings.end(),
                      [&](const plan::Packing& packing) { return is_legal_packed(kernel, p, packing, device); });
