@@ -35,6 +35,7 @@ constexpr double kVectorFmaShare = 0.06;  // of the SMs' multiply-adds
 // Of that for short rows, measured on an H200: until a step's loads are there; elements that an SM takes in a cycle, in
 // vectors of rows along k and of others, and alone.
 constexpr double kShortStepUs = 0.8, kShortTileUs = 0.5;
+constexpr double kShortRowBytes = 1024, kLongRowShare = 0.75;
 constexpr double kShortAlongKCycle = 6.5, kShortAlongRowsCycle = 10, kShortElementsCycle = 4;
 
 double rounded_up(std::int64_t extent, int tile) {
@@ -164,7 +165,9 @@ Estimate estimate_short_rows(const KernelInfo& kernel, const Request& request) {
   const double element = along_k || along_rows ? x.element_bytes : std::max(32, x.element_bytes);
   const double elements = batch * rows * depth;
   const double c_bytes = batch * rows * vectors * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
-  const double memory_us = (elements * element + c_bytes) * 1e-6 / (kVectorShare * rates.memory_tbs);
+  // Of long rows each warp reads a few bytes here and there.
+  const double share = depth * x.element_bytes <= kShortRowBytes ? kVectorShare : kLongRowShare * kVectorShare;
+  const double memory_us = (elements * element + c_bytes) * 1e-6 / (share * rates.memory_tbs);
   const double tiles = batch * rounded_up(columns ? p.m : p.n, shape.rows), slots = sms * shape.ctas_per_sm;
   const double rounds = std::max(1.0, tiles / slots);
   const double tile_us = vectors * (cost::ceil(depth / step) * kShortStepUs + kShortTileUs);

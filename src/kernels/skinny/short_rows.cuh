@@ -1,5 +1,5 @@
-// The vectors of skinny where k is short: products of a matrix and a vector, many of them, as attention has them when it
-// decodes. A warp has 32 rows of the matrix at once, so that enough bytes are on their way though each row is short.
+// The vectors of skinny where k is short: products of a matrix and a vector, many of them, as attention has them when
+// it decodes. A warp has 32 rows of the matrix at once, so that enough bytes are on their way though each row is short.
 //
 //   X along k: lanes share a row, 4 of them          X along its rows, or along neither axis and in elements: lanes
 //                                                    lie across the rows, and what lanes there are more share k
@@ -57,8 +57,8 @@ struct ShortRows {
         // Worked out again, and not kept in registers that loads need.
         const Unit unit = unit_at_32<kRows, kRows, kTileK>(p, static_cast<unsigned>(gpu::opaque(index)));
         const int i = static_cast<int>(gpu::warp_index()) * kWarpRows + row;
-        store_unit<kConfig, kRows, kRows>(
-            epilogue, p, unit, 0, 0, [&](const auto& c) { c.store(long_m(p) ? i : j, long_m(p) ? j : i, sum); });
+        store_unit<kConfig, kRows, kRows>(epilogue, p, unit, 0, 0,
+                                          [&](const auto& c) { c.store(long_m(p) ? i : j, long_m(p) ? j : i, sum); });
       }
     }
   }
@@ -95,7 +95,9 @@ struct ShortRows {
             y.row_stride,
             unit.depth,
             static_cast<int>(left < kWarpRows ? left : kWarpRows),
-            static_cast<int>(left <= 0 ? 0 : vectors < kRows ? vectors : kRows)};
+            static_cast<int>(left <= 0         ? 0
+                             : vectors < kRows ? vectors
+                                               : kRows)};
   }
 
   XGEMM_DEVICE static bool on_vectors(const Element* at, std::int64_t step, std::int64_t length) {
@@ -138,8 +140,7 @@ struct ShortRows {
           of_x[u][r] = read_or_zero<kWidth>(from + u * kStep, u * kStep < left && r * kGroups + group < t.rows);
       }
       XGEMM_UNROLL
-      for (int u = 0; u < kAtOnce; ++u)
-        of_y[u] = read_or_zero<kWidth>(y + u * kStep * t.y_stride, u * kStep < left);
+      for (int u = 0; u < kAtOnce; ++u) of_y[u] = read_or_zero<kWidth>(y + u * kStep * t.y_stride, u * kStep < left);
       x += kAtOnce * kStep;
       y += kAtOnce * kStep * t.y_stride;
       XGEMM_UNROLL
