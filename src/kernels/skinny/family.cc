@@ -35,7 +35,7 @@ constexpr double kVectorFmaShare = 0.06;  // of the SMs' multiply-adds
 // Of that for short rows, measured on an H200: until a step's loads are there; elements that an SM takes in a cycle, in
 // vectors of rows along k and of others, and alone.
 constexpr double kShortStepUs = 0.8, kShortTileUs = 0.5;
-constexpr double kShortRowBytes = 1024, kLongRowShare = 0.75;
+constexpr double kShortRowBytes = 1024, kLongRowShare = 0.75, kMostKeptBytes = 200e3;
 constexpr double kShortAlongKCycle = 6.5, kShortAlongRowsCycle = 10, kShortElementsCycle = 4;
 
 double rounded_up(std::int64_t extent, int tile) {
@@ -167,7 +167,10 @@ Estimate estimate_short_rows(const KernelInfo& kernel, const Request& request) {
   const double c_bytes = batch * rows * vectors * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
   // Of long rows each warp reads a few bytes here and there.
   const double share = depth * x.element_bytes <= kShortRowBytes ? kVectorShare : kLongRowShare * kVectorShare;
-  const double memory_us = (elements * element + c_bytes) * 1e-6 / (share * rates.memory_tbs);
+  // For the next vector X is still in the L1, or comes again.
+  const double kept = shape.ctas_per_sm * shape.rows * depth * x.element_bytes;
+  const double times = kept <= kMostKeptBytes ? 1 : vectors;
+  const double memory_us = (times * elements * element + c_bytes) * 1e-6 / (share * rates.memory_tbs);
   const double tiles = batch * rounded_up(columns ? p.m : p.n, shape.rows), slots = sms * shape.ctas_per_sm;
   const double rounds = std::max(1.0, tiles / slots);
   const double tile_us = vectors * (cost::ceil(depth / step) * kShortStepUs + kShortTileUs);
