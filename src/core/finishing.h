@@ -3,9 +3,9 @@
 //
 //   C has the type in which sums are kept, and is what beta multiplies: the product leaves alpha * AB + beta * C in C,
 //   and the pass turns it into the result, in place.
-//   Otherwise, and where beta is 0, the product leaves AB in the type of sums: in C where that has this type, else in a
-//   buffer, whose size is bounded by computing panels of C one after the other. The pass reads old C, and alpha * AB +
-//   bias is rounded once, as in kernels that finish it themselves.
+//   Otherwise, and where beta is known to be 0, the product leaves AB in the type of sums: in C where that has this type,
+//   else in a buffer, whose size is bounded by computing panels of C one after the other. The pass reads old C. On a GPU it
+//   rounds alpha * AB + bias once in the types that there are kernels for which do.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

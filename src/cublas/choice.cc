@@ -17,6 +17,18 @@ bool tma_reaches(const void* data, std::int64_t ld, std::int64_t element) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % kBytes) == 0 && ld * element % kBytes == 0;
 }
 
+// Whether kernels read the operands by TMA or in vectors. Of a product with a vector the matrix counts, and the vector
+// only beside lines along k, with whose vectors its own are multiplied.
+bool comes_in_vectors(const xgemm_args& x, std::int64_t element) {
+  const bool a = tma_reaches(x.a, x.lda, element), b = tma_reaches(x.b, x.ldb, element);
+  if (x.m > 1 && x.n > 1) return a && b;
+  const bool vector_a = tma_reaches(x.a, 0, element) && (x.transa != 'N' || x.lda == 1);
+  const bool vector_b = tma_reaches(x.b, 0, element) && (x.transb == 'N' || x.ldb == 1);
+  if (x.n > 1) return b && (x.transb != 'N' || vector_a);
+  if (x.m > 1) return a && (x.transa == 'N' || vector_b);
+  return vector_a && vector_b;
+}
+
 bool has_epilogue(const xgemm_args& x) {
   return x.activation != XGEMM_NO_ACTIVATION || x.bias != nullptr || x.old_c != nullptr;
 }
@@ -41,8 +53,7 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates, bool 
   if (gpu.compute_capability != kMeasured) return "a GPU without measurements";
   const std::int64_t narrow = std::min(x.m, x.n), shortest = std::min(narrow, x.k);
   const std::int64_t element = x.type == XGEMM_F64 ? 8 : x.type == XGEMM_F32 ? 4 : 2;
-  // Of a product with a vector the matrix counts.
-  const bool aligned = (x.m == 1 || tma_reaches(x.a, x.lda, element)) && (x.n == 1 || tma_reaches(x.b, x.ldb, element));
+  const bool aligned = comes_in_vectors(x, element);
   // 0.97 to 1.03 from 512 to 8192, and 1.33 to 1.43 of 1023, 2047 and 4095.
   if (x.type == XGEMM_F64 && (aligned || shortest < 1000)) return "double precision";
   // The matrices are copied before a product and after it: at 2.5 TB/s, of n x n of them, that takes 1700 / n of the

@@ -125,6 +125,15 @@ TEST(Choice, VectorsAreServedAligned) {
     xgemm_args across = product(type, 4096, 1, 4096);
     across.transb = 'T', across.ldb = 1;
     EXPECT_EQ(nullptr, why_cublas(across, kHopper)) << "a vector of neighbours";
+    across.ldb = 7;
+    EXPECT_EQ(nullptr, why_cublas(across, kHopper)) << "beside columns of a matrix";
+    across.transa = 'T';
+    EXPECT_NE(nullptr, why_cublas(across, kHopper)) << "beside rows along k";
+    across.ldb = 1;
+    EXPECT_EQ(nullptr, why_cublas(across, kHopper));
+    alignas(16) const char bytes[32] = {};
+    across.b = bytes + 4;
+    EXPECT_NE(nullptr, why_cublas(across, kHopper));
   }
 }
 
