@@ -80,20 +80,15 @@ struct Finish {
       if (combination.has_product) load(place<const Sum>(p.sums, row, j, entry), rows, vectors, x[i]);
       if (reads_c) load(place<const Element>(p.old_c, row, j, entry), rows, vectors, old[i]);
     }
-    // Of these types there are kernels that finish results, where the factor goes with the bias (common/finishing.cuh).
-    constexpr bool kFused = sizeof(Element) < 8;
-    constexpr Sum kNoBias = sizeof(Element) == 4 ? -Sum{0} : Sum{0};
+    // The factor goes with the bias, as in kernels that finish results (common/finishing.cuh). No bias is what theirs is.
+    constexpr Sum kNoBias = sizeof(Element) == 2 ? Sum{0} : -Sum{0};
     Sum factor = 1;
     if (reads_c) {
       each(x, [&](Sum& sum, int i, int e) {
         sum = combination.template apply<true>(sum, gpu::to_sum<Element>(old[i][e]), row + e, column + i * apart, p);
       });
-    } else if (kFused) {
-      factor = combination.has_product ? combination.alpha : Sum{0};
     } else {
-      each(x, [&](Sum& sum, int i, int e) {
-        sum = combination.template apply<false>(sum, Sum{0}, row + e, column + i * apart, p);
-      });
+      factor = combination.has_product ? combination.alpha : Sum{0};
     }
     const bool vectors_of_rows = whole && p.vectors_of_rows;
     if (p.bias_along == Along::rows) {
@@ -104,7 +99,7 @@ struct Finish {
       Sum bias[kColumns] = {};
       load_of_columns(p, static_cast<const Element*>(p.bias), column, bias);
       each(x, [&](Sum& sum, int i, int) { sum = gpu::fma(factor, sum, bias[i]); });
-    } else if (kFused) {
+    } else {
       each(x, [&](Sum& sum, int, int) { sum = gpu::fma(factor, sum, kNoBias); });
     }
     if (p.aux.data != nullptr) store_aux(p, row, rows, column, entry, x);
