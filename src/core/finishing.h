@@ -3,9 +3,9 @@
 //
 //   C has the type in which sums are kept, and is what beta multiplies: the product leaves alpha * AB + beta * C in C,
 //   and the pass turns it into the result, in place.
-//   Otherwise, and where beta is known to be 0, the product leaves AB in the type of sums: in C where that has this type,
-//   else in a buffer, whose size is bounded by computing panels of C one after the other. The pass reads old C. On a GPU it
-//   rounds alpha * AB + bias once, as kernels do that finish it themselves.
+//   Otherwise, and where beta is known to be 0, the product leaves AB in the type of sums: in C where that has this
+//   type, else in a buffer, whose size is bounded by computing panels of C one after the other. The pass reads old C.
+//   On a GPU it rounds alpha * AB + bias once, as kernels do that finish it themselves.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

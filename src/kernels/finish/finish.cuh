@@ -80,7 +80,8 @@ struct Finish {
       if (combination.has_product) load(place<const Sum>(p.sums, row, j, entry), rows, vectors, x[i]);
       if (reads_c) load(place<const Element>(p.old_c, row, j, entry), rows, vectors, old[i]);
     }
-    // The factor goes with the bias, as in kernels that finish results (common/finishing.cuh). No bias is what theirs is.
+    // The factor goes with the bias, as in kernels that finish results (common/finishing.cuh). No bias is what theirs
+    // is.
     constexpr Sum kNoBias = sizeof(Element) == 2 ? Sum{0} : -Sum{0};
     Sum factor = 1;
     if (reads_c) {
