@@ -1,7 +1,10 @@
 // Arithmetic of cost models.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace xgemm::kernels::cost {
 
@@ -17,6 +20,16 @@ inline double floor(double x) {
 inline double ceil(double x) {
   const double least = floor(x);
   return least < x ? least + 1 : least;
+}
+
+// Candidates that have a bound, least_us, and a place, the least bound first: what may be fast is then worked out
+// first, and much of the rest is out of the question.
+template <class Candidate>
+std::vector<const Candidate*> least_first(const std::vector<Candidate>& candidates) {
+  std::vector<const Candidate*> order;
+  for (const Candidate& each : candidates) order.push_back(&each);
+  std::ranges::sort(order, {}, [](const Candidate* x) { return std::pair(x->least_us, x->place); });
+  return order;
 }
 
 }  // namespace xgemm::kernels::cost

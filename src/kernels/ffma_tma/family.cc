@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "core/finishing.h"
 #include "core/status.h"
+#include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/ffma_tma/arguments.h"
 #include "kernels/ffma_tma/cost_correction.h"
@@ -71,12 +71,9 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     candidates.push_back({cost, cost.least_us(), i});
     estimates[i] = {std::numeric_limits<double>::infinity()};
   }
-  std::vector<const Candidate*> order;  // what may be fast goes first, and much of the rest is then out of the question
-  for (const Candidate& each : candidates) order.push_back(&each);
-  std::ranges::sort(order, {}, [](const Candidate* x) { return std::pair(x->least_us, x->place); });
   double to_beat = request.to_beat.value_or(std::numeric_limits<double>::infinity());
   const auto out_of_question = [&](double us) { return request.to_beat && us * kFfmaTmaLeastCorrection > to_beat; };
-  for (const Candidate* const each : order) {
+  for (const Candidate* const each : cost::least_first(candidates)) {
     const auto& [cost, least_us, place] = *each;
     if (out_of_question(least_us)) break;
     Estimate& estimate = estimates[place];

@@ -84,33 +84,50 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   return best;
 }
 
+// A product as the instances for vectors see it: X times each y.
+struct VectorProduct {
+  std::int64_t rows;  // of X
+  double vectors, depth, batch;
+  const layout::StridedOperand &x, &y;
+  Axis k, k_of_y;
+  double c_bytes;
+
+  static VectorProduct of(const Request& request) {
+    const Problem& p = request.problem;
+    const bool columns = p.m >= p.n;
+    const Axis k = columns ? Axis::col : Axis::row;
+    const double batch = double(p.batch_count);
+    return {columns ? p.m : p.n,
+            columns ? double(p.n) : double(p.m),
+            p.reads_inputs() ? double(p.k) : 0.0,
+            batch,
+            columns ? request.facts.a : request.facts.b,
+            columns ? request.facts.b : request.facts.a,
+            k,
+            layout::other(k),
+            batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1)};
+  }
+};
+
 // Of an instance for vectors: what it brings in whole vectors comes at the speed of the memory, where there are enough
 // SMs to ask for it; what it brings element by element costs instructions, and sectors where neighbours in a warp do
 // not lie together.
 Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const VectorShape shape = VectorShape::of(kernel.config);
-  const Problem& p = request.problem;
+  const auto& [rows, vectors, depth, batch, x, y, k, k_of_y, c_bytes] = VectorProduct::of(request);
   const device::Rates& rates = request.device.rates;
   const double sms = request.device.sm_count;
-  const bool columns = p.m >= p.n;
-  const std::int64_t rows = columns ? p.m : p.n;
-  const double vectors = columns ? double(p.n) : double(p.m);
-  const layout::StridedOperand& x = columns ? request.facts.a : request.facts.b;
-  const Axis k = columns ? Axis::col : Axis::row, along = shape.along_k ? k : layout::other(k);
+  const Axis along = shape.along_k ? k : layout::other(k);
   const bool together = x.stride(along) == 1 || x.extent(along) <= 1;
   // Lines along k may start anywhere, if the vector does not.
-  const layout::StridedOperand& y = columns ? request.facts.b : request.facts.a;
-  const Axis k_of_y = layout::other(k);
   const bool starts_anywhere = shape.along_k && y.stride(k_of_y) == 1 && divisibility_along(y, k_of_y) % 16 == 0;
   const bool whole =
       together &&
       (starts_anywhere || (x.extent(along) * x.element_bytes % 16 == 0 && divisibility_along(x, along) % 16 == 0));
 
-  const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
   const double tiles = batch * rounded_up(rows, shape.rows);
   const double element = together ? x.element_bytes : std::max(32, x.element_bytes);
   const double bytes = batch * double(rows) * depth * vectors * element;
-  const double c_bytes = batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
   const double memory_us = (bytes + c_bytes) * 1e-6 / ((whole ? kVectorShare : kElementsShare) * rates.memory_tbs);
 
   const int width = whole ? 16 / x.element_bytes : 1;
@@ -119,7 +136,8 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const double most = std::min(cost::floor(cost::ceil(depth / kernel.config.cta_k) / kMinSlices), double{kMaxParts});
   Estimate best;
   for (double parts = 1;; parts = std::min(2 * parts, most)) {
-    const double sum_bytes = parts > 1 ? tiles * parts * shape.rows * shape.rows * size_of(p.sums()) : 0.0;
+    const double sum_bytes =
+        parts > 1 ? tiles * parts * shape.rows * shape.rows * size_of(request.problem.sums()) : 0.0;
     if (sum_bytes > workspace_limit(request.device)) break;
     // Of the SM that has most tiles; it brings what its CTAs have under way, and not more than it can.
     const double ctas = cost::ceil(tiles * parts / sms);
@@ -144,34 +162,27 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
 // Of the instance for short rows: how a warp's rows come, step by step, as short_rows.cuh has them.
 Estimate estimate_short_rows(const KernelInfo& kernel, const Request& request) {
   const VectorShape shape = VectorShape::of(kernel.config);
-  const Problem& p = request.problem;
+  const auto& [rows, vectors, depth, batch, x, y, k, k_of_y, c_bytes] = VectorProduct::of(request);
   const device::Rates& rates = request.device.rates;
   const double sms = request.device.sm_count;
-  const bool columns = p.m >= p.n;
-  const double rows = double(columns ? p.m : p.n), vectors = double(columns ? p.n : p.m);
-  const layout::StridedOperand& x = columns ? request.facts.a : request.facts.b;
-  const layout::StridedOperand& y = columns ? request.facts.b : request.facts.a;
-  const Axis k = columns ? Axis::col : Axis::row, across = layout::other(k);
   const auto on_vectors = [](const layout::StridedOperand& z, Axis along) {
     return z.extent(along) * z.element_bytes % 16 == 0 && divisibility_along(z, along) % 16 == 0;
   };
-  const bool along_k = x.stride(k) == 1, along_rows = !along_k && x.stride(across) == 1;
-  const bool whole = along_k ? on_vectors(x, k) && y.stride(layout::other(k)) == 1 && on_vectors(y, layout::other(k))
-                     : along_rows ? on_vectors(x, across)
+  const bool along_k = x.stride(k) == 1, along_rows = !along_k && x.stride(layout::other(k)) == 1;
+  const bool whole = along_k      ? on_vectors(x, k) && y.stride(k_of_y) == 1 && on_vectors(y, k_of_y)
+                     : along_rows ? on_vectors(x, layout::other(k))
                                   : false;
   const int width = whole ? 16 / x.element_bytes : 1;
-  const double step = along_k ? (whole ? 8 * width : 16) : whole ? 8 * width : 16;  // of k
-  const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
+  const double step = whole ? 8 * width : 16;  // of k
   const double element = along_k || along_rows ? x.element_bytes : std::max(32, x.element_bytes);
-  const double elements = batch * rows * depth;
-  const double c_bytes = batch * rows * vectors * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
+  const double elements = batch * double(rows) * depth;
   // Of long rows each warp reads a few bytes here and there.
   const double share = depth * x.element_bytes <= kShortRowBytes ? kVectorShare : kLongRowShare * kVectorShare;
   // For the next vector X is still in the L1, or comes again.
   const double kept = shape.ctas_per_sm * shape.rows * depth * x.element_bytes;
   const double times = kept <= kMostKeptBytes ? 1 : vectors;
   const double memory_us = (times * elements * element + c_bytes) * 1e-6 / (share * rates.memory_tbs);
-  const double tiles = batch * rounded_up(columns ? p.m : p.n, shape.rows), slots = sms * shape.ctas_per_sm;
+  const double tiles = batch * rounded_up(rows, shape.rows), slots = sms * shape.ctas_per_sm;
   const double rounds = std::max(1.0, tiles / slots);
   const double tile_us = vectors * (cost::ceil(depth / step) * kShortStepUs + kShortTileUs);
   const double cycle = whole                   ? (along_k ? kShortAlongKCycle : kShortAlongRowsCycle)

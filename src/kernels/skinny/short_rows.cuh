@@ -22,6 +22,7 @@
 #include "kernels/common/read_line.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/skinny/instances.h"
+#include "kernels/skinny/shuffle_words.cuh"
 
 namespace xgemm::kernels {
 
@@ -106,14 +107,13 @@ struct ShortRows {
 
   // The sum of a row, which this lane is told the number of.
   XGEMM_DEVICE static Sum row_sum(const Task& t, int& row) {
-    const Element* const y = t.y;
     if (t.k_stride == 1) {
-      if (t.y_stride == 1 && on_vectors(t.x, t.row_stride, t.depth) && on_vectors(y, 0, 0))
-        return along_k<kVector, 4>(t, y, row);
-      return along_k<1, 4>(t, y, row);
+      if (t.y_stride == 1 && on_vectors(t.x, t.row_stride, t.depth) && on_vectors(t.y, 0, 0))
+        return along_k<kVector>(t, row);
+      return along_k<1>(t, row);
     }
-    if (t.row_stride == 1 && on_vectors(t.x, t.k_stride, t.rows)) return along_rows<kVector>(t, y, row);
-    return along_rows<1>(t, y, row);
+    if (t.row_stride == 1 && on_vectors(t.x, t.k_stride, t.rows)) return along_rows<kVector>(t, row);
+    return along_rows<1>(t, row);
   }
 
   template <int kWidth>
@@ -121,14 +121,15 @@ struct ShortRows {
     return gpu::read_line_or_zero(reinterpret_cast<const gpu::Vector<Element, kWidth>*>(from), inside);
   }
 
-  template <int kWidth, int kLanes>
-  XGEMM_DEVICE static Sum along_k(const Task& t, const Element* y, int& row) {
+  template <int kWidth>
+  XGEMM_DEVICE static Sum along_k(const Task& t, int& row) {
+    constexpr int kLanes = 4;                         // of a row
     constexpr int kGroups = gpu::kWarpSize / kLanes;  // rows at a time; kLanes times as many are all
     constexpr int kStep = kLanes * kWidth, kAtOnce = (kWidth == 1 ? 4 : 2) / kWords;
     const int lane = gpu::lane_index() % kLanes, group = gpu::lane_index() / kLanes;
     Sum sums[kLanes] = {};
     const Element* x = t.x + group * t.row_stride + lane * kWidth;
-    y += lane * kWidth * t.y_stride;
+    const Element* y = t.y + lane * kWidth * t.y_stride;
     XGEMM_NO_UNROLL
     for (std::int64_t left = t.depth - lane * kWidth; left > 0; left -= kAtOnce * kStep) {
       gpu::Vector<Element, kWidth> of_x[kAtOnce][kLanes], of_y[kAtOnce];
@@ -161,13 +162,13 @@ struct ShortRows {
 
   // A lane sums for kWidth rows every kShares-th k; there are as many shares as rows of a lane.
   template <int kWidth>
-  XGEMM_DEVICE static Sum along_rows(const Task& t, const Element* y, int& row) {
+  XGEMM_DEVICE static Sum along_rows(const Task& t, int& row) {
     constexpr int kAcross = gpu::kWarpSize / kWidth, kShares = kWidth, kAtOnce = (kWidth == 1 ? 16 : 8) / kWords;
     const int across = gpu::lane_index() % kAcross * kWidth, share = gpu::lane_index() / kAcross;
     const bool inside = across < t.rows;
     Sum sums[kWidth] = {};
     const Element* x = t.x + across * t.row_stride + share * t.k_stride;
-    y += share * t.y_stride;
+    const Element* y = t.y + share * t.y_stride;
     XGEMM_NO_UNROLL
     for (std::int64_t left = t.depth - share; left > 0; left -= kAtOnce * kShares) {
       gpu::Vector<Element, kWidth> of_x[kAtOnce];
@@ -195,7 +196,7 @@ struct ShortRows {
   template <int kNumber>
   XGEMM_DEVICE static void add_across(Sum (&sums)[kNumber], int distance) {
     XGEMM_UNROLL
-    for (int i = 0; i < kNumber; ++i) sums[i] += shuffled(sums[i], distance);
+    for (int i = 0; i < kNumber; ++i) sums[i] += across_lanes(sums[i], distance);
   }
   // sums[i], of registers.
   template <int kNumber>
@@ -204,15 +205,6 @@ struct ShortRows {
     XGEMM_UNROLL
     for (int j = 1; j < kNumber; ++j) x = i == j ? sums[j] : x;
     return x;
-  }
-  // By shuffles of words.
-  XGEMM_DEVICE static Sum shuffled(Sum x, int distance) {
-    struct Words {
-      std::uint32_t word[sizeof(Sum) / 4];
-    };
-    auto words = gpu::detail::bit_cast<Words>(x);
-    for (std::uint32_t& word : words.word) word = gpu::shuffle_xor(word, distance);
-    return gpu::detail::bit_cast<Sum>(words);
   }
 };
 

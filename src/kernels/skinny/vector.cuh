@@ -27,6 +27,7 @@
 #include "kernels/common/read_line.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/skinny/instances.h"
+#include "kernels/skinny/shuffle_words.cuh"
 
 namespace xgemm::kernels {
 
@@ -261,7 +262,7 @@ struct MatrixVector {
       y += kAtOnce * kShares * gpu::opaque(t.y_stride);
       XGEMM_UNROLL
       for (int u = 0; u < kAtOnce; ++u) {
-        const Sum factor = moved(of_y, [&](auto word) { return gpu::shuffle(word, first + u); });
+        const Sum factor = shuffle_words(of_y, [&](auto word) { return gpu::shuffle(word, first + u); });
         XGEMM_UNROLL
         for (int e = 0; e < kWidth; ++e) sums[e] = gpu::fma(gpu::to_sum<Element>(of_x[u][e]), factor, sums[e]);
       }
@@ -269,7 +270,7 @@ struct MatrixVector {
     XGEMM_UNROLL
     for (int distance = kAcross; distance < gpu::kWarpSize; distance *= 2) {
       XGEMM_UNROLL
-      for (int e = 0; e < kWidth; ++e) sums[e] += across(sums[e], distance);
+      for (int e = 0; e < kWidth; ++e) sums[e] += across_lanes(sums[e], distance);
     }
     if (gpu::lane_index() < kAcross) {
       XGEMM_UNROLL
@@ -280,21 +281,8 @@ struct MatrixVector {
 
   XGEMM_DEVICE static Sum sum_over_lanes(Sum sum) {
     XGEMM_UNROLL
-    for (int distance = gpu::kWarpSize / 2; distance >= 1; distance /= 2) sum += across(sum, distance);
+    for (int distance = gpu::kWarpSize / 2; distance >= 1; distance /= 2) sum += across_lanes(sum, distance);
     return sum;
-  }
-  XGEMM_DEVICE static Sum across(Sum x, int distance) {
-    return moved(x, [&](auto word) { return gpu::shuffle_xor(word, distance); });
-  }
-  // By shuffles, of words.
-  template <class Shuffle>
-  XGEMM_DEVICE static Sum moved(Sum x, const Shuffle& shuffle) {
-    struct Words {
-      std::uint32_t word[sizeof(Sum) / 4];
-    };
-    auto words = gpu::detail::bit_cast<Words>(x);
-    for (std::uint32_t& word : words.word) word = shuffle(word);
-    return gpu::detail::bit_cast<Sum>(words);
   }
 };
 

@@ -3,11 +3,11 @@
 #include <array>
 #include <limits>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "core/finishing.h"
 #include "core/status.h"
+#include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/family.h"
 #include "kernels/wgmma_tma/cost_correction.h"
@@ -182,12 +182,8 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     const TileWork work(config_of(*kernels[i]), p, device, kCostConstants, chunks);
     candidates.push_back({work, work.least_us(), i});
   }
-  std::vector<const Candidate*> order;  // what may be fast goes first, and much of the rest is then out of the question
-  for (const Candidate& each : candidates) order.push_back(&each);
-  std::ranges::sort(order, {}, [](const Candidate* x) { return std::pair(x->least_us, x->place); });
-
   double to_beat = request.to_beat.value_or(std::numeric_limits<double>::infinity());
-  for (const Candidate* const each : order) {
+  for (const Candidate* const each : cost::least_first(candidates)) {
     const auto& [work, least_us, place] = *each;
     const WgmmaTmaConfig& c = work.config;
     const Known& of_tile = known[static_cast<std::size_t>(kernels[place]->index)];
