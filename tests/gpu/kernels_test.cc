@@ -371,6 +371,7 @@ void Kernels::finishes_as_the_pass() {
   const Layout vector{m + n, 1, m + n};
   const Operand<Output> bias(vector, {.seed = 3});
   const Operand<float> scales(vector, {.seed = 4});
+  int finished = 0;
   for (const Activation activation :
        {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
     for (const Along along : {Along::none, Along::rows, Along::columns})
@@ -387,6 +388,7 @@ void Kernels::finishes_as_the_pass() {
           };
           const Problem problem = with_epilogue(in_the_kernel);
           if (!problem.epilogue.any() || !family.finishes(kernel(), problem)) continue;
+          ++finished;
           plan::Plan chosen;
           const Status planned =
               plan::make_plan(problem, plan::gather_facts(problem), *device_, kernel().name, &chosen);
@@ -403,6 +405,7 @@ void Kernels::finishes_as_the_pass() {
           ASSERT_TRUE(same_bits(in_the_kernel.c, by_the_pass.c))
               << kernel().name << " " << to_string(problem) << " way " << way << " cluster " << to_string(cluster_);
         }
+  if (finished == 0) GTEST_SKIP() << kernel().name << " finishes none";
 }
 
 TEST_P(Kernels, SmallFinishedAsByThePass) {
