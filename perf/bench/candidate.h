@@ -73,6 +73,9 @@ struct ColumnMajorCall {
   std::int64_t ldb, stride_b;
   void* c;
   std::int64_t ldc, stride_c;
+  const void* const* a_pointers;  // as of OperandSet
+  const void* const* b_pointers;
+  void* const* c_pointers;
 };
 ColumnMajorCall column_major(const Case& one, const OperandSet& operands);
 

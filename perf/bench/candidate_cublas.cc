@@ -22,6 +22,9 @@ constexpr int kDefaultAlgorithm = -1;                   // cublasGemmAlgo_t: CUB
 template <class T>
 using Gemm = int (*)(Handle, int, int, int, int, int, const T*, const T*, int, const T*, int, const T*, T*, int);
 template <class T>
+using PointerGemm = int (*)(Handle, int, int, int, int, int, const T*, const T* const*, int, const T* const*, int,
+                            const T*, T* const*, int, int);
+template <class T>
 using BatchedGemm = int (*)(Handle, int, int, int, int, int, const T*, const T*, int, long long, const T*, int,
                             long long, const T*, T*, int, long long, int);
 
@@ -35,12 +38,16 @@ struct Cublas {
   const char* (*status_string)(int) = nullptr;
   Gemm<float> sgemm = nullptr;
   BatchedGemm<float> sgemm_batched = nullptr;
+  PointerGemm<float> sgemm_pointers = nullptr;
   Gemm<double> dgemm = nullptr;
   BatchedGemm<double> dgemm_batched = nullptr;
+  PointerGemm<double> dgemm_pointers = nullptr;
   int (*gemm_ex)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
                  const void*, void*, int, int, int, int) = nullptr;
   int (*gemm_batched_ex)(Handle, int, int, int, int, int, const void*, const void*, int, int, long long, const void*,
                          int, int, long long, const void*, void*, int, int, long long, int, int, int) = nullptr;
+  int (*gemm_pointers_ex)(Handle, int, int, int, int, int, const void*, const void* const*, int, int,
+                          const void* const*, int, int, const void*, void* const*, int, int, int, int, int) = nullptr;
 };
 
 bool load(const DynamicLibrary& library, Cublas& cublas) {
@@ -51,10 +58,12 @@ bool load(const DynamicLibrary& library, Cublas& cublas) {
          library.load(cublas.set_math_mode, "cublasSetMathMode") &&
          library.load(cublas.property, "cublasGetProperty") && library.load(cublas.sgemm, "cublasSgemm_v2") &&
          library.load(cublas.sgemm_batched, "cublasSgemmStridedBatched") &&
-         library.load(cublas.dgemm, "cublasDgemm_v2") &&
+         library.load(cublas.sgemm_pointers, "cublasSgemmBatched") && library.load(cublas.dgemm, "cublasDgemm_v2") &&
+         library.load(cublas.dgemm_pointers, "cublasDgemmBatched") &&
          library.load(cublas.dgemm_batched, "cublasDgemmStridedBatched") &&
          library.load(cublas.gemm_ex, "cublasGemmEx") &&
-         library.load(cublas.gemm_batched_ex, "cublasGemmStridedBatchedEx");
+         library.load(cublas.gemm_batched_ex, "cublasGemmStridedBatchedEx") &&
+         library.load(cublas.gemm_pointers_ex, "cublasGemmBatchedEx");
 }
 
 std::string status_text(const Cublas& cublas, int status) {
@@ -94,6 +103,7 @@ class CublasCandidate final : public Candidate {
 
   std::string prepare(const Case& one, const OperandSet&) override {
     if (!one.epilogue.empty()) return "cuBLAS knows no epilogues, cublasLt does";
+    if (one.by_pointers && one.location != "ddd") return "reads arrays of pointers in device memory only";
     for (const std::int64_t value : {one.m, one.n, one.k, one.lda, one.ldb, one.ldc, one.batch})
       if (!fits_int(value)) return "an extent is beyond cuBLAS's int";
     const std::array<std::size_t, 3> sizes{bytes(one.input(), one.a_span()), bytes(one.input(), one.b_span()),
@@ -105,9 +115,10 @@ class CublasCandidate final : public Candidate {
 
   std::string run(const Case& one, const OperandSet& operands) override {
     const OperandSet on_device = stage(one, operands);
-    const int status = one.type == 's'   ? run_typed(one, on_device, cublas_.sgemm, cublas_.sgemm_batched)
-                       : one.type == 'd' ? run_typed(one, on_device, cublas_.dgemm, cublas_.dgemm_batched)
-                                         : run_16bit(one, on_device);
+    const int status =
+        one.type == 's'   ? run_typed(one, on_device, cublas_.sgemm, cublas_.sgemm_batched, cublas_.sgemm_pointers)
+        : one.type == 'd' ? run_typed(one, on_device, cublas_.dgemm, cublas_.dgemm_batched, cublas_.dgemm_pointers)
+                          : run_16bit(one, on_device);
     if (status != 0) return status_text(cublas_, status);
     if (one.location[2] == 'h') device_.copy(operands.c, on_device.c, bytes(one.output(), one.c_span()));
     // Like libxgemm, hand back finished results as soon as one operand is host memory.
@@ -156,12 +167,18 @@ class CublasCandidate final : public Candidate {
   }
 
   template <class T>
-  int run_typed(const Case& one, const OperandSet& operands, Gemm<T> gemm, BatchedGemm<T> batched_gemm) const {
+  int run_typed(const Case& one, const OperandSet& operands, Gemm<T> gemm, BatchedGemm<T> batched_gemm,
+                PointerGemm<T> pointer_gemm) const {
     const ColumnMajorCall call = column_major(one, operands);
     const auto* a = static_cast<const T*>(call.a);
     const auto* b = static_cast<const T*>(call.b);
     auto* c = static_cast<T*>(call.c);
     const T alpha = one.alpha, beta = one.beta;
+    if (one.by_pointers)
+      return pointer_gemm(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n), as_int(call.k),
+                          &alpha, reinterpret_cast<const T* const*>(call.a_pointers), as_int(call.lda),
+                          reinterpret_cast<const T* const*>(call.b_pointers), as_int(call.ldb), &beta,
+                          reinterpret_cast<T* const*>(call.c_pointers), as_int(call.ldc), as_int(one.batch));
     if (one.batch == 1)
       return gemm(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n), as_int(call.k), &alpha,
                   a, as_int(call.lda), b, as_int(call.ldb), &beta, c, as_int(call.ldc));
@@ -174,6 +191,11 @@ class CublasCandidate final : public Candidate {
     const int type = one.input().letter == 'h' ? kReal16 : kBrain16;
     const int type_c = one.output().letter == 's' ? kReal32 : type;
     const ColumnMajorCall call = column_major(one, operands);
+    if (one.by_pointers)
+      return cublas_.gemm_pointers_ex(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
+                                      as_int(call.k), &one.alpha, call.a_pointers, type, as_int(call.lda),
+                                      call.b_pointers, type, as_int(call.ldb), &one.beta, call.c_pointers, type_c,
+                                      as_int(call.ldc), as_int(one.batch), kComputeFloat, kDefaultAlgorithm);
     if (one.batch == 1)
       return cublas_.gemm_ex(handle_, flag(call.transa), flag(call.transb), as_int(call.m), as_int(call.n),
                              as_int(call.k), &one.alpha, call.a, type, as_int(call.lda), call.b, type, as_int(call.ldb),

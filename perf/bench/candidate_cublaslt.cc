@@ -94,6 +94,7 @@ class CublasLtCandidate final : public Candidate {
   std::string prepare(const Case& one, const OperandSet& example) override {
     forget();
     if (one.location != "ddd") return "serves device memory only";
+    if (one.by_pointers) return "knows no arrays of pointers";
     const ColumnMajorCall x = column_major(one, example);
     const bool doubles = one.input().letter == 'd';
     int status = lt_.make_operation(&operation_, doubles ? kComputeDouble : kComputeFloat, doubles ? kReal64 : kReal32);

@@ -84,6 +84,11 @@ xgemm_args arguments(const Case& one, const OperandSet& operands, const WideScal
   args.stride_a = one.stride_a;
   args.stride_b = one.stride_b;
   args.stride_c = one.stride_c;
+  if (one.by_pointers) {
+    args.batch_kind = XGEMM_BATCH_POINTERS;
+    args.a = operands.a_pointers, args.b = operands.b_pointers;
+    args.c = const_cast<void**>(operands.c_pointers);
+  }
   if (one.has_bias()) args.bias = operands.a;
   args.activation = one.has_relu() ? XGEMM_RELU : one.has_gelu() ? XGEMM_GELU_TANH : XGEMM_NO_ACTIVATION;
   return args;

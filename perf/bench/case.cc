@@ -89,6 +89,7 @@ std::string Case::id() const {
     packed.stride_c = ldc * c_extent().strided;
     if (packed != *this) text += fmt::format(" strides={},{},{}", stride_a, stride_b, stride_c);
   }
+  if (by_pointers) text += " pointers";
   if (offset != 0) text += fmt::format(" offset={}", offset);
   if (!location.empty() && location != "ddd") text += " at=" + location;
   return text;

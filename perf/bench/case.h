@@ -25,6 +25,7 @@ struct Case {
   std::int64_t lda = 0, ldb = 0, ldc = 0;
   std::int64_t batch = 1;
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  // elements between the matrices of a batch
+  bool by_pointers = false;                               // the matrices of the batch are found by arrays of pointers
   std::int64_t offset = 0;                                // elements by which every pointer misses a 256-byte boundary
   std::string location;    // d, h or m for each of A, B, C ("ddd"); empty: where this machine computes
   std::int64_t calls = 1;  // how often a replayed program made this call

@@ -3,12 +3,12 @@
 
 namespace xgemm::perf {
 
-ColumnMajorCall column_major(const Case& one, const OperandSet& operands) {
+ColumnMajorCall column_major(const Case& one, const OperandSet& x) {
   if (!one.row_major)
-    return {one.transa,   one.transb, one.m,   one.n,        one.k,      operands.a, one.lda,
-            one.stride_a, operands.b, one.ldb, one.stride_b, operands.c, one.ldc,    one.stride_c};
-  return {one.transb,   one.transa, one.n,   one.m,        one.k,      operands.b, one.ldb,
-          one.stride_b, operands.a, one.lda, one.stride_a, operands.c, one.ldc,    one.stride_c};
+    return {one.transa, one.transb,   one.m, one.n,   one.k,        x.a,          one.lda,      one.stride_a, x.b,
+            one.ldb,    one.stride_b, x.c,   one.ldc, one.stride_c, x.a_pointers, x.b_pointers, x.c_pointers};
+  return {one.transb, one.transa,   one.n, one.m,   one.k,        x.b,          one.ldb,      one.stride_b, x.a,
+          one.lda,    one.stride_a, x.c,   one.ldc, one.stride_c, x.b_pointers, x.a_pointers, x.c_pointers};
 }
 
 }  // namespace xgemm::perf

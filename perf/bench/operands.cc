@@ -147,7 +147,8 @@ void Operands::make_values_of(const Element& element) {
 
 Operands::~Operands() {
   for (auto& [kind, arena] : inputs_) device_.release(kind, arena.memory);
-  for (auto& [kind, arena] : outputs_) device_.release(kind, arena.memory);
+  for (auto* arenas : {&outputs_, &pointers_})
+    for (auto& [kind, arena] : *arenas) device_.release(kind, arena.memory);
 }
 
 Operands::Layout Operands::layout_of(const Case& one) const {
@@ -240,6 +241,7 @@ std::string Operands::prepare(const Case& one) {
     sets_.push_back({inputs_[layout.kind_a].memory + layout.a + i * layout.input_pitch.at(layout.kind_a),
                      inputs_[layout.kind_b].memory + layout.b + i * layout.input_pitch.at(layout.kind_b),
                      outputs_[layout.kind_c].memory + layout.c + i * layout.output_pitch.at(layout.kind_c)});
+  if (one.by_pointers && !make_pointers()) return "no memory for the arrays of pointers";
   a_first_ = static_cast<std::size_t>(layout.a / one.input().size);
   b_first_ = static_cast<std::size_t>(layout.b / one.input().size);
   c_first_ = static_cast<std::size_t>(layout.c / one.output().size);
@@ -248,6 +250,30 @@ std::string Operands::prepare(const Case& one) {
   for (const auto& [kind, bytes] : layout.touched) footprint_ += bytes * sets;
   reset_outputs();
   return "";
+}
+
+bool Operands::make_pointers() {
+  const auto entries = static_cast<std::size_t>(case_.batch);
+  std::vector<const void*> all;
+  for (const OperandSet& set : sets_) {
+    const auto add = [&](const void* data, std::int64_t stride, std::int64_t size) {
+      for (std::int64_t i = 0; i < case_.batch; ++i) all.push_back(static_cast<const char*>(data) + i * stride * size);
+    };
+    add(set.a, case_.stride_a, case_.input().size);
+    add(set.b, case_.stride_b, case_.input().size);
+    add(set.c, case_.stride_c, case_.output().size);
+  }
+  const char kind = case_.location[0];
+  Arena& arena = pointers_[kind];
+  const std::size_t bytes = all.size() * sizeof(void*);
+  if (!reserve(arena, kind, bytes)) return false;
+  device_.copy(arena.memory, all.data(), bytes);
+  auto* next = reinterpret_cast<void**>(arena.memory);
+  for (OperandSet& set : sets_) {
+    set.a_pointers = next, set.b_pointers = next + entries, set.c_pointers = next + 2 * entries;
+    next += 3 * entries;
+  }
+  return true;
 }
 
 void Operands::reset_outputs() {

@@ -46,6 +46,10 @@ struct OperandSet {
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;
+  // Of a case by pointers: arrays of those to the batch's matrices, where the matrices are.
+  const void* const* a_pointers = nullptr;
+  const void* const* b_pointers = nullptr;
+  void* const* c_pointers = nullptr;
 };
 
 class Operands {
@@ -102,12 +106,15 @@ class Operands {
   const Block& outputs() const { return values_.at(case_.output().letter).outputs; }
   bool reserve(Arena& arena, char kind, std::size_t bytes);
   void tile(Arena& arena, const std::vector<std::uint8_t>& block, std::size_t bytes);
+  /// The arrays of all sets, where a case has them; false if there is no memory.
+  bool make_pointers();
 
   Device& device_;
   std::map<char, Values>
       values_;  // by element: doubles from the start, the others rounded from them when they are asked for
   std::map<char, Arena> inputs_;
   std::map<char, Arena> outputs_;
+  std::map<char, Arena> pointers_;
   Case case_;
   std::vector<OperandSet> sets_;
   std::size_t a_first_ = 0, b_first_ = 0, c_first_ = 0;  // element indices in their arenas

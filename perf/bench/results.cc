@@ -57,6 +57,7 @@ Json shape(const Case& one) {
               {"offset", one.offset},
               {"location", one.location},
               {"calls", one.calls}};
+  if (one.by_pointers) object["batch_kind"] = "pointers";
   if (!one.epilogue.empty()) object["epilogue"] = one.epilogue;
   return object;
 }

@@ -89,6 +89,7 @@ struct Group {
   std::vector<std::string> epilogues;
   std::vector<std::int64_t> pads, offsets, batches;
   std::vector<bool> row_major{false};
+  std::vector<bool> by_pointers{false};
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: from the pad
   std::vector<std::string> locations;
   std::string label;
@@ -135,7 +136,8 @@ void apply_layout(const Group& group, std::int64_t pad, Case& one) {
 
 void check_epilogue(const Case& one) {
   if (one.epilogue.empty()) return;
-  if (one.row_major || one.batch != 1) throw InputError("an epilogue is timed of single products, column-major");
+  if (one.row_major || one.batch != 1 || one.by_pointers)
+    throw InputError("an epilogue is timed of single products, column-major");
   if (one.has_bias() && one.output().letter != one.input().letter)
     throw InputError("a bias lies in A, and has to be of C's type");
 }
@@ -148,27 +150,29 @@ void append_variants(const Group& group, const Case& shape, std::vector<Case>& c
       for (const bool row_major : group.row_major)
         for (const std::string& location : group.locations)
           for (const std::int64_t batch : group.batches)
-            for (const std::int64_t offset : group.offsets)
-              for (const float alpha : group.alphas)
-                for (const float beta : group.betas)
-                  for (const std::int64_t pad : group.pads)
-                    for (const std::string& epilogue : group.epilogues) {
-                      one.type = type;
-                      one.transa = trans[0];
-                      one.transb = trans[1];
-                      one.row_major = row_major;
-                      one.location = location;
-                      one.batch = batch;
-                      one.offset = offset;
-                      one.alpha = alpha;
-                      one.beta = beta;
-                      one.epilogue = epilogue;
-                      apply_layout(group, pad, one);
-                      check_epilogue(one);
-                      if (!one.is_representable()) throw InputError("the operands are too large to be addressed");
-                      cases.push_back(one);
-                      if (cases.size() > kMaxCases) throw InputError(fmt::format("more than {} cases", kMaxCases));
-                    }
+            for (const bool by_pointers : group.by_pointers)
+              for (const std::int64_t offset : group.offsets)
+                for (const float alpha : group.alphas)
+                  for (const float beta : group.betas)
+                    for (const std::int64_t pad : group.pads)
+                      for (const std::string& epilogue : group.epilogues) {
+                        one.type = type;
+                        one.transa = trans[0];
+                        one.transb = trans[1];
+                        one.row_major = row_major;
+                        one.location = location;
+                        one.batch = batch;
+                        one.by_pointers = by_pointers;
+                        one.offset = offset;
+                        one.alpha = alpha;
+                        one.beta = beta;
+                        one.epilogue = epilogue;
+                        apply_layout(group, pad, one);
+                        check_epilogue(one);
+                        if (!one.is_representable()) throw InputError("the operands are too large to be addressed");
+                        cases.push_back(one);
+                        if (cases.size() > kMaxCases) throw InputError(fmt::format("more than {} cases", kMaxCases));
+                      }
 }
 
 void append_group(const Group& group, const std::string& set, std::vector<Case>& cases) {
@@ -210,7 +214,14 @@ void set_field(std::string_view key, std::string_view value, Group& group) {
     group.offsets = parse_integers(value, 0, 63);
   else if (key == "batch")
     group.batches = parse_integers(value, 1, 1 << 20);
-  else if (key == "label")
+  else if (key == "batch_kind") {
+    group.by_pointers.clear();
+    for (const auto part : split(value, ',')) {
+      if (part != "strided" && part != "pointers")
+        throw InputError(fmt::format("'{}' is neither strided nor pointers", part));
+      group.by_pointers.push_back(part == "pointers");
+    }
+  } else if (key == "label")
     group.label = value;
   else if (key == "location") {
     group.locations.clear();
@@ -224,7 +235,7 @@ void set_field(std::string_view key, std::string_view value, Group& group) {
   } else {
     throw InputError(
         "is not known; known are type, trans, alpha, beta, epilogue, pad, lda, ldb, ldc, offset, layout, batch, "
-        "location, label");
+        "batch_kind, location, label");
   }
 }
 

@@ -6,9 +6,9 @@
 //
 // m, n and k are a number, a list (1,8,64), a range first:last:step or first:last:xFACTOR, or `=` for "as m". Keys:
 // type (s, h, b, H, B, or several: sh), trans (NN, NT, TN, TT), alpha, beta, epilogue, pad, lda, ldb, ldc, offset,
-// layout (col, row), batch, location (three of d, h, m; or device, host, managed), label. Every value may be a list; a
-// line stands for all combinations. What a line leaves open comes from the command line. SPDX-License-Identifier:
-// BSD-3-Clause
+// layout (col, row), batch, batch_kind (strided, pointers), location (three of d, h, m; or device, host, managed),
+// label. Every value may be a list; a line stands for all combinations. What a line leaves open comes from the command
+// line. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

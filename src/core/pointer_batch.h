@@ -1,7 +1,6 @@
-// How a batch is computed whose matrices are found by pointers. On the host each is a product of its own. No kernel
-// follows pointers on a GPU, of which the host knows nothing, not how they are aligned: the matrices are copied to a
-// buffer, as many entries at once as it holds, as a strided batch that every kernel and every epilogue serves, and C
-// is copied back. Pure.
+// How a batch is computed whose matrices are found by pointers, where no kernel finds them (runtime/device_gemm.cc). On
+// the host each is a product of its own. On a GPU the matrices are copied to a buffer, as many entries at once as it
+// holds, as a strided batch that every kernel and every epilogue serves, and C is copied back. Pure.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

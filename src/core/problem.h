@@ -16,8 +16,8 @@ namespace xgemm {
 
 enum class Op : char { none = 'N', transpose = 'T' };
 
-// How the matrices of a batch are found. A single product is a strided batch of one. Kernels know strided batches
-// alone: of pointers on a GPU, the matrices are copied (core/pointer_batch.h). The entry points make no groups.
+// How the matrices of a batch are found. A single product is a strided batch of one. Where no kernel follows pointers
+// on a GPU, the matrices are copied (core/pointer_batch.h). The entry points make no groups.
 enum class BatchKind : std::uint8_t {
   strided,   // batch_stride elements from one to the next
   pointers,  // data points to batch_count pointers

@@ -67,6 +67,13 @@ inline std::span<const ClusterShape> single_ctas(const KernelInfo&) {
   return {&kSingle, 1};
 }
 
+// How an instance takes the matrices of a batch that are found by pointers.
+enum class Pointers : std::uint8_t {
+  none,      // not at all
+  anywhere,  // it looks by itself where each of them starts
+  checked    // it must know whether all start on multiples of 16 bytes, and heeds a Condition
+};
+
 struct FamilyInfo {
   std::span<const KernelInfo> instances;
 
@@ -100,6 +107,9 @@ struct FamilyInfo {
 
   // Whether an instance is weighed with operands that reach it as copies.
   bool (*takes_copies)(const KernelInfo& kernel) = [](const KernelInfo&) { return true; };
+
+  // How an instance takes matrices that are found by pointers.
+  Pointers (*pointers)(const KernelInfo& kernel) = [](const KernelInfo&) { return Pointers::none; };
 
   // Of a family that is never faster than another one, earlier in families.def, where that one serves: it is not
   // weighed there.

@@ -13,6 +13,10 @@ struct ProblemFacts {
   OperandFacts a_facts, b_facts, c_facts;
 };
 
+// Matrices that are found by pointers are aligned to their elements: more is not known of them.
 ProblemFacts gather_facts(const Problem& problem);
+
+// What holds of these where all of them start on multiples of 16 bytes.
+ProblemFacts facts_on_vectors(const Problem& problem);
 
 }  // namespace xgemm::layout

@@ -20,10 +20,12 @@ namespace {
 
 using device::DeviceInfo;
 using kernels::ClusterShape;
+using kernels::Entries;
 using kernels::Estimate;
 using kernels::Family;
 using kernels::FamilyInfo;
 using kernels::KernelInfo;
+using kernels::Pointers;
 using kernels::Request;
 
 std::int64_t clamp_to_int64(double x) {
@@ -89,11 +91,17 @@ struct Way {
   Problem problem;
   ProblemFacts facts = {};
   double blocks = 1, packing_us = 0;
+  kernels::Entries entries = kernels::Entries::strided;  // of matrices that are found by pointers
 };
 
 // Calls visit(way) for each way.
 template <class Visit>
 void for_each_way(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, const Visit& visit) {
+  if (p.batch_kind == BatchKind::pointers) {
+    visit(Way{.packing = {}, .problem = p, .facts = facts, .entries = Entries::anywhere});
+    visit(Way{.packing = {}, .problem = p, .facts = layout::facts_on_vectors(p), .entries = Entries::on_vectors});
+    return;
+  }
   visit(Way{.packing = {}, .problem = p, .facts = facts});
   for (const Packing& packing : packings_of(p, facts, device)) {
     Way way = {.packing = packing,
@@ -108,6 +116,20 @@ void for_each_way(const Problem& p, const ProblemFacts& facts, const DeviceInfo&
 // Whether a family can take copies: those that make parts of the operands themselves read them as they lie.
 bool takes(const FamilyInfo& family, const Way& way) {
   return !way.packing.any() || family.fallback == nullptr;
+}
+
+// The check of pointers, and the fallback that finds nothing to do.
+constexpr double kCheckUs = 3.5;
+
+bool is_checked(const FamilyInfo& family, const KernelInfo& kernel, const Way& way) {
+  return way.entries == Entries::on_vectors && family.pointers(kernel) == Pointers::checked;
+}
+
+// Those that look where matrices start are weighed once, as what they will mostly find.
+bool finds(const FamilyInfo& family, const KernelInfo& kernel, const Way& way) {
+  if (way.entries == Entries::strided) return true;
+  const Pointers how = family.pointers(kernel);
+  return how == Pointers::checked || (how == Pointers::anywhere && way.entries == Entries::on_vectors);
 }
 
 // Calls visit(instance, estimate) for the instances that can serve in a way, of those that `force` names, in the order
@@ -131,6 +153,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
     for (const auto& [kernel, its_axes] : ranges[f])
       if ((its_axes & axes) != 0 && (force.empty() || kernels::matches(*kernel, force)) &&
           forms(family, *kernel, request.cluster) && (!way.packing.any() || family.takes_copies(*kernel)) &&
+          finds(family, *kernel, way) &&
           (!request.problem.epilogue.any() || (way.blocks == 1 && family.finishes(*kernel, request.problem))) &&
           serves(family, *kernel, request))
         able.push_back(kernel);
@@ -147,6 +170,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
       if (request.to_beat && estimates[i].us > *request.to_beat) continue;
       const double factor = corrected && way.blocks == 1 ? correction(*able[i], estimates[i]) : 1;
       estimates[i].us = factor * (way.blocks * estimates[i].us + way.packing_us);
+      if (is_checked(family, *able[i], way)) estimates[i].us += kCheckUs;
       visit(*able[i], estimates[i]);
     }
   }
@@ -169,6 +193,19 @@ void set_fallback(Plan* plan, const FamilyInfo& family, const Problem& p, const 
   });
 }
 
+// What computes a batch whose pointers turn out to start anywhere.
+void set_fallback_anywhere(Plan* plan, const Problem& p, const DeviceInfo& device) {
+  double least_us = 0;
+  const Way way = {.packing = {}, .problem = p, .facts = gather_facts(p), .entries = Entries::anywhere};
+  weigh(way, device, "", [&](const KernelInfo& kernel, const Estimate& estimate) {
+    if (plan->has_fallback && !(estimate.us < least_us)) return;
+    plan->has_fallback = true;
+    plan->fallback = kernel.id();
+    plan->fallback_sharing = estimate.sharing;
+    least_us = estimate.us;
+  });
+}
+
 Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way, const DeviceInfo& device) {
   const Problem& p = way.problem;
   const auto covered = [](std::int64_t extent, int tile) {
@@ -180,8 +217,13 @@ Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way,
   plan.waves = clamp_to_int64(estimate.waves);
   plan.tile_efficiency = covered(p.m, kernel.config.cta_m) * covered(p.n, kernel.config.cta_n);
   plan.estimated_us = estimate.us;
-  if (const FamilyInfo* const family = kernels::describe(kernel.family).fallback; family != nullptr)
-    set_fallback(&plan, *family, p, way.facts, device);
+  const FamilyInfo& own = kernels::describe(kernel.family);
+  if (own.fallback != nullptr) set_fallback(&plan, *own.fallback, p, way.facts, device);
+  if (way.entries != Entries::strided) plan.entries = Entries::anywhere;
+  if (is_checked(own, kernel, way)) {
+    plan.entries = Entries::on_vectors;
+    set_fallback_anywhere(&plan, p, device);
+  }
   return with_sharing(plan, p, device, estimate.sharing);
 }
 
@@ -235,7 +277,7 @@ bool find_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& de
     if (best != nullptr) *chosen = plan_of(*best, least, way, device);
   });
   chosen->forced = !force.empty();
-  return found;
+  return found && (chosen->entries != Entries::on_vectors || chosen->has_fallback);
 }
 
 // What the pass costs beside a kernel that finishes: it reads the sums and writes C. Where sums are wider than C they

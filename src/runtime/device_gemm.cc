@@ -1,12 +1,14 @@
 // Facts, plan, launch.
 #include "runtime/device_gemm.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "core/finishing.h"
 #include "core/pointer_batch.h"
 #include "core/scattering.h"
+#include "kernels/family.h"
 #include "plan/blocks.h"
 #include "plan/forced_kernel.h"
 #include "plan/plan_cache.h"
@@ -65,12 +67,31 @@ Status plan_finishing(const Problem& problem, const device::DeviceInfo& device, 
   return kOk;
 }
 
+// Whether kernels may find the matrices of a batch by its pointers: on GPUs that have such for all sizes, and of
+// doubles for small ones. What is not plain, what a pass is to finish, and what tensor cores are to compute in fp32, is
+// copied (core/pointer_batch.h).
+bool kernels_may_follow(const Problem& p, const device::DeviceInfo& device) {
+  constexpr std::int64_t kMostOfDoubles = 64;
+  return kernels::kHasSm90a && device.compute_capability == 90 && p.compute == Compute::strict && p.has_plain_c() &&
+         !p.epilogue.any() && (p.a.type != DType::f64 || std::max({p.m, p.n, p.k}) <= kMostOfDoubles);
+}
+
+// The plan of those, if there is one.
+std::optional<plan::Plan> plan_following(const Problem& problem, const device::DeviceInfo& device) {
+  plan::Plan chosen;
+  if (!kernels_may_follow(problem, device)) return std::nullopt;
+  if (cached_plan(problem, device, &chosen).ok()) return chosen;
+  clear_last_error();
+  return std::nullopt;
+}
+
 // What is planned of a product whose C is not plain: its first part. Of one with an epilogue that no kernel computes:
 // the product before the pass, of the first panel, and where there is none, which only calls that look inside ask
 // about, a product that leaves C as it is. Buffers are aligned, and any aligned address shows the planner the same
 // facts.
 Problem planned(const Problem& problem, const device::DeviceInfo& device) {
   void* const buffer = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
+  if (problem.batch_kind == BatchKind::pointers && plan_following(problem, device)) return problem;
   if (problem.batch_kind == BatchKind::pointers)
     return planned(copied_entries(problem, 0, entries_at_once(problem), buffer), device);
   if (!problem.has_plain_c()) {
@@ -110,7 +131,10 @@ Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan:
 
 Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
   XGEMM_RETURN_IF_FAILED(prepared_here(problem, device));
-  if (problem.batch_kind == BatchKind::pointers) return pointer_batch_gemm(problem, device, settings);
+  if (problem.batch_kind == BatchKind::pointers) {
+    const std::optional<plan::Plan> chosen = plan_following(problem, device);
+    return chosen ? launch(*chosen, problem, device, settings) : pointer_batch_gemm(problem, device, settings);
+  }
   if (!problem.has_plain_c()) return scattered_gemm(problem, device, settings);
   if (problem.epilogue.any()) {
     const Problem own = settled(problem, device);
@@ -133,7 +157,9 @@ Status device_gemm(const Problem& problem, const device::DeviceInfo& device, con
 }
 
 Status explain_plan(const Problem& problem, const device::DeviceInfo& device, std::string* text) {
-  if (problem.batch_kind == BatchKind::pointers)
+  if (problem.batch_kind == BatchKind::pointers && plan_following(problem, device))
+    *text += "matrices: found by the kernel\n";
+  else if (problem.batch_kind == BatchKind::pointers)
     *text += "matrices: copied, " + format("%lld", static_cast<long long>(entries_at_once(problem))) + " at once\n";
   else if (!problem.has_plain_c())
     *text += "C: computed in a buffer, from which its elements are scattered\n";

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "device/cuda_status.h"
+#include "kernels/alignment/alignment.h"
 #include "kernels/common/schedule_pieces.h"
 #include "kernels/fp16x3/split.h"
 #include "kernels/launchers.h"
@@ -23,9 +24,9 @@ kernels::ConstMatrixArg input_arg(const InputMatrix& x) {
   return {x.data, x.row_stride(), x.col_stride(), x.batch_stride};
 }
 
-// Where the sums of a fallback lie in the workspace, over the parts of operands that it does not read: behind the word
-// of its Condition.
-constexpr std::size_t kFallbackOffset = 256;
+// Where sums lie in a workspace that begins with the word of a Condition; those of a fallback over the parts of
+// operands that it does not read.
+constexpr std::size_t kSumsOffset = 256;
 
 // Of the type in which sums are kept.
 kernels::Factor factor_of(const Scalar& x, DType type) {
@@ -33,7 +34,8 @@ kernels::Factor factor_of(const Scalar& x, DType type) {
                             : kernels::Factor::of(static_cast<float>(x.value), x.device);
 }
 
-kernels::GemmParams params_of(const Problem& p) {
+// entries: of matrices that are found by pointers.
+kernels::GemmParams params_of(const Problem& p, kernels::Entries entries = kernels::Entries::strided) {
   kernels::GemmParams params = {{factor_of(p.alpha, p.sums()), factor_of(p.beta, p.sums()), p.fill},
                                 input_arg(p.a),
                                 input_arg(p.b),
@@ -42,6 +44,8 @@ kernels::GemmParams params_of(const Problem& p) {
                                 p.n,
                                 p.k,
                                 p.batch_count};
+  params.c.set_entries(entries);
+  if (p.reads_inputs()) params.a.set_entries(entries), params.b.set_entries(entries);
   const Epilogue& e = p.epilogue;
   params.finishing = {e.bias, e.bias_along == Along::rows, e.activation, static_cast<const float*>(e.row_scales),
                       static_cast<const float*>(e.column_scales)};
@@ -57,6 +61,36 @@ Status enqueue(const plan::Plan& plan, const kernels::GemmParams& params, const 
     XGEMM_RETURN_IF_FAILED(device::cuda_status(
         launcher(params, piece, room, static_cast<cudaStream_t>(settings.stream)), plan::name_of(plan)));
   return kOk;
+}
+
+// Of matrices that are found by pointers, and by a kernel that wants them on vectors: a check of that, the product if
+// it holds, and else the fallback. In the workspace the word of the check comes before the sums, of which there are
+// either kernel's.
+Status launch_checked(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
+                      const LaunchSettings& settings) {
+  const plan::Plan fallback = plan::fallback_of(plan, problem, device);
+  const Workspace workspace(
+      device.ordinal, settings,
+      kSumsOffset + std::max(plan.schedule.workspace_bytes, fallback.schedule.workspace_bytes),
+      kSumsOffset + std::max(kernels::least_workspace(plan.schedule), kernels::least_workspace(fallback.schedule)));
+  if (workspace.data() == nullptr)
+    return fail(XGEMM_OUT_OF_DEVICE_MEMORY, format("no device memory for what %s keeps there", plan::name_of(plan)));
+  auto* const word = static_cast<unsigned*>(workspace.data());
+  char* const sums = static_cast<char*>(workspace.data()) + kSumsOffset;
+  const std::size_t sums_bytes = workspace.bytes() - kSumsOffset;
+
+  kernels::AlignmentParams check{.entries = problem.batch_count, .off_vectors = word};
+  if (problem.reads_inputs()) check.add(problem.a.data), check.add(problem.b.data);
+  check.add(problem.c.data);
+  XGEMM_RETURN_IF_FAILED(device::cuda_status(
+      kernels::launch_alignment(check, static_cast<cudaStream_t>(settings.stream)), "the check of pointers"));
+  const auto compute = [&](const plan::Plan& how, kernels::Entries entries, bool off_vectors) {
+    kernels::GemmParams params = params_of(problem, entries);
+    params.condition = {word, off_vectors};
+    return enqueue(how, params, how.schedule, sums, sums_bytes, settings);
+  };
+  XGEMM_RETURN_IF_FAILED(compute(plan, kernels::Entries::on_vectors, false));
+  return compute(fallback, kernels::Entries::anywhere, true);
 }
 
 // Memory for the copies of a block and the sums of its parts. Where there is too little, blocks shrink as far as that
@@ -213,19 +247,21 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   if (plan.packing.any()) return launch_packed(plan, problem, completed(device), settings);
-  if (plan.schedule.workspace_bytes == 0) return enqueue(plan, params_of(problem), plan.schedule, nullptr, 0, settings);
+  if (plan.entries == kernels::Entries::on_vectors) return launch_checked(plan, problem, completed(device), settings);
+  if (plan.schedule.workspace_bytes == 0)
+    return enqueue(plan, params_of(problem, plan.entries), plan.schedule, nullptr, 0, settings);
   // With less memory than all sums need the same sums are made in several launches, and from fewer parts of split
   // operands at a time: the bits of a product do not depend on what is free.
-  kernels::GemmParams params = params_of(problem);
+  kernels::GemmParams params = params_of(problem, plan.entries);
   if (plan.has_fallback)
     params =
         kernels::in_parts(params, parts_of(problem.a, lines_of_a(problem)), parts_of(problem.b, lines_of_b(problem)));
   const plan::Plan fallback = plan.has_fallback ? plan::fallback_of(plan, problem, completed(device)) : plan::Plan{};
   std::size_t wanted = plan.schedule.workspace_bytes, least = kernels::least_workspace(plan.schedule);
   if (plan.has_fallback) {
-    wanted = std::max(wanted, kFallbackOffset + fallback.schedule.workspace_bytes);
+    wanted = std::max(wanted, kSumsOffset + fallback.schedule.workspace_bytes);
     least = std::max(kernels::SplitBlocks::least_bytes(kernels::split_shape(params)),
-                     kFallbackOffset + kernels::least_workspace(fallback.schedule));
+                     kSumsOffset + kernels::least_workspace(fallback.schedule));
   }
   const Workspace workspace(device.ordinal, settings, wanted, least);
   if (workspace.data() == nullptr)
@@ -237,8 +273,8 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   XGEMM_RETURN_IF_FAILED(enqueue(plan, params, schedule, workspace.data(), schedule.workspace_bytes, settings));
   params = params_of(problem);
   params.condition = {static_cast<const unsigned*>(workspace.data()), true};
-  return enqueue(fallback, params, fallback.schedule, static_cast<char*>(workspace.data()) + kFallbackOffset,
-                 workspace.bytes() - kFallbackOffset, settings);
+  return enqueue(fallback, params, fallback.schedule, static_cast<char*>(workspace.data()) + kSumsOffset,
+                 workspace.bytes() - kSumsOffset, settings);
 }
 
 }  // namespace xgemm::runtime

@@ -67,12 +67,15 @@ TEST(Choice, Batches) {
   EXPECT_FALSE(in_batch(XGEMM_F32, 160, 160, 64));
 }
 
-TEST(Choice, ArraysOfPointersAreCublas) {
+TEST(Choice, ArraysOfPointersAreCublasButForTinyMatrices) {
   for (const xgemm_type type : {XGEMM_F32, XGEMM_F16}) {
     xgemm_args x = product(type, 4096, 4096, 4096);
     EXPECT_EQ(nullptr, why_cublas(x, kHopper));
     x.batch_kind = XGEMM_BATCH_POINTERS;
     EXPECT_NE(nullptr, why_cublas(x, kHopper));
+    x = product(type, 32, 16, 40);
+    x.batch_kind = XGEMM_BATCH_POINTERS, x.batch_count = 1000;
+    EXPECT_EQ(nullptr, why_cublas(x, kHopper));
   }
 }
 

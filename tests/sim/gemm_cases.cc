@@ -37,6 +37,12 @@ class Operand {
     row_stride_ = transposed ? ld_ : c.spread;
     col_stride_ = transposed ? c.spread : ld_;
     batch_stride_ = ld_ * (across + 1);
+    entries_ = c.entries;
+    if (entries_ != kernels::Entries::strided) {
+      constexpr std::int64_t kVector = 16 / sizeof(T);
+      batch_stride_ = (batch_stride_ + kMostShift + kVector - 1) / kVector * kVector;
+      for (std::int64_t b = 0; b < batch; ++b) order_.push_back(batch - 1 - b);
+    }
     const auto elements = static_cast<std::size_t>(batch_stride_ * std::max<std::int64_t>(1, batch));
     storage_.assign(kBand + static_cast<std::size_t>(c.shift * vector) + elements + kBand, GuardValue<T>::value());
     storage_.resize(storage_.size() + kAlignment / sizeof(T), GuardValue<T>::value());
@@ -54,8 +60,17 @@ class Operand {
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
 
-  T& at(std::int64_t i, std::int64_t j, std::int64_t b) {
-    return storage_[offset_ + static_cast<std::size_t>(i * row_stride_ + j * col_stride_ + b * batch_stride_)];
+  T& at(std::int64_t i, std::int64_t j, std::int64_t b) { return storage_[index(i, j, b)]; }
+
+  // As a kernel is told of it.
+  template <class Arg>
+  Arg arg() {
+    if (entries_ == kernels::Entries::strided) return {data(), row_stride_, col_stride_, batch_stride_};
+    pointers_.clear();
+    for (std::int64_t b = 0; b < batch_; ++b) pointers_.push_back(storage_.data() + index(0, 0, b));
+    Arg arg = {pointers_.data(), row_stride_, col_stride_, 0};
+    arg.set_entries(entries_);
+    return arg;
   }
 
   void fill(Fill how, std::uint64_t seed) {
@@ -85,16 +100,27 @@ class Operand {
         for (std::int64_t j = 0; j < cols_; ++j)
           for (std::int64_t i = 0; i < rows_; ++i) {
             if (!contains(triangle, i, j)) continue;
-            const auto index =
-                offset_ + static_cast<std::size_t>(i * row_stride_ + j * col_stride_ + b * batch_stride_);
-            now[index] = before[index];
+            const std::size_t at = index(i, j, b);
+            now[at] = before[at];
           }
     }
     return std::memcmp(now.data(), before.data(), now.size() * sizeof(T)) == 0;
   }
 
  private:
+  static constexpr std::int64_t kMostShift = 3;
+
+  std::size_t index(std::int64_t i, std::int64_t j, std::int64_t b) const {
+    std::int64_t entry = b * batch_stride_;
+    if (entries_ != kernels::Entries::strided) entry = order_[static_cast<std::size_t>(b)] * batch_stride_;
+    if (entries_ == kernels::Entries::anywhere) entry += (b + 1) % (kMostShift + 1);
+    return offset_ + static_cast<std::size_t>(i * row_stride_ + j * col_stride_ + entry);
+  }
+
   std::int64_t rows_, cols_, batch_;
+  kernels::Entries entries_ = kernels::Entries::strided;
+  std::vector<std::int64_t> order_;
+  std::vector<void*> pointers_;
   std::int64_t ld_ = 1, row_stride_ = 1, col_stride_ = 1, batch_stride_ = 0;
   std::vector<T> storage_;
   std::size_t offset_ = 0;
@@ -126,9 +152,9 @@ class Problem {
   std::string run(const Options& options, Counters* counters) {
     c_.restore(c_before_);
     kernels::GemmParams p{};
-    p.a = {a_.data(), a_.row_stride(), a_.col_stride(), a_.batch_stride()};
-    p.b = {b_.data(), b_.row_stride(), b_.col_stride(), b_.batch_stride()};
-    p.c = {c_.data(), 1, c_.col_stride(), c_.batch_stride()};
+    p.a = a_.template arg<kernels::ConstMatrixArg>();
+    p.b = b_.template arg<kernels::ConstMatrixArg>();
+    p.c = c_.template arg<kernels::MatrixArg>();
     p.m = case_.m, p.n = case_.n, p.k = case_.k, p.batch_count = case_.batch;
     if (copies_c()) {
       for (std::int64_t b = 0; b < case_.batch; ++b)
@@ -136,7 +162,11 @@ class Problem {
           for (std::int64_t i = 0; i < case_.m; ++i) c_copy_.at(i, j, b) = c_.at(i, j, b);
       p.c_copy = {c_copy_.data(), 1, c_copy_.col_stride(), c_copy_.batch_stride()};
     }
-    if (case_.alpha == 0 || case_.k == 0) p.a.data = p.b.data = nullptr;
+    // Pointers are there as long as it is not known that nobody needs them.
+    if ((case_.alpha == 0 && (!p.a.by_pointers() || !case_.device_scalars)) || case_.k == 0) {
+      p.a.data = p.b.data = nullptr;
+      p.a.batch_stride = p.b.batch_stride = 0;
+    }
     // Scalars on the device replace those in the parameters, whatever these are.
     const Sum scalars[2] = {static_cast<Sum>(case_.alpha), static_cast<Sum>(case_.beta)};
     const auto factor = [&](const Sum& x) {
@@ -167,7 +197,10 @@ class Problem {
   static int vector_of_c(const SimKernel& kernel, const GemmCase& c) {
     return c.seed % 2 == 0 ? kernel.config.vector_c : std::max(kernel.config.vector_c, kernel.config.vector_old_c);
   }
-  bool copies_c() const { return case_.beta != 0.0f && case_.seed % 2 == 0 && kernel_.config.vector_old_c > 1; }
+  bool copies_c() const {
+    return case_.beta != 0.0f && case_.entries == kernels::Entries::strided && case_.seed % 2 == 0 &&
+           kernel_.config.vector_old_c > 1;
+  }
 
   static GemmCase without_spread(GemmCase c) {
     c.spread = 1;
@@ -312,7 +345,11 @@ std::string to_string(const GemmCase& c) {
          " k=" + std::to_string(c.k) + " batch=" + std::to_string(c.batch) + " alpha=" + std::to_string(c.alpha) +
          " beta=" + std::to_string(c.beta) + (c.device_scalars ? " on the device" : "") +
          " ld_pad=" + std::to_string(c.ld_pad) + " shift=" + std::to_string(c.shift) +
-         " spread=" + std::to_string(c.spread) + (c.fill == Fill::special ? " special" : "") +
+         " spread=" + std::to_string(c.spread) +
+         (c.entries == kernels::Entries::anywhere     ? " pointers"
+          : c.entries == kernels::Entries::on_vectors ? " pointers to vectors"
+                                                      : "") +
+         (c.fill == Fill::special ? " special" : "") +
          (c.triangle == xgemm::Fill::full    ? ""
           : c.triangle == xgemm::Fill::lower ? " lower"
                                              : " upper") +
@@ -442,6 +479,29 @@ std::vector<GemmCase> batch_cases(const SimKernel& kernel) {
       c.seed = static_cast<std::uint64_t>(batch);
       cases.push_back(c);
     }
+  return cases;
+}
+
+std::vector<GemmCase> pointer_cases(const SimKernel& kernel, kernels::Entries entries) {
+  std::vector<GemmCase> cases;
+  const kernels::TileConfig& config = kernel.config;
+  for (const std::string& flags : flags_of(config))
+    for (const std::int64_t k : {std::int64_t{1}, std::int64_t{config.cta_k} + 3, std::int64_t{2} * config.cta_k})
+      for (const double beta : {0.0, -0.7})
+        for (const std::int64_t m : {config.cta_m / 2 + 1, config.cta_m + 8}) {
+          GemmCase c;
+          c.transa = flags[0], c.transb = flags[1];
+          c.m = m, c.n = config.cta_n / 2 + 3, c.k = k;
+          c.batch = 3;
+          c.beta = beta;
+          c.ld_pad = static_cast<int>(cases.size() % 2);
+          c.entries = entries;
+          // Old C is where C is.
+          c.seed = 2 * cases.size() + 1;
+          if (cases.size() % 7 == 5) c.alpha = 0, c.device_scalars = true;
+          if (cases.size() % 5 == 3) c.parts = 2;
+          cases.push_back(c);
+        }
   return cases;
 }
 

@@ -40,6 +40,8 @@ struct GemmCase {
   std::int64_t whole_tiles = 0;
   int parts = 1;                       // of the tiles after those, along K: kernels that can split
   kernels::ClusterShape cluster = {};  // kernels that form them
+  // By pointers, entries lie in another order; anywhere, each starts at another element.
+  kernels::Entries entries = kernels::Entries::strided;
   Fill fill = Fill::uniform;
   std::uint64_t seed = 1;
 };
@@ -64,6 +66,7 @@ std::vector<GemmCase> scalar_cases(const SimKernel& kernel);           // alpha,
 std::vector<GemmCase> special_cases(const SimKernel& kernel);          // NaN, Inf
 std::vector<GemmCase> batch_cases(const SimKernel& kernel);
 std::vector<GemmCase> triangle_cases(const SimKernel& kernel);
+std::vector<GemmCase> pointer_cases(const SimKernel& kernel, kernels::Entries entries);
 
 // Some of the cases, of all sorts: about as many as take so long. Another place in the list of kernels gets others.
 std::vector<GemmCase> share_of(std::vector<GemmCase> cases, const SimKernel& kernel, std::size_t place,

@@ -133,6 +133,24 @@ TEST_P(Gemm, LoopsOverTilesAndBatchesThatTheGridDoesNotCover) {
   }
 }
 
+// Matrices of a batch by pointers.
+class Pointers : public Gemm {};
+
+TEST_P(Pointers, LeadAnywhereOrToVectors) {
+  using kernels::Entries;
+  const kernels::KernelInfo& own = info_of(kernel());
+  const kernels::Pointers how = kernels::describe(own.family).pointers(own);
+  std::vector<GemmCase> cases;
+  for (const Entries entries : {Entries::anywhere, Entries::on_vectors}) {
+    if (entries == Entries::anywhere && kernel().config.vector > 1) continue;
+    if (entries == Entries::on_vectors && how == kernels::Pointers::anywhere) continue;
+    for (const GemmCase& c : pointer_cases(kernel(), entries)) cases.push_back(c);
+  }
+  if (!kernels::describe(own.family).splits(own))
+    for (GemmCase& c : cases) c.parts = 1;
+  run(cases, 40);
+}
+
 class AnyStrides : public Gemm {};
 
 TEST_P(AnyStrides, NoAxisContiguous) {
@@ -263,8 +281,17 @@ std::vector<std::string> names(bool any_strides_only) {
     if (!any_strides_only || kernel.config.any_strides) result.push_back(kernel.name);
   return result;
 }
+std::vector<std::string> names_following() {
+  std::vector<std::string> result;
+  for (int i = 0; i < kernels::count(); ++i) {
+    const kernels::KernelInfo& info = kernels::info(i);
+    if (kernels::describe(info.family).pointers(info) != kernels::Pointers::none) result.push_back(info.name);
+  }
+  return result;
+}
 constexpr auto kName = [](const auto& row) { return row.param; };
 INSTANTIATE_TEST_SUITE_P(, Gemm, testing::ValuesIn(names(false)), kName);
+INSTANTIATE_TEST_SUITE_P(, Pointers, testing::ValuesIn(names_following()), kName);
 INSTANTIATE_TEST_SUITE_P(, AnyStrides, testing::ValuesIn(names(true)), kName);
 
 // The cases tell a wrong kernel from a right one: naive with one thing changed.

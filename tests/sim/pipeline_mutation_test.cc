@@ -162,6 +162,9 @@ constexpr TileConfig staged(DType type) {
   return {};
 }
 
+template <TileConfig kConfig>
+using Staged = kernels::WarpStaged<kConfig, kernels::LinearCombinationOf<kConfig.type>>;
+
 template <template <TileConfig> class Kernel, TileConfig kConfig>
 SimKernel make(const char* name, const char* family) {
   return make_sim_kernel<Kernel<kConfig>>(name, family, kConfig);
@@ -171,8 +174,8 @@ const std::vector<SimKernel>& kernels_to_break() {
   using namespace kernels;
   static const std::vector<SimKernel> all = {
       make<DoubleBuffered, nt(kSimt)>("double_buffered_nt", "double_buffered"),
-      make<WarpStaged, staged(DType::f32)>("warp_staged_f32", "warp_tiled"),
-      make<WarpStaged, staged(DType::f64)>("warp_staged_f64", "warp_tiled"),
+      make<Staged, staged(DType::f32)>("warp_staged_f32", "warp_tiled"),
+      make<Staged, staged(DType::f64)>("warp_staged_f64", "warp_tiled"),
       make<WmmaPadded, nn(kPadded)>("wmma_padded_nn", "wmma_padded"),
       make<WmmaPadded, tt(kPadded)>("wmma_padded_tt", "wmma_padded"),
       make<MmaSwizzled, mma_swizzled(2, Copy::async, nn(TileConfig{}))>("mma_swizzled_nn", "mma_swizzled"),

@@ -1,6 +1,8 @@
 // The launch of an instance, for kernels that take TileParams.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/common/early_launch.h"
 #include "kernels/common/instance_list.h"
 #include "kernels/common/kernel_entry.cuh"
@@ -11,9 +13,15 @@
 namespace xgemm::kernels {
 
 // More dynamic shared memory than the default needs an opt-in, once per kernel and device. The attribute sticks to the
-// device's primary context; setting it again is cheap and harmless.
+// device's primary context; setting it again is cheap and harmless. A kernel with a twin for matrices that are found by
+// pointers names it ByPointers.
 template <class Kernel>
 cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, void* workspace, cudaStream_t stream) {
+  if constexpr (requires { typename Kernel::ByPointers; }) {
+    using ByPointers = typename Kernel::ByPointers;
+    if constexpr (!std::is_same_v<Kernel, ByPointers>)
+      if (params.c.by_pointers()) return launch_instance<ByPointers>(params, schedule, workspace, stream);
+  }
   constexpr int kBytes = kSharedBytes<Kernel>;
   if constexpr (kBytes > kDefaultSharedBytes) {
     const cudaError_t error =

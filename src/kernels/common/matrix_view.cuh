@@ -237,11 +237,22 @@ XGEMM_HOST_DEVICE constexpr Contiguous contiguous(layout::Axis axis, bool any_st
   return axis == layout::Axis::row ? Contiguous::row : Contiguous::col;
 }
 
-// offset: of the view's first element.
-template <class T, Contiguous kContiguous, class Arg>
+// Where a matrix of a batch begins. by_pointers: of all operands, or of none.
+template <class T, class Arg>
+XGEMM_DEVICE T* entry_of(const Arg& arg, std::int64_t batch, bool by_pointers, Loc loc = Loc::current()) {
+  if (by_pointers) return gpu::read<Space::global>(static_cast<T* const*>(arg.data) + batch, loc);
+  return static_cast<T*>(arg.data) + batch * arg.batch_stride;
+}
+template <class T, class Arg>
+XGEMM_DEVICE T* entry_of(const Arg& arg, std::int64_t batch, Loc loc = Loc::current()) {
+  return entry_of<T>(arg, batch, arg.by_pointers(), loc);
+}
+
+// offset: of the view's first element. kFollows: whether entries may be found by pointers.
+template <class T, Contiguous kContiguous, bool kFollows = false, class Arg>
 XGEMM_DEVICE auto global_view(const Arg& arg, std::int64_t rows, std::int64_t cols, std::int64_t batch = 0,
                               std::int64_t offset = 0) {
-  T* data = static_cast<T*>(arg.data) + batch * arg.batch_stride + offset;
+  T* const data = entry_of<T>(arg, batch, kFollows && arg.by_pointers()) + offset;
   using Extent = std::int64_t;
   if constexpr (kContiguous == Contiguous::row) {
     return MatrixView<T, Space::global, Extent, Extent, Int<1>, Extent>(data, rows, cols, {}, arg.col_stride);
@@ -272,9 +283,9 @@ XGEMM_DEVICE auto view_b(const GemmParams& p, const Unit& unit) {
   return global_view<const gpu::ElementOf<kConfig.type>, contiguous(kConfig.b_contiguous, kConfig.any_strides)>(
       p.b, unit.depth, p.n, unit.batch, unit.k * p.b.row_stride);
 }
-template <TileConfig kConfig>
+template <TileConfig kConfig, bool kFollows = false>
 XGEMM_DEVICE auto view_c(const GemmParams& p, const Unit& unit) {
-  return global_view<gpu::ElementOf<kConfig.type_c>, Contiguous::row>(p.c, p.m, p.n, unit.batch);
+  return global_view<gpu::ElementOf<kConfig.type_c>, Contiguous::row, kFollows>(p.c, p.m, p.n, unit.batch);
 }
 template <TileConfig kConfig>
 XGEMM_DEVICE auto view_sums(const TileParams& p, const Unit& unit) {

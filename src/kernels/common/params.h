@@ -20,13 +20,41 @@
 
 namespace xgemm::kernels {
 
-// Element (i, j) of batch entry b lies at data[b * batch_stride + i * row_stride + j * col_stride].
+// How the matrices of a batch are found.
+enum class Entries : std::uint8_t {
+  strided,    // batch_stride elements from one to the next
+  anywhere,   // data is an array of pointers to them, in device memory
+  on_vectors  // the same, of which all are multiples of 16 bytes
+};
+
+// What batch_stride is then: strides that no memory has, so that parameters are as short as without. A kernel that
+// starts waits for each of their lines.
+constexpr std::int64_t kStrideAnywhere = INT64_MIN, kStrideOnVectors = INT64_MIN + 1;
+XGEMM_HOST_DEVICE constexpr bool is_of_pointers(std::int64_t batch_stride) {
+  return batch_stride <= kStrideOnVectors;
+}
+constexpr Entries entries_of(std::int64_t batch_stride) {
+  return !is_of_pointers(batch_stride)     ? Entries::strided
+         : batch_stride == kStrideAnywhere ? Entries::anywhere
+                                           : Entries::on_vectors;
+}
+
+// Element (i, j) of batch entry b lies at data[b * batch_stride + i * row_stride + j * col_stride], or, found by a
+// pointer, at data[b][i * row_stride + j * col_stride].
 template <class Pointer>
 struct BasicMatrixArg {
   Pointer data;
   std::int64_t row_stride;
   std::int64_t col_stride;
   std::int64_t batch_stride;
+
+  XGEMM_HOST_DEVICE bool by_pointers() const { return is_of_pointers(batch_stride); }
+  constexpr Entries entries() const { return entries_of(batch_stride); }
+  constexpr void set_entries(Entries entries) {
+    if (entries != Entries::strided) batch_stride = entries == Entries::anywhere ? kStrideAnywhere : kStrideOnVectors;
+  }
+  // The same memory, axes swapped.
+  XGEMM_HOST_DEVICE BasicMatrixArg transposed() const { return {data, col_stride, row_stride, batch_stride}; }
 };
 using ConstMatrixArg = BasicMatrixArg<const void*>;
 using MatrixArg = BasicMatrixArg<void*>;

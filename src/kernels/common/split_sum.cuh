@@ -46,12 +46,14 @@ struct SplitSum {
     const int lane = gpu::thread_index() / vectors;
     const std::int64_t index = gpu::block_x() * vectors + gpu::thread_index() % vectors;
     const bool inside = index < p.layout.vectors();
-    const Target target = target_of(p, index);  // some hundred cycles, while the parts are still computed
+    Target target = target_of(p, index);  // some hundred cycles, while the parts are still computed
     if constexpr (gpu::kArch >= 900) {
       gpu::grid_launch_dependents();
       gpu::grid_wait_dependencies();
     }
     if (!holds(p.condition)) return;
+    if (is_of_pointers(p.c_batch) && inside)
+      target.c = gpu::read<gpu::Space::global>(reinterpret_cast<Element* const*>(target.c));
     const Epilogue epilogue = Epilogue::make(p);
     // A bias and old elements are under way together with the sums, all of them before anything is stored.
     Vector sum{}, bias{};
@@ -122,7 +124,7 @@ struct SplitSum {
   // Where a vector's sums belong: the first element, of D, and the entry of the batch.
   struct Target {
     int row, column;
-    Element* c;
+    Element* c;  // where entries are found by pointers, at first that to it
   };
   XGEMM_DEVICE static Target target_of(const Params& p, std::int64_t index) {
     const SplitSumLayout::Position at = p.layout.position(index);
@@ -131,7 +133,9 @@ struct SplitSum {
     const bool transposed = p.layout.transposed;
     return {gpu::opaque(static_cast<int>(transposed ? tile.n : tile.m) * p.layout.rows + at.row),
             gpu::opaque(static_cast<int>(transposed ? tile.m : tile.n) * p.layout.columns + at.column),
-            static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch};
+            is_of_pointers(p.c_batch)
+                ? reinterpret_cast<Element*>(static_cast<Element**>(p.c_data) + tile.batch)
+                : static_cast<Element*>(p.c_data) + static_cast<std::int64_t>(tile.batch) * p.c_batch};
   }
 
   // Calls f(e, i, j) for the elements of a vector that are elements (i, j) of C.

@@ -76,8 +76,8 @@ struct SplitSumParams : EpilogueArguments {
   static constexpr int kThreads = 256;
 
   void* c_data;
-  std::int64_t c_ld;  // elements
-  std::int64_t c_batch;
+  std::int64_t c_ld;     // elements
+  std::int64_t c_batch;  // as batch_stride of a MatrixArg
   int m, n, k;
   const void* partials;
   BasicSchedule<unsigned> schedule;

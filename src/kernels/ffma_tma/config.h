@@ -35,6 +35,7 @@ struct FfmaTmaConfig {
   int stages = 4;                  // slots of the ring
   int consumer_warps = 8;          // of a CTA
   int ctas_per_sm = 1;             // two: one multiplies while the other waits or stores
+  bool follows = false;            // has a twin, which finds the matrices of a batch by pointers
 
   constexpr bool operator==(const FfmaTmaConfig&) const = default;
 

@@ -163,7 +163,7 @@ struct FfmaTma {
       elements = Epilogue::identity();
     } else {
       const std::int64_t ld = gpu::opaque(p.c.col_stride);
-      out = {static_cast<float*>(p.c.data) + unit.batch * p.c.batch_stride + c_column * ld + c_row, ld,
+      out = {entry_of<float>(p.c, unit.batch, kFollows<Epilogue>) + c_column * ld + c_row, ld,
              static_cast<int>(p.m - c_row), static_cast<int>(p.n - c_column)};
       vectors = p.c_vectors &&
                 covers(p.fill, unit.row + warp_row, unit.col + warp_column, kConfig.warp_m(), kConfig.warp_n());

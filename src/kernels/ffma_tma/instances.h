@@ -20,12 +20,12 @@ struct Instances<Family::ffma_tma> {
   template <class Add>
   static constexpr void list(const Add& add) {
     constexpr FfmaTmaConfig kTiles[] = {
-        {.cta_m = 256, .cta_n = 128, .thread_m = 16, .depth = 32, .stages = 4},
+        {.cta_m = 256, .cta_n = 128, .thread_m = 16, .depth = 32, .stages = 4, .follows = true},
         {.cta_m = 128, .cta_n = 128, .depth = 16, .stages = 6},
-        {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6},
+        {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6, .follows = true},
         {.cta_m = 64, .cta_n = 128, .depth = 16, .stages = 6},
         {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 5},
-        {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
+        {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2, .follows = true},
         {.cta_m = 64, .cta_n = 32, .lanes_m = 8, .depth = 8, .stages = 6},
         {.cta_m = 32, .cta_n = 64, .depth = 8, .stages = 6},
         {.cta_m = 32, .cta_n = 32, .thread_m = 4, .lanes_m = 8, .depth = 8, .stages = 8},
@@ -38,7 +38,8 @@ struct Instances<Family::ffma_tma> {
          .depth = 8,
          .stages = 8,
          .consumer_warps = 4,
-         .ctas_per_sm = 2},
+         .ctas_per_sm = 2,
+         .follows = true},
     };
     for (const FfmaTmaConfig& tile : kTiles) add(tile);
   }

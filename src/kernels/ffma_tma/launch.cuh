@@ -65,6 +65,9 @@ struct Launch<Family::ffma_tma> {
     if constexpr (kConfig.finishes()) {
       if (params.finishing.any()) return launch_ffma_tma<kConfig, Finished>(params, schedule, workspace, stream);
     }
+    if constexpr (kConfig.follows) {
+      if (params.c.by_pointers()) return launch_ffma_tma<kConfig, Following>(params, schedule, workspace, stream);
+    }
     return launch_ffma_tma<kConfig, LinearCombination>(params, schedule, workspace, stream);
   }
 };

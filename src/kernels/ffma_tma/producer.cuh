@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/common/epilogue.cuh"
+#include "kernels/common/matrix_view.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/tma.cuh"
@@ -72,8 +74,9 @@ struct FfmaTmaTurner {
 };
 
 // One operand's slices of a unit. kExtent: of the CTA tile along mn, the axis that the operand shares with C. kWarp: of
-// a consumer warp. Panels that no warp with something inside of C reads are not loaded.
-template <int kExtent, int kTileK, int kWarp, int kWarps>
+// a consumer warp. Panels that no warp with something inside of C reads are not loaded. kFollows: matrices are found by
+// pointers.
+template <int kExtent, int kTileK, int kWarp, int kWarps, bool kFollows>
 struct PanelLoader {
   static constexpr int kPanel = FfmaTmaConfig::kPanel;
   static constexpr int kPanels = kExtent / kPanel;
@@ -83,21 +86,29 @@ struct PanelLoader {
   using Turner = FfmaTmaTurner<kTileK>;
 
   PanelLoad kind;
-  int mn, batch;  // the first column, the entry of the batch that TMA is told
-  int left;       // columns from there on
+  int mn;                                                  // the first column
+  int left;                                                // columns from there on
+  std::conditional_t<kFollows, gpu::BoxEntry, int> entry;  // of the batch, as TMA is told
   const float* data;
   std::int64_t mn_stride, k_stride;
 
   XGEMM_DEVICE static PanelLoader make(PanelLoad kind, const ConstMatrixArg& x, std::int64_t mn_stride,
                                        std::int64_t k_stride, const Unit& unit, std::int64_t mn, std::int64_t extent) {
     const std::int64_t left = extent - mn;
-    return {kind,
-            static_cast<int>(mn),
-            static_cast<int>(x.batch_stride != 0 ? unit.batch : 0),
-            static_cast<int>(left < kExtent ? left : kExtent),
-            static_cast<const float*>(x.data) + unit.batch * x.batch_stride + mn * mn_stride,
-            mn_stride,
-            k_stride};
+    const auto within = static_cast<int>(left < kExtent ? left : kExtent);
+    if constexpr (kFollows) {
+      const float* const matrix = entry_of<const float>(x, unit.batch);
+      return {kind,    static_cast<int>(mn), within, gpu::BoxEntry::at(matrix), matrix + mn * mn_stride, mn_stride,
+              k_stride};
+    } else {
+      return {kind,
+              static_cast<int>(mn),
+              within,
+              static_cast<int>(x.batch_stride != 0 ? unit.batch : 0),
+              static_cast<const float*>(x.data) + unit.batch * x.batch_stride + mn * mn_stride,
+              mn_stride,
+              k_stride};
+    }
   }
 
   XGEMM_DEVICE int panels() const { return (left + kWarp - 1) / kWarp * (kWarp / kPanel); }
@@ -116,7 +127,7 @@ struct PanelLoader {
     for (int i = 0; i < kPanels; i += kStep) {
       const int panel = i + warp;
       if (panel < count)
-        gpu::tma_load(slice + panel * kPanelFloats, map, full, mn + panel * kPanel, static_cast<int>(k), batch);
+        gpu::tma_load(slice + panel * kPanelFloats, map, full, mn + panel * kPanel, static_cast<int>(k), entry);
     }
   }
 
@@ -124,13 +135,13 @@ struct PanelLoader {
   XGEMM_DEVICE void copy_to_turn(const gpu::TensorMap& map, float* slice, gpu::Mbarrier& landed, std::int64_t k) const {
     const int x = static_cast<int>(k);
     if constexpr (kTileK == Turner::kDepth) {
-      gpu::tma_load(slice, map, landed, x, mn, batch);
+      gpu::tma_load(slice, map, landed, x, mn, entry);
     } else {
       XGEMM_UNROLL
       for (int panel = 0; panel < kPanels; ++panel) {
         XGEMM_UNROLL
         for (int row = 0; row < kTileK; row += Turner::kDepth)
-          gpu::tma_load(slice + panel * kPanelFloats + row * kPanel, map, landed, x + row, mn + panel * kPanel, batch);
+          gpu::tma_load(slice + panel * kPanelFloats + row * kPanel, map, landed, x + row, mn + panel * kPanel, entry);
       }
     }
   }
@@ -225,8 +236,8 @@ struct PanelLoader {
 template <FfmaTmaConfig kConfig, class Epilogue>
 struct FfmaTmaProducer {
   using Cta = FfmaTmaCta<kConfig>;
-  using LoaderA = PanelLoader<Cta::kTileM, Cta::kTileK, kConfig.warp_m(), kConfig.team_warps()>;
-  using LoaderB = PanelLoader<Cta::kTileN, Cta::kTileK, kConfig.warp_n(), kConfig.team_warps()>;
+  using LoaderA = PanelLoader<Cta::kTileM, Cta::kTileK, kConfig.warp_m(), kConfig.team_warps(), kFollows<Epilogue>>;
+  using LoaderB = PanelLoader<Cta::kTileN, Cta::kTileK, kConfig.warp_n(), kConfig.team_warps(), kFollows<Epilogue>>;
 
   XGEMM_DEVICE static void prefetch_maps(const FfmaTmaParams& p) {
     if (by_tma(p.a_load)) gpu::tma_prefetch_map(p.a_map);

@@ -231,12 +231,19 @@ bool takes_copies(const KernelInfo& kernel) {
   return !VectorShape::is(kernel.config) || !VectorShape::of(kernel.config).short_rows;
 }
 
+// Those for vectors, but for the one whose threads take all registers of an SM.
+Pointers pointers(const KernelInfo& kernel) {
+  const bool follows = VectorShape::is(kernel.config) && VectorShape::of(kernel.config).ctas_per_sm > 1;
+  return follows ? Pointers::anywhere : Pointers::none;
+}
+
 constexpr FamilyInfo family() {
   FamilyInfo info = tile_family<Family::skinny>();
   info.serves = serves;
   info.why_not = why_not;
   info.estimate = estimate;
   info.takes_copies = takes_copies;
+  info.pointers = pointers;
   info.triangles = false;  // none of interest is so narrow
   return info;
 }

@@ -14,9 +14,9 @@ namespace xgemm::kernels {
 
 template <TileConfig kConfig, class Epilogue>
 struct Skinny;
-template <TileConfig kConfig, class Epilogue>
+template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct MatrixVector;
-template <TileConfig kConfig, class Epilogue>
+template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct ShortRows;
 
 // What follows from a config.

@@ -26,8 +26,10 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
+// kFollows: the matrices of a batch are found by pointers. As a choice at run time that costs registers.
+template <TileConfig kConfig, class Epilogue, bool kFollows>
 struct ShortRows {
+  using ByPointers = ShortRows<kConfig, Epilogue, true>;
   using Element = gpu::ElementOf<kConfig.type>;
   using ElementC = gpu::ElementOf<kConfig.type_c>;
   using Sum = typename Epilogue::Sum;
@@ -36,7 +38,7 @@ struct ShortRows {
   static constexpr int kWarpRows = gpu::kWarpSize;
   static constexpr int kRows = kShape.rows, kTileK = kConfig.cta_k;
   static constexpr int kThreads = kShape.warps * gpu::kWarpSize;
-  static constexpr int kMinBlocksPerSm = kShape.ctas_per_sm;
+  static constexpr int kMinBlocksPerSm = kShape.ctas_per_sm - (kFollows ? 1 : 0);  // else it has too few registers
   static constexpr bool kStartsEarly = true;
   static constexpr int kWords = sizeof(Sum) / 4;  // registers of a sum
   static constexpr int kVector = 16 / static_cast<int>(sizeof(Element));
@@ -58,13 +60,18 @@ struct ShortRows {
         // Worked out again, and not kept in registers that loads need.
         const Unit unit = unit_at_32<kRows, kRows, kTileK>(p, static_cast<unsigned>(gpu::opaque(index)));
         const int i = static_cast<int>(gpu::warp_index()) * kWarpRows + row;
-        store_unit<kConfig, kRows, kRows>(epilogue, p, unit, 0, 0,
-                                          [&](const auto& c) { c.store(long_m(p) ? i : j, long_m(p) ? j : i, sum); });
+        store_unit<kConfig, kRows, kRows, kFollows>(
+            epilogue, p, unit, 0, 0, [&](const auto& c) { c.store(long_m(p) ? i : j, long_m(p) ? j : i, sum); });
       }
     }
   }
 
  private:
+  XGEMM_DEVICE static const Element* matrix(const ConstMatrixArg& x, std::int64_t batch) {
+    if constexpr (kFollows) return entry_of<const Element>(x, batch);
+    return static_cast<const Element*>(x.data) + batch * x.batch_stride;
+  }
+
   // Whether X is op(A), and rows of the product are C's.
   XGEMM_DEVICE static bool long_m(const TileParams& p) { return p.m >= p.n; }
 
@@ -78,15 +85,13 @@ struct ShortRows {
   XGEMM_DEVICE static Task task_of(const TileParams& p, std::int64_t index) {
     const Unit unit = unit_at_32<kRows, kRows, kTileK>(p, static_cast<unsigned>(index));
     // Both operands as lines along k.
-    const ConstMatrixArg a = {p.a.data, p.a.row_stride, p.a.col_stride, p.a.batch_stride};
-    const ConstMatrixArg b = {p.b.data, p.b.col_stride, p.b.row_stride, p.b.batch_stride};
-    const ConstMatrixArg x = long_m(p) ? a : b, y = long_m(p) ? b : a;
+    const ConstMatrixArg b = p.b.transposed();
+    const ConstMatrixArg x = long_m(p) ? p.a : b, y = long_m(p) ? b : p.a;
     const std::int64_t first = (long_m(p) ? unit.row : unit.col) + gpu::warp_index() * kWarpRows;
     const std::int64_t vector = long_m(p) ? unit.col : unit.row;
     const std::int64_t left = (long_m(p) ? p.m : p.n) - first, vectors = (long_m(p) ? p.n : p.m) - vector;
     const auto line = [&](const ConstMatrixArg& z, std::int64_t i) {
-      return static_cast<const Element*>(z.data) + unit.batch * z.batch_stride + i * z.row_stride +
-             unit.k * z.col_stride;
+      return matrix(z, unit.batch) + i * z.row_stride + unit.k * z.col_stride;
     };
     return {line(x, first),
             line(y, vector),

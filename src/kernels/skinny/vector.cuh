@@ -31,19 +31,23 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
+// kFollows: the matrices of a batch are found by pointers. As a choice at run time that costs registers, of which it
+// has more in fewer CTAs.
+template <TileConfig kConfig, class Epilogue, bool kFollows>
 struct MatrixVector {
+  static constexpr VectorShape kShape = VectorShape::of(kConfig);
+  // The one whose threads take all registers of an SM has no twin.
+  using ByPointers = std::conditional_t<kShape.ctas_per_sm == 1, MatrixVector, MatrixVector<kConfig, Epilogue, true>>;
   using Element = gpu::ElementOf<kConfig.type>;
   using ElementC = gpu::ElementOf<kConfig.type_c>;
   using Sum = typename Epilogue::Sum;
   static constexpr TileConfig kInstance = kConfig;
-  static constexpr VectorShape kShape = VectorShape::of(kConfig);
   static constexpr bool kAlongK = kShape.along_k;
   static constexpr int kRows = kShape.rows, kWarps = kShape.warps;
   static constexpr bool kWarpPerRow = kWarps == kRows;  // a warp stores a row's sum; else the first one, all rows'
   static constexpr int kTileK = kConfig.cta_k;
   static constexpr int kThreads = kWarps * gpu::kWarpSize;
-  static constexpr int kMinBlocksPerSm = kShape.ctas_per_sm;
+  static constexpr int kMinBlocksPerSm = kShape.ctas_per_sm - (kFollows ? 1 : 0);
   static constexpr bool kStartsEarly = true;
   static constexpr int kVector = 16 / static_cast<int>(sizeof(Element));
   static_assert(kConfig.cta_m == kRows && kConfig.cta_n == kRows, "a tile is long along m or along n");
@@ -61,6 +65,7 @@ struct MatrixVector {
     // The first task is worked out while the kernel before ends.
     std::int64_t index = gpu::block_x();
     if (index >= p.schedule.units) return;
+    if constexpr (kFollows) gpu::grid_wait_dependencies();
     Task task = task_of(p, index, 0);
     task.depth = gpu::opaque(task.depth), task.rows = gpu::opaque(task.rows);
     gpu::grid_wait_dependencies();
@@ -72,8 +77,8 @@ struct MatrixVector {
         // Worked out again, and not kept in registers that loads need.
         const Unit unit = tile_at(p, gpu::opaque(index));
         const int i = kWarpPerRow ? gpu::warp_index() : gpu::lane_index();
-        store_unit<kConfig, kRows, kRows>(epilogue, p, unit, 0, 0,
-                                          [&](const auto& c) { c.store(long_m(p) ? i : j, long_m(p) ? j : i, sum); });
+        store_unit<kConfig, kRows, kRows, kFollows>(
+            epilogue, p, unit, 0, 0, [&](const auto& c) { c.store(long_m(p) ? i : j, long_m(p) ? j : i, sum); });
       }
       ++j;
       if (j == kRows || j >= (long_m(p) ? p.n : p.m)) {
@@ -86,6 +91,11 @@ struct MatrixVector {
   }
 
  private:
+  XGEMM_DEVICE static const Element* matrix(const ConstMatrixArg& x, std::int64_t batch) {
+    if constexpr (kFollows) return entry_of<const Element>(x, batch);
+    return static_cast<const Element*>(x.data) + batch * x.batch_stride;
+  }
+
   // Whether X is op(A), and rows of the product are C's.
   XGEMM_DEVICE static bool long_m(const TileParams& p) { return p.m >= p.n; }
 
@@ -106,19 +116,17 @@ struct MatrixVector {
   };
   XGEMM_DEVICE static Task task_of(const TileParams& p, std::int64_t index, int j) {
     const Unit unit = tile_at(p, index);
-    const ConstMatrixArg a = {p.a.data, p.a.row_stride, p.a.col_stride, p.a.batch_stride};
-    const ConstMatrixArg b = {p.b.data, p.b.col_stride, p.b.row_stride, p.b.batch_stride};
-    const ConstMatrixArg x = long_m(p) ? a : b, y = long_m(p) ? b : a;
+    const ConstMatrixArg b = p.b.transposed();
+    const ConstMatrixArg x = long_m(p) ? p.a : b, y = long_m(p) ? b : p.a;
     const std::int64_t first = (long_m(p) ? unit.row : unit.col), line = (long_m(p) ? unit.col : unit.row) + j;
     const std::int64_t rows = (long_m(p) ? p.n : p.m) > line ? (long_m(p) ? p.m : p.n) - first : 0;
     const std::int64_t row = first + (kAlongK ? gpu::warp_index() : 0);
-    return {
-        static_cast<const Element*>(x.data) + unit.batch * x.batch_stride + row * x.row_stride + unit.k * x.col_stride,
-        static_cast<const Element*>(y.data) + unit.batch * y.batch_stride + line * y.row_stride + unit.k * y.col_stride,
-        x.col_stride,
-        y.col_stride,
-        rows > 0 ? unit.depth : 0,
-        static_cast<int>(rows < kRows ? rows : kRows)};
+    return {matrix(x, unit.batch) + row * x.row_stride + unit.k * x.col_stride,
+            matrix(y, unit.batch) + line * y.row_stride + unit.k * y.col_stride,
+            x.col_stride,
+            y.col_stride,
+            rows > 0 ? unit.depth : 0,
+            static_cast<int>(rows < kRows ? rows : kRows)};
   }
 
   // The sum of this warp's row, in its first lane; of warps that are fewer, in the first one, that of a lane's row.

@@ -10,9 +10,9 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue>
+template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct WarpTiled;
-template <TileConfig kConfig, class Epilogue>
+template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct WarpStaged;
 
 // What follows from a config.

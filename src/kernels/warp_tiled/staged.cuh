@@ -25,8 +25,10 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
+// kFollows: the matrices of a batch are found by pointers.
+template <TileConfig kConfig, class Epilogue, bool kFollows>
 struct WarpStaged {
+  using ByPointers = WarpStaged<kConfig, Epilogue, true>;
   using Element = gpu::ElementOf<kConfig.type>;
   using ElementC = Element;
   static constexpr TileConfig kInstance = kConfig;
@@ -112,7 +114,7 @@ struct WarpStaged {
     if (at.index < p.schedule.units) {
       if (at.k == 0) at.unit = tile_at(p, at.index);
       if (depth > 0) {
-        const ConstMatrixArg b = {p.b.data, p.b.col_stride, p.b.row_stride, p.b.batch_stride};
+        const ConstMatrixArg b = p.b.transposed();
         bring<kTileM, kShape.line_a>(p.a, at.unit.batch, at.unit.row, p.m, at.k, slice_of(at, depth), slice);
         bring<kTileN, kShape.line_b>(b, at.unit.batch, at.unit.col, p.n, at.k, slice_of(at, depth), slice + kSliceA);
       }
@@ -124,8 +126,7 @@ struct WarpStaged {
   template <int kLines, int kLine>
   XGEMM_DEVICE static void bring(const ConstMatrixArg& x, std::int64_t batch, std::int64_t line, std::int64_t all_lines,
                                  std::int64_t k, int depth, Element* to) {
-    const Element* from =
-        static_cast<const Element*>(x.data) + batch * x.batch_stride + line * x.row_stride + k * x.col_stride;
+    const Element* from = entry_of<const Element>(x, batch, kFollows) + line * x.row_stride + k * x.col_stride;
     const int lines = static_cast<int>(all_lines - line < kLines ? all_lines - line : kLines);
     if (x.col_stride == 1) {
       copy<kTileK, kLine, 1>(from, 1, x.row_stride, depth, lines, to);
@@ -225,7 +226,7 @@ struct WarpStaged {
 
   XGEMM_DEVICE static void store(const Epilogue& epilogue, const TileParams& p, const Unit& unit, const Sums& sums) {
     const std::int64_t row = unit.row + lane_again() / 4, col = unit.col + lane_again() % 4 * 2;
-    const auto view = view_c<kConfig>(p, unit).template block<kTileM, kTileN>(row, col);
+    const auto view = view_c<kConfig, kFollows>(p, unit).template block<kTileM, kTileN>(row, col);
     // All of C, which the compiler is to know: the family computes no triangles.
     const OutputTile<Epilogue, std::remove_const_t<decltype(view)>> c(epilogue, p, view, row, col, Fill::full);
     XGEMM_UNROLL

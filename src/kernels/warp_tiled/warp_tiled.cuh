@@ -33,8 +33,10 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
+// kFollows: the matrices of a batch are found by pointers, and each is looked at for where it starts.
+template <TileConfig kConfig, class Epilogue, bool kFollows>
 struct WarpTiled {
+  using ByPointers = WarpTiled<kConfig, Epilogue, true>;
   using Element = gpu::ElementOf<kConfig.type>;
   using ElementC = gpu::ElementOf<kConfig.type_c>;
   using Sum = typename Epilogue::Sum;
@@ -61,11 +63,11 @@ struct WarpTiled {
     const Epilogue epilogue = Epilogue::make(p);
     const int g = gpu::lane_index() / 4, t = gpu::lane_index() % 4;
     const int k = kOnTensorCores ? t * kDepth : 0;
-    const ConstMatrixArg transposed_b = {p.b.data, p.b.col_stride, p.b.row_stride, p.b.batch_stride};
     A a(p.a, p.m, p.k, g * kRows, k);
-    B b(transposed_b, p.n, p.k, (kOnTensorCores ? g : t) * kLinesB, k);
+    B b(p.b.transposed(), p.n, p.k, (kOnTensorCores ? g : t) * kLinesB, k);
     constexpr int kVectorC = WarpTiledShape::vector(sizeof(ElementC), kRows);
-    const bool in_vectors = starts_aligned<kVectorC, ElementC>(p.c) && ((p.c.col_stride | p.m) & (kVectorC - 1)) == 0;
+    const bool may_be_in_vectors = ((p.c.col_stride | p.m) & (kVectorC - 1)) == 0;
+    bool in_vectors = may_be_in_vectors && (kFollows || starts_aligned<kVectorC, ElementC>(p.c));
     const std::int64_t depth = epilogue.has_product ? p.k : 0;
     XGEMM_NO_UNROLL
     for (std::int64_t index = gpu::block_x() * kWarps + gpu::warp_index(); index < p.schedule.units;
@@ -76,9 +78,10 @@ struct WarpTiled {
       Sums sums = {};
       multiply(a, b, depth, sums);
       const std::int64_t row = unit.row + g * kRows, col = unit.col + t * kColumns;
-      const auto view = view_c<kConfig>(p, unit).template block<kRows, kColumns>(row, col);
+      const auto view = view_c<kConfig, kFollows>(p, unit).template block<kRows, kColumns>(row, col);
       // All of C, which the compiler is to know: the family computes no triangles.
       const OutputTile<Epilogue, std::remove_const_t<decltype(view)>> c(epilogue, p, view, row, col, Fill::full);
+      if constexpr (kFollows) in_vectors = may_be_in_vectors && is_aligned<kVectorC>(view.data());
       in_vectors ? store<kVectorC>(c, sums) : store<1>(c, sums);
     }
   }
@@ -97,6 +100,11 @@ struct WarpTiled {
   XGEMM_DEVICE static bool starts_aligned(const Arg& x) {
     return ((reinterpret_cast<std::uintptr_t>(x.data) / sizeof(T) | static_cast<std::uintptr_t>(x.batch_stride)) &
             (kVector - 1)) == 0;
+  }
+
+  template <int kVector, class T>
+  XGEMM_DEVICE static bool is_aligned(const T* matrix) {
+    return reinterpret_cast<std::uintptr_t>(matrix) % (kVector * sizeof(T)) == 0;
   }
 
   // What a lane keeps of operands: an element, or, for the tensor cores, two of neighbouring k.
@@ -130,7 +138,15 @@ struct WarpTiled {
     }
 
     XGEMM_DEVICE void go_to(std::int64_t batch, std::int64_t line) {
-      first = origin + batch * x.batch_stride + line * x.row_stride;
+      if constexpr (!kFollows) {
+        first = origin + batch * x.batch_stride + line * x.row_stride;
+      } else {
+        // `origin` is from the array on. Lines and k that lanes begin at are whole vectors.
+        const auto* const matrix = entry_of<const Element>(x, batch);
+        first = matrix + (origin - static_cast<const Element*>(x.data)) + line * x.row_stride;
+        along = is_aligned<kAlong>(matrix) && x.col_stride == 1 && ((x.row_stride | depth) & (kAlong - 1)) == 0;
+        across = is_aligned<kAcross>(matrix) && x.row_stride == 1 && ((x.col_stride | extent) & (kAcross - 1)) == 0;
+      }
       lines = static_cast<int>(extent - line < kLines ? extent - line : kLines);
     }
 

@@ -21,6 +21,8 @@ struct Operand {
   const void* data;
   std::int64_t mn_extent, mn_stride, k_stride, batch_stride;
   const float* factors;
+
+  bool by_pointers() const { return is_of_pointers(batch_stride); }
 };
 
 // box: rows of x at most; those that do not exist are not asked for. Planes lie one after another, and the
@@ -35,9 +37,10 @@ inline TensorBox operand_box(const Operand& o, const MmaPolicy& mma, gpu::Major 
   const bool tf32 = mma.element == DType::f32;
   if (major == gpu::Major::k) {
     const int rows = static_cast<int>(std::min<std::int64_t>(box, o.mn_extent));
-    return {o.data, k, o.mn_extent, z, o.mn_stride, z_stride, mma.slice_k(), rows, MmaPolicy::kRowBytes, bytes, tf32};
+    return {o.data,        k,    o.mn_extent,          z,     o.mn_stride, z_stride,
+            mma.slice_k(), rows, MmaPolicy::kRowBytes, bytes, tf32,        o.by_pointers()};
   }
-  return {o.data, o.mn_extent, k, z, o.k_stride, z_stride, piece, box, piece * bytes, bytes, tf32};
+  return {o.data, o.mn_extent, k, z, o.k_stride, z_stride, piece, box, piece * bytes, bytes, tf32, o.by_pointers()};
 }
 
 // The box of the last rows, where they do not fill a whole one.
@@ -122,19 +125,26 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   p.c_ld = g.c.col_stride;
   p.c_batch = g.c.batch_stride;
   static_cast<EpilogueArguments&>(p) = g;
-  p.x_batch_step = x.batch_stride != 0 ? boxes.mma.planes : 0;
-  p.y_batch_step = y.batch_stride != 0 ? boxes.mma.planes : 0;
+  const auto batch_step = [&](const Operand& o) {
+    return g.c.by_pointers() ? -1 : o.batch_stride != 0 ? boxes.mma.planes : 0;
+  };
+  p.x_batch_step = batch_step(x);
+  p.y_batch_step = batch_step(y);
+  p.x_pointers = static_cast<const void* const*>(x.data);
+  p.y_pointers = static_cast<const void* const*>(y.data);
 
   if (boxes.c_bytes != 0) {
     const auto box = [&](const auto& c, std::int64_t rows) {
       return TensorBox{c.data,          rows,           g.n,          g.batch_count,
                        c.col_stride,    c.batch_stride, boxes.c_rows, boxes.c_columns,
-                       boxes.c_swizzle, boxes.c_bytes};
+                       boxes.c_swizzle, boxes.c_bytes,  false,        c.by_pointers()};
     };
     const int whole = 16 / boxes.c_bytes;
     const auto aligned = [&](std::int64_t count, std::int64_t stride) { return count <= 1 || stride % whole == 0; };
-    if (reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0 && aligned(g.n, g.c.col_stride) &&
-        aligned(g.batch_count, g.c.batch_stride)) {
+    const bool starts_on_vector = g.c.by_pointers() ? g.c.entries() == Entries::on_vectors
+                                                    : reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0 &&
+                                                          aligned(g.batch_count, g.c.batch_stride);
+    if (starts_on_vector && aligned(g.n, g.c.col_stride)) {
       p.c_whole_m = p.m / whole * whole;
     }
     if (p.c_whole_m != 0) p.c = box(g.c, p.c_whole_m);

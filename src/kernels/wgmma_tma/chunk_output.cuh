@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/matrix_view.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/tma.cuh"
 #include "kernels/common/sm90/warpgroup.cuh"
@@ -68,6 +69,7 @@ struct WgmmaTmaChunkOutput {
           }
         }
       };
+      const auto matrix = matrix_of(p, tile.batch);
       int stored = 0;
       for_stored([&](int, int) { ++stored; });
       gpu::mbarrier_arrive_expect(full, stored * kChunkElements * static_cast<int>(sizeof(Element)));
@@ -75,7 +77,7 @@ struct WgmmaTmaChunkOutput {
         const int d_row = tile.row + Cta::group_row(g) + (first + i) / kChunks * 64;
         const int d_column = tile.column + Cta::group_column(g) + (first + i) % kChunks * kChunk;
         gpu::tma_load(old_chunk(smem.slots[ring.slot], g, i), p.c_old, full, kTransposed ? d_column : d_row,
-                      kTransposed ? d_row : d_column, tile.batch);
+                      kTransposed ? d_row : d_column, matrix);
       });
       ring.next();
     }
@@ -87,7 +89,7 @@ struct WgmmaTmaChunkOutput {
                                       int index, int thread) {
     static_assert(!kTransposed && 64 * sizeof(Element) == Cta::kSwizzleC, "a line is a column of a chunk");
     const WordLines& c = p.c_lines;
-    const auto* const data = static_cast<const Element*>(c.data) + tile.batch * c.batch_stride;
+    const auto* const data = entry_of<const Element>(c, tile.batch);
     XGEMM_NO_UNROLL
     for (int i = 0; i < Cta::kTileGroups * kChunksPerSlot; ++i) {
       const int g = i / kChunksPerSlot, chunk = index * kChunksPerSlot + i % kChunksPerSlot;
@@ -116,6 +118,7 @@ struct WgmmaTmaChunkOutput {
                                  const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
                                  int batch, const float (&acc)[Cta::kSlabs][kRegisters]) {
     const int tile_group = kConfig.ping_pong ? 0 : group;
+    const auto matrix = matrix_of(p, batch);
     // Calls f(chunk, its buffer) for the chunks of a batch, or for those of them that this CTA stores.
     const auto for_batch = [&](int first, const auto& f) {
       XGEMM_UNROLL
@@ -176,7 +179,7 @@ struct WgmmaTmaChunkOutput {
       if (is_storer(warp)) {
         for_stored(first, [&](int chunk, const char* buffer) {
           at(chunk, [&](int c_row, int c_column) {
-            if (c_row < p.c_whole_m && c_column < p.n) gpu::tma_store(p.c, buffer, c_row, c_column, batch);
+            if (c_row < p.c_whole_m && c_column < p.n) store_box(p, buffer, c_row, c_column, batch, matrix);
           });
         });
         gpu::tma_store_commit();
@@ -198,6 +201,25 @@ struct WgmmaTmaChunkOutput {
   }
 
  private:
+  // Which C of the batch, as TMA is told: its number, or where it lies. Of kernels whose operands come by threads both.
+  XGEMM_DEVICE static auto matrix_of(const WgmmaTmaParams& p, int batch) {
+    if constexpr (kConfig.copy == Copy::bulk && !kFollows<Epilogue>) {
+      return batch;
+    } else {
+      gpu::BoxEntry matrix{};
+      if (Cta::template follows<Epilogue>(p)) matrix = gpu::BoxEntry::at(Cta::template entry_of_c<Epilogue>(p, batch));
+      return matrix;
+    }
+  }
+  template <class Matrix>
+  XGEMM_DEVICE static void store_box(const WgmmaTmaParams& p, const char* buffer, int row, int column, int batch,
+                                     Matrix matrix) {
+    if constexpr (kConfig.copy != Copy::bulk) {
+      if (!p.follows()) return gpu::tma_store(p.c, buffer, row, column, batch);
+    }
+    gpu::tma_store(p.c, buffer, row, column, matrix);
+  }
+
   XGEMM_DEVICE static bool is_storer(int warp) { return warp == 0 && gpu::lane_index() == 0; }
 
   XGEMM_DEVICE static Element* old_chunk(typename SharedStorage::Slot& slot, int tile_group, int chunk) {
@@ -233,7 +255,7 @@ struct WgmmaTmaChunkOutput {
     const int rows = (p.m - c_row < kRows ? p.m - c_row : kRows) - first;
     if (rows <= 0) return;
     const int columns = p.n - c_column < kColumns ? p.n - c_column : kColumns;
-    Element* const c = static_cast<Element*>(p.c_data) + batch * p.c_batch + c_column * p.c_ld + c_row + first;
+    Element* const c = Cta::template entry_of_c<Epilogue>(p, batch) + c_column * p.c_ld + c_row + first;
 
     // 2^log_places threads share a column and go on by so many columns that their distance is a multiple of 16 bytes,
     // and of the period of the buffer's swizzle: what a thread knows of its first column holds for all of them.

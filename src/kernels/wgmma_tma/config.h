@@ -29,6 +29,7 @@ struct WgmmaTmaConfig {
   layout::Axis a_contiguous = layout::Axis::row;  // op(A), m x k: row is along m (not transposed), col along k
   layout::Axis b_contiguous = layout::Axis::row;  // op(B), k x n: row is along k (not transposed), col along n
   bool finishes = false;                          // has a twin, which computes products that have an epilogue
+  bool follows = false;                           // has one which finds the matrices of a batch by pointers
 
   // bulk: a thread loads by TMA. prefetch: warpgroups load operands that lie as they may, through registers, in teams
   // that take the slots in turn.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/common/dtype.cuh"
+#include "kernels/common/epilogue.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/warpgroup.cuh"
@@ -152,6 +153,19 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   // Extents of D.
   XGEMM_DEVICE static int rows_of(const WgmmaTmaScalars& p) { return kTransposed ? p.n : p.m; }
   XGEMM_DEVICE static int columns_of(const WgmmaTmaScalars& p) { return kTransposed ? p.m : p.n; }
+  // Whether the matrices of the batch are found by pointers: of kernels that load by TMA, twins do that.
+  template <class Epilogue>
+  XGEMM_DEVICE static bool follows(const WgmmaTmaScalars& p) {
+    return kConfig.copy == Copy::bulk ? kFollows<Epilogue> : p.follows();
+  }
+  // Where a matrix C begins.
+  template <class Epilogue>
+  XGEMM_DEVICE static ElementC* entry_of_c(const WgmmaTmaScalars& p, int batch) {
+    if constexpr (kConfig.copy != Copy::bulk || kFollows<Epilogue>) {
+      if (follows<Epilogue>(p)) return gpu::read<gpu::Space::global>(static_cast<ElementC* const*>(p.c_data) + batch);
+    }
+    return static_cast<ElementC*>(p.c_data) + batch * p.c_batch;
+  }
   // Whether anything of a consumer's part of a tile is inside of C.
   XGEMM_DEVICE static bool reaches_c(const WgmmaTmaScalars& p, const Tile& tile, int tile_group) {
     return tile.row + group_row(tile_group) < rows_of(p) && tile.column + group_column(tile_group) < columns_of(p);

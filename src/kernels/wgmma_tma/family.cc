@@ -249,15 +249,16 @@ bool finishes(const KernelInfo& kernel, const Problem& problem) {
 
 }  // namespace
 
-constinit const FamilyInfo wgmma_tma_family = {built_instances<Family::wgmma_tma>(),
-                                               serves,
-                                               why_not,
-                                               estimate,
-                                               splits,
-                                               schedule,
-                                               nullptr,
-                                               false,
-                                               clusters,
-                                               finishes};
+constinit const FamilyInfo wgmma_tma_family = {.instances = built_instances<Family::wgmma_tma>(),
+                                               .serves = serves,
+                                               .why_not = why_not,
+                                               .estimate = estimate,
+                                               .splits = splits,
+                                               .schedule = schedule,
+                                               .clusters = clusters,
+                                               .finishes = finishes,
+                                               .pointers = [](const KernelInfo& kernel) {
+                                                 return config_of(kernel).follows ? Pointers::checked : Pointers::none;
+                                               }};
 
 }  // namespace xgemm::kernels

@@ -50,6 +50,7 @@ struct Instances<Family::wgmma_tma> {
     unsigned finishing = 0;      // flags, with B along k, of instances for C in 16 bits that have a twin
     unsigned flags = kAllFlags;  // of 16-bit elements
     unsigned flags_tf32 = kTN;   // X, from registers, may lie along its rows; Y lies along k
+    bool follows = false;        // of instances for C of the same 16 bits
   };
   template <class Add>
   static constexpr void list(const Add& add) {
@@ -58,10 +59,10 @@ struct Instances<Family::wgmma_tma> {
       // Ping-pong.
       {{.cta_m = 128, .cta_n = 192, .stages = 4, .ping_pong = true}, kAll, kNN | kTN},
       {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k16, kNN | kTN},
-      {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll, kNN | kTN, kAllFlags, kTN, true},
       // Large.
       {{.cta_m = 128, .cta_n = 256, .stages = 4}, kF16 | kTf32, 0, kAllFlags, kNN | kTN},
-      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll, 0, kAllFlags, kTT},
+      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll, 0, kAllFlags, kTT, true},
       {{.cta_m = 128, .cta_n = 192, .stages = 5}, kTf32, 0, 0, kNN},
       {{.cta_m = 192, .cta_n = 128, .stages = 5, .transposed = true}, kTf32, 0, 0, kTT},
       {{.cta_m = 192, .cta_n = 176, .stages = 4}, k16, 0, kNN | kTN},
@@ -82,7 +83,7 @@ struct Instances<Family::wgmma_tma> {
       // Not for B along n, which would be stored 128 wide.
       {{.cta_m = 64, .cta_n = 80, .stages = 11}, k16, 0, kNN | kTN},
       // Small.
-      {{.cta_m = 64, .cta_n = 64, .stages = 13}, kAll, kNN | kTN, kAllFlags, kNN | kTN},
+      {{.cta_m = 64, .cta_n = 64, .stages = 13}, kAll, kNN | kTN, kAllFlags, kNN | kTN, true},
       {{.cta_m = 64, .cta_n = 64, .stages = 13, .transposed = true}, kTf32, 0, 0, kTT},
       // Few columns times weights: 48 rows, where 64 would leave SMs without work.
       {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, kF16, 0, kTN},
@@ -102,6 +103,7 @@ struct Instances<Family::wgmma_tma> {
         const unsigned flags = product.kind == kTf32 ? tile.flags_tf32 : tile.flags;
         add_flags(c, flags, [&](WgmmaTmaConfig instance) {
           const unsigned pair = instance.a_along_k() ? kTN : kNN;
+          instance.follows = tile.follows && (product.kind & k16) != 0;
           instance.finishes = c.c_through_shared() && instance.b_along_k() && (tile.finishing & pair) != 0;
           add(instance);
         });

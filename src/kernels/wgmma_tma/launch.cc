@@ -11,7 +11,9 @@ namespace xgemm::kernels {
 cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams& g, const Schedule& schedule,
                              void* workspace, cudaStream_t stream) {
   const WgmmaTmaConfig& config = instance.config;
-  const WgmmaTmaEntry& kernel = g.finishing.any() ? instance.finishing : instance.plain;
+  const WgmmaTmaEntry& kernel = g.finishing.any()   ? instance.finishing
+                                : g.c.by_pointers() ? instance.following
+                                                    : instance.plain;
   const auto* const entry = reinterpret_cast<const void*>(kernel.function);
   cudaError_t error = opt_in_to_shared(entry, instance.shared_bytes, kernel.opt_in);
   if (error != cudaSuccess) return error;
@@ -40,6 +42,7 @@ cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams&
     }
   }
   p.x_lines = boxes.x_lines, p.y_lines = boxes.y_lines, p.c_lines = boxes.c_lines;
+  p.x_pointers = boxes.x_pointers, p.y_pointers = boxes.y_pointers;
   if (p.k > 0 && config.copy == Copy::bulk) {
     encode_both(p.x, boxes.x, p.x_tail, boxes.x_tail);
     encode_both(p.y, boxes.y, p.y_tail, boxes.y_tail);

@@ -33,7 +33,8 @@ const WgmmaTmaInstance& wgmma_tma_instance() {
                                             .boxes = wgmma_tma_boxes(kConfig),
                                             .shared_bytes = sizeof(typename WgmmaTma<kConfig>::SharedStorage),
                                             .plain = wgmma_tma_kernel<WgmmaTma<kConfig>>(),
-                                            .finishing = wgmma_tma_kernel<WgmmaTmaTwin<kConfig>>()};
+                                            .finishing = wgmma_tma_kernel<WgmmaTmaTwin<kConfig>>(),
+                                            .following = wgmma_tma_kernel<WgmmaTmaFollower<kConfig>>()};
   return instance;
 }
 

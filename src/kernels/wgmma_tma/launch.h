@@ -23,6 +23,7 @@ struct WgmmaTmaInstance {
   int shared_bytes;
   WgmmaTmaEntry plain;
   WgmmaTmaEntry finishing;  // of products that have an epilogue, where config.finishes
+  WgmmaTmaEntry following;  // of matrices that are found by pointers, where config.follows
 };
 
 cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams& g, const Schedule& schedule,

@@ -39,10 +39,13 @@ struct WgmmaTmaStart {
   int row_mask, column_mask;  // the CTAs of its first row, of its first column
   int m;
   int n;
-  int x_batch_step;  // 0 where all entries of the batch are the same matrix
+  int x_batch_step;  // 0 where all entries of the batch are the same matrix, -1 where pointers tell where they are
   int y_batch_step;
   OperandShare x_share, y_share;
   BasicSchedule<unsigned> schedule;
+
+  // Whether the matrices of the batch are found by pointers.
+  XGEMM_HOST_DEVICE bool follows() const { return x_batch_step < 0; }
 };
 
 // An operand that threads load: lines of neighbours, so many elements apart.
@@ -50,14 +53,16 @@ struct WordLines {
   const void* data;
   std::int64_t stride;
   std::int64_t batch_stride;
+
+  XGEMM_HOST_DEVICE bool by_pointers() const { return is_of_pointers(batch_stride); }
 };
 
 struct WgmmaTmaScalars : EpilogueArguments, WgmmaTmaStart {
   void* c_data;
   std::int64_t c_ld;  // elements
   std::int64_t c_batch;
-  Condition condition;     // of instances whose operands are in parts
-  const float* factors_x;  // of rows and columns of D, likewise
+  Condition condition;     // of instances whose operands are in parts, and of matrices found by pointers
+  const float* factors_x;  // of rows and columns of D, of instances whose operands are in parts
   const float* factors_y;
   std::int64_t factors_x_step;  // from entry to entry of the batch
   std::int64_t factors_y_step;
@@ -78,6 +83,9 @@ struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   Map c;      // where c_whole_m is not 0, of those rows
   // In place of x, y and c_old where threads load them.
   WordLines x_lines, y_lines, c_lines;
+  // Of matrices that are found by pointers, where TMA brings them.
+  const void* const* x_pointers;
+  const void* const* y_pointers;
 };
 using WgmmaTmaParams = BasicWgmmaTmaParams<TensorMap>;
 

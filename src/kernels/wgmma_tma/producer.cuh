@@ -56,9 +56,9 @@ struct OperandLoader {
     return existing * (kMajor == gpu::Major::k ? kTileK : kPieceElements) * static_cast<int>(sizeof(Element));
   }
 
-  // matrix: of those that the operand's tensor holds.
-  template <bool kMulticast>
-  XGEMM_DEVICE void load(Element* tile, gpu::Mbarrier& full, int slice_k, int matrix) const {
+  // matrix: the number of one that the operand's tensor holds, or where it lies.
+  template <bool kMulticast, class Entry>
+  XGEMM_DEVICE void load(Element* tile, gpu::Mbarrier& full, int slice_k, Entry matrix) const {
     if constexpr (kMajor == gpu::Major::k) {
       if (count > 0) copy<kMulticast>(tile + offset, full, slice_k, mn, matrix);
     } else {
@@ -71,12 +71,12 @@ struct OperandLoader {
   }
 
  private:
-  template <bool kMulticast>
-  XGEMM_DEVICE void copy(Element* destination, gpu::Mbarrier& full, int x, int y, int z) const {
+  template <bool kMulticast, class Entry>
+  XGEMM_DEVICE void copy(Element* destination, gpu::Mbarrier& full, int x, int y, Entry matrix) const {
     if constexpr (kMulticast) {
-      gpu::tma_load_multicast(destination, *map, full, static_cast<unsigned>(cta_mask), x, y, z);
+      gpu::tma_load_multicast(destination, *map, full, static_cast<unsigned>(cta_mask), x, y, matrix);
     } else {
-      gpu::tma_load(destination, *map, full, x, y, z);
+      gpu::tma_load(destination, *map, full, x, y, matrix);
     }
   }
 };
@@ -122,24 +122,24 @@ struct WgmmaTmaProducer {
     Units units = Units::make(p);
     auto [tile, loaders] = start;
     gpu::grid_wait_dependencies();
-    if constexpr (Cta::kPlanes > 1) {
+    if constexpr (Cta::kPlanes > 1 || kFollows<Epilogue>) {
       if (!holds(p.condition)) return;
     }
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
     while (true) {
       const typename Units::Slices slices = units.slices(p, epilogue.has_product, place.split);
-      const int x_batch = tile.batch * p.x_batch_step;
-      const int y_batch = tile.batch * p.y_batch_step;
+      const auto x_entry = entry(p.x_pointers, tile.batch, p.x_batch_step, slices);
+      const auto y_entry = entry(p.y_pointers, tile.batch, p.y_batch_step, slices);
       // A loop for each kind of cluster: one that asks with every slot takes as long as a small tile's products.
       if (place.sharers == 1) {
-        load<false, false>(smem, ring, slices, loaders, x_batch, y_batch);
+        load<false, false>(smem, ring, slices, loaders, x_entry, y_entry);
       } else if (p.row_bits == 0) {
-        load<true, false>(smem, ring, slices, loaders, x_batch, y_batch);
+        load<true, false>(smem, ring, slices, loaders, x_entry, y_entry);
       } else if (p.column_bits == 0) {
-        load<false, true>(smem, ring, slices, loaders, x_batch, y_batch);
+        load<false, true>(smem, ring, slices, loaders, x_entry, y_entry);
       } else {
-        load<true, true>(smem, ring, slices, loaders, x_batch, y_batch);
+        load<true, true>(smem, ring, slices, loaders, x_entry, y_entry);
       }
       // The ring is where the CTAs exchange their sums, and none is a unit ahead of its producer.
       if (place.shares_k()) [[unlikely]] {
@@ -171,10 +171,25 @@ struct WgmmaTmaProducer {
             LoaderY::make(p.y, p.y_tail, p.y_share, tile.column, Cta::columns_of(p), place.row, column_mask)};
   }
 
-  template <bool kMulticastX, bool kMulticastY>
+  static XGEMM_DEVICE int of_plane(int number, int plane) { return number + plane; }
+  static XGEMM_DEVICE gpu::BoxEntry of_plane(gpu::BoxEntry entry, int) { return entry; }  // there is but one
+
+  // Which matrix of an operand. Where nothing is loaded, there may be no pointers.
+  XGEMM_DEVICE static auto entry(const void* const* pointers, int batch, int step,
+                                 const typename Units::Slices& slices) {
+    if constexpr (kFollows<Epilogue>) {
+      gpu::BoxEntry at{};
+      if (slices.count() > 0) at = gpu::BoxEntry::at(gpu::read<gpu::Space::global>(pointers + batch));
+      return at;
+    } else {
+      return batch * step;
+    }
+  }
+
+  template <bool kMulticastX, bool kMulticastY, class Entry>
   XGEMM_DEVICE static void load(typename Cta::SharedStorage& smem, typename Cta::Ring& ring,
-                                const typename Units::Slices& slices, const Loaders& loaders, int x_batch,
-                                int y_batch) {
+                                const typename Units::Slices& slices, const Loaders& loaders, Entry x_entry,
+                                Entry y_entry) {
     const auto& [x, y] = loaders;
     const int bytes = Cta::kPlanes * (x.bytes() + y.bytes());
     XGEMM_NO_UNROLL
@@ -187,10 +202,10 @@ struct WgmmaTmaProducer {
       for (int plane = 0; plane < Cta::kPlanes; ++plane) {
         // First what goes to more CTAs.
         if constexpr (kMulticastY && !kMulticastX)
-          y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, y_batch + plane);
-        x.template load<kMulticastX>(slot.x[plane], full, slice * Cta::kTileK, x_batch + plane);
+          y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, of_plane(y_entry, plane));
+        x.template load<kMulticastX>(slot.x[plane], full, slice * Cta::kTileK, of_plane(x_entry, plane));
         if constexpr (kMulticastX || !kMulticastY)
-          y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, y_batch + plane);
+          y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, of_plane(y_entry, plane));
       }
       ring.next();
     }

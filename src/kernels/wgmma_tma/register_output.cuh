@@ -91,7 +91,7 @@ struct WgmmaTmaRegisterOutput {
       const int column = first_column + gpu::wgmma_column(gpu::lane_index(), 0);
       const std::int64_t ld = gpu::opaque(p.c_ld);
       const std::int64_t line = Cta::kTransposed ? row : column, at = Cta::kTransposed ? column : row;
-      return {static_cast<float*>(p.c_data) + batch * p.c_batch, line * ld + at, ld, Cta::rows_of(p) - row,
+      return {Cta::template entry_of_c<Epilogue>(p, batch), line * ld + at, ld, Cta::rows_of(p) - row,
               Cta::columns_of(p) - column};
     }
 

@@ -129,7 +129,7 @@ struct WgmmaTma {
     int tiles_to_skip = group;              // ping-pong
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open
     gpu::grid_wait_dependencies();
-    if constexpr (Cta::kPlanes > 1) {
+    if constexpr (Cta::kPlanes > 1 || kByThreads || kFollows<Epilogue>) {
       if (!holds(p.condition)) return;
     }
     const Epilogue epilogue = Epilogue::make(p);
@@ -234,6 +234,10 @@ struct WgmmaTma {
     }
   }
 };
+
+// The kernel of an instance that finds the matrices of a batch by pointers; of others, the plain one.
+template <WgmmaTmaConfig kConfig>
+using WgmmaTmaFollower = WgmmaTma<kConfig, std::conditional_t<kConfig.follows, Following, LinearCombination>>;
 
 // The kernel of an instance that finishes what a product is given as an epilogue; of others, the plain one.
 template <WgmmaTmaConfig kConfig>

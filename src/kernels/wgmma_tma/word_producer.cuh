@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "kernels/common/matrix_view.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/target.cuh"
@@ -28,7 +29,7 @@ struct SliceLoader {
 
   XGEMM_DEVICE static SliceLoader make(const WordLines& operand, int batch, int mn, int extent, int k, int thread) {
     SliceLoader loader;
-    const auto* const data = static_cast<const Element*>(operand.data) + batch * operand.batch_stride;
+    const auto* const data = entry_of<const Element>(operand, batch);
     XGEMM_UNROLL
     for (int i = 0; i < kPieces; ++i) {
       if constexpr (kAlongK) {
@@ -89,6 +90,8 @@ struct WgmmaTmaWordProducer {
       if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.full[ring.slot]);
       ring.skip(kTeams);
     };
+    if (p.follows()) gpu::grid_wait_dependencies();
+    if (p.follows() && !holds(p.condition)) return;
     XGEMM_NO_UNROLL
     for (Units units = Units::make(p); units.more(); units.next()) {
       const typename Cta::Tile tile = units.at(p, place);

@@ -108,6 +108,7 @@ constinit const FamilyInfo wgmma_words_family = {.instances = built_instances<Fa
                                                  .estimate = estimate,
                                                  .splits = splits,
                                                  .schedule = schedule,
+                                                 .pointers = [](const KernelInfo&) { return Pointers::checked; },
                                                  .yields_to = Family::wgmma_tma};
 
 }  // namespace xgemm::kernels

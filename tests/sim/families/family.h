@@ -22,6 +22,9 @@ SimKernel make_sim_kernel(const char* name, const char* family, const kernels::T
                 params, schedule_of<Kernel>(params, options), sizeof(typename Kernel::Element), sizeof(ElementC),
                 options, [](const kernels::Schedule& s) { return kernels::tile_sum_layout(Kernel::kInstance, s); },
                 [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
+                  if constexpr (requires { typename Kernel::ByPointers; })
+                    if (params.c.by_pointers())
+                      return launch<typename Kernel::ByPointers>({params, s, partials}, memory, options);
                   return launch<Kernel>({params, s, partials}, memory, options);
                 });
           }};

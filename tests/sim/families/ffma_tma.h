@@ -45,6 +45,10 @@ Result run_ffma_tma(const kernels::GemmParams& params, const Options& options) {
           using Twin = kernels::FfmaTma<kConfig, kernels::Finished>;
           if (params.finishing.any()) return launch_ffma_tma<Twin>(arguments, memory, options);
         }
+        if constexpr (kConfig.follows) {
+          using Twin = kernels::FfmaTma<kConfig, kernels::Following>;
+          if (params.c.by_pointers()) return launch_ffma_tma<Twin>(arguments, memory, options);
+        }
         return launch_ffma_tma<kernels::FfmaTma<kConfig>>(arguments, memory, options);
       });
 }

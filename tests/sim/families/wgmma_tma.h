@@ -59,8 +59,10 @@ Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) 
       [](const kernels::Schedule& s) { return kernels::split_sum_layout(kConfig, s); },
       [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
         const auto arguments = arguments_of(kConfig, params, s, partials);
-        return params.finishing.any() ? launch_wgmma_tma<Twin>(arguments, memory, options)
-                                      : launch_wgmma_tma<Kernel>(arguments, memory, options);
+        if (params.finishing.any()) return launch_wgmma_tma<Twin>(arguments, memory, options);
+        if (params.c.by_pointers())
+          return launch_wgmma_tma<kernels::WgmmaTmaFollower<kConfig>>(arguments, memory, options);
+        return launch_wgmma_tma<Kernel>(arguments, memory, options);
       });
 }
 

@@ -16,6 +16,7 @@
 #include "kernels/skinny/instances.h"
 #include "kernels/wgmma_tma/instances.h"
 #include "unit/plan/devices.h"
+#include "unit/plan/plans.h"
 #include "unit/plan/problems.h"
 
 namespace xgemm::test {
@@ -264,6 +265,52 @@ TEST(Planner, CountsItsTiles) {
     EXPECT_TRUE(s.clusters >= 1 && s.clusters <= s.units);
     EXPECT_TRUE(s.raster_group >= 1 && s.raster_group <= (s.raster_n ? s.tiles_n : s.tiles_m));
   });
+}
+
+// Of matrices that are found by pointers: an instance that looks where they start, or one that is told that they start
+// on vectors, and another one for the case that they do not.
+TEST(Planner, FollowsPointers) {
+  if (!kernels::is_kernel_or_family("wgmma_tma")) GTEST_SKIP() << "this build is not for sm_90";
+  using kernels::Entries;
+  using kernels::Pointers;
+  Random random(19);
+  int anywhere = 0, checked = 0;
+  for (int i = 0; i < 3000 && !HasFailure(); ++i) {
+    Problem p = random_problem(random);
+    if (p.does_nothing()) continue;
+    p.batch_kind = BatchKind::pointers;
+    p.batch_count = random.integer(1, 2000);
+    p.a.batch_stride = p.b.batch_stride = p.c.batch_stride = 0;
+    // What kernels count in 64 bits is copied.
+    if (double(p.m) * double(p.n) * double(p.batch_count) > 0x1p31 || std::max({p.m, p.n, p.k}) > 1 << 30) continue;
+    SCOPED_TRACE(describe(p, h200()));
+    const Plan chosen = plan_for(p, h200());
+    const auto pointers = [](kernels::KernelId id) { return kernels::describe(id.family).pointers(kernels::info(id)); };
+    EXPECT_NE(pointers(chosen.kernel), Pointers::none);
+    EXPECT_FALSE(chosen.packing.any());
+    Problem element = p;  // what is known of them
+    element.a.data = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(size_of(p.a.type)));
+    element.b.data = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(size_of(p.b.type)));
+    element.c.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(size_of(p.c.type)));
+    if (chosen.entries == Entries::on_vectors) {
+      ++checked;
+      EXPECT_EQ(pointers(chosen.kernel), Pointers::checked);
+      ASSERT_TRUE(chosen.has_fallback);
+      EXPECT_EQ(pointers(chosen.fallback), Pointers::checked);
+      EXPECT_TRUE(is_legal(kernels::info(chosen.fallback), element, h200())) << to_string(chosen);
+    } else {
+      ++anywhere;
+      EXPECT_EQ(chosen.entries, Entries::anywhere);
+      EXPECT_FALSE(chosen.has_fallback);
+      EXPECT_TRUE(is_legal(kernels::info(chosen.kernel), element, h200())) << to_string(chosen);
+    }
+    Problem moved = p;
+    moved.a.data = static_cast<const char*>(p.a.data) + 8;
+    moved.c.data = static_cast<char*>(p.c.data) + 24;
+    EXPECT_EQ(to_string(plan_for(moved, h200())), to_string(chosen)) << "where the arrays lie says nothing";
+  }
+  EXPECT_GT(anywhere, 300);
+  EXPECT_GT(checked, 50);
 }
 
 // The same question has the same answer, whatever was asked in between, and the operands' addresses count by their

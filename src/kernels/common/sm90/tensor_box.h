@@ -6,7 +6,22 @@
 
 #include <cstdint>
 
+#include "core/portability.h"
+
 namespace xgemm::kernels {
+
+// Which matrix of a batch a copy is of, where they lie anywhere: its address, as the two outer coordinates of a tensor
+// that begins at address 0. A step of z is 16 bytes, and one of w as many as z counts, so that a single map reaches all
+// of the memory.
+struct BoxEntry {
+  static constexpr int kStepBits = 4, kBits = 24;  // of an address, below z; of z
+  int z, w;
+
+  XGEMM_HOST_DEVICE static BoxEntry at(const void* matrix) {
+    const auto step = reinterpret_cast<std::uintptr_t>(matrix) >> kStepBits;
+    return {static_cast<int>(step & ((std::uintptr_t{1} << kBits) - 1)), static_cast<int>(step >> kBits)};
+  }
+};
 
 // A batch of matrices, and the box that one copy moves. x is the contiguous axis.
 struct TensorBox {
@@ -21,6 +36,9 @@ struct TensorBox {
   int swizzle_bytes;      // 128, 64, 32 or 0
   int element_bytes;      // 2, 4 or 8
   bool tf32 = false;      // elements are fp32, and are rounded to TF32 on their way
+  // The matrices lie anywhere, on multiples of 16 bytes: z and w are the address (BoxEntry), and data, extent_z and
+  // stride_z do not count.
+  bool anywhere = false;
 
   constexpr bool operator==(const TensorBox&) const = default;
 };

@@ -2,7 +2,9 @@
 //
 // A TensorMap describes the tensor (address, extents, strides), the box, and how the box is swizzled in shared memory.
 // Loads fill what lies outside the tensor with zeros and complete on an mbarrier with the bytes of the whole box;
-// stores write nothing outside. All maps here have rank 3: contiguous axis, other axis, batch.
+// stores write nothing outside. Maps have rank 3: contiguous axis, other axis, and the number of an entry of a batch;
+// or, where entries lie anywhere (TensorBox), rank 4: two axes are an entry's address (BoxEntry). Small boxes of rank 4
+// take longer.
 //
 // TMA and wgmma reach shared memory through the async proxy. What ordinary stores have written becomes visible to it
 // by fence_async_shared() in the writing thread, then a barrier. TMA may write over it, too, where the thread that asks
@@ -23,20 +25,24 @@
 namespace xgemm::gpu {
 
 using TensorMap = kernels::TensorMap;
+using kernels::BoxEntry;
 
 #if defined(XGEMM_SIM)
 
 inline void tma_prefetch_map(const TensorMap&, Loc = Loc::current()) {}
-inline void tma_load(void* destination, const TensorMap& map, Mbarrier& barrier, int x, int y, int z,
-                     Loc loc = Loc::current()) {
-  sim::tma_load(destination, map, &barrier, 1u << sim::current().cta->cluster_rank, x, y, z, loc);
+template <class Entry>
+void tma_load(void* destination, const TensorMap& map, Mbarrier& barrier, int x, int y, Entry entry,
+              Loc loc = Loc::current()) {
+  sim::tma_load(destination, map, &barrier, 1u << sim::current().cta->cluster_rank, x, y, entry, loc);
 }
-inline void tma_load_multicast(void* destination, const TensorMap& map, Mbarrier& barrier, unsigned cta_mask, int x,
-                               int y, int z, Loc loc = Loc::current()) {
-  sim::tma_load(destination, map, &barrier, cta_mask, x, y, z, loc);
+template <class Entry>
+void tma_load_multicast(void* destination, const TensorMap& map, Mbarrier& barrier, unsigned cta_mask, int x, int y,
+                        Entry entry, Loc loc = Loc::current()) {
+  sim::tma_load(destination, map, &barrier, cta_mask, x, y, entry, loc);
 }
-inline void tma_store(const TensorMap& map, const void* source, int x, int y, int z, Loc loc = Loc::current()) {
-  sim::tma_store(map, source, x, y, z, loc);
+template <class Entry>
+void tma_store(const TensorMap& map, const void* source, int x, int y, Entry entry, Loc loc = Loc::current()) {
+  sim::tma_store(map, source, x, y, entry, loc);
 }
 inline void tma_store_commit(Loc loc = Loc::current()) {
   sim::tma_store_commit(loc);
@@ -58,9 +64,19 @@ XGEMM_DEVICE void tma_prefetch_map(const TensorMap& map, Loc = Loc::current()) {
 XGEMM_DEVICE void tma_load(void* destination, const TensorMap& map, Mbarrier& barrier, int x, int y, int z,
                            Loc = Loc::current()) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
-          "r"(detail::shared_address(destination)),
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(detail::shared_address(destination)),
       "l"(reinterpret_cast<std::uint64_t>(&map)), "r"(detail::shared_address(&barrier)), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
+XGEMM_DEVICE void tma_load(void* destination, const TensorMap& map, Mbarrier& barrier, int x, int y, BoxEntry entry,
+                           Loc = Loc::current()) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(detail::shared_address(destination)),
+      "l"(reinterpret_cast<std::uint64_t>(&map)), "r"(detail::shared_address(&barrier)), "r"(x), "r"(y), "r"(entry.z),
+      "r"(entry.w)
       : "memory");
 }
 
@@ -75,10 +91,28 @@ XGEMM_DEVICE void tma_load_multicast(void* destination, const TensorMap& map, Mb
       : "memory");
 }
 
+XGEMM_DEVICE void tma_load_multicast(void* destination, const TensorMap& map, Mbarrier& barrier, unsigned cta_mask,
+                                     int x, int y, BoxEntry entry, Loc = Loc::current()) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(detail::shared_address(destination)),
+      "l"(reinterpret_cast<std::uint64_t>(&map)), "r"(detail::shared_address(&barrier)), "r"(x), "r"(y), "r"(entry.z),
+      "r"(entry.w), "h"(static_cast<std::uint16_t>(cta_mask))
+      : "memory");
+}
+
 XGEMM_DEVICE void tma_store(const TensorMap& map, const void* source, int x, int y, int z, Loc = Loc::current()) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(
                    reinterpret_cast<std::uint64_t>(&map)),
                "r"(detail::shared_address(source)), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+
+XGEMM_DEVICE void tma_store(const TensorMap& map, const void* source, int x, int y, BoxEntry entry,
+                            Loc = Loc::current()) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
+                   reinterpret_cast<std::uint64_t>(&map)),
+               "r"(detail::shared_address(source)), "r"(x), "r"(y), "r"(entry.z), "r"(entry.w)
                : "memory");
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -28,12 +29,21 @@ inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes, i
     return (x.device ? *static_cast<const float*>(x.device) : x.f32) == 0;
   };
   const Access ab = !is_zero(p.alpha) ? Access::read : Access::none;
-  memory.add(
-      {"A", p.a.data, element_bytes, p.m, p.k, p.batch_count, p.a.row_stride, p.a.col_stride, p.a.batch_stride, ab});
-  memory.add(
-      {"B", p.b.data, element_bytes, p.k, p.n, p.batch_count, p.b.row_stride, p.b.col_stride, p.b.batch_stride, ab});
-  memory.add({"C", p.c.data, element_bytes_c, p.m, p.n, p.batch_count, p.c.row_stride, p.c.col_stride, p.c.batch_stride,
-              !is_zero(p.beta) ? Access::read_write : Access::write});
+  const auto add = [&](const char* name, const auto& x, int bytes, std::int64_t rows, std::int64_t cols,
+                       Access access) {
+    if (!x.by_pointers()) {
+      memory.add({name, x.data, bytes, rows, cols, p.batch_count, x.row_stride, x.col_stride, x.batch_stride, access});
+      return;
+    }
+    const auto* const pointers = static_cast<const void* const*>(static_cast<const void*>(x.data));
+    memory.add(
+        {std::string("pointers to ") + name, pointers, 8, p.batch_count, 1, 1, 1, p.batch_count, 0, Access::read});
+    for (std::int64_t entry = 0; entry < p.batch_count; ++entry)
+      memory.add({name, pointers[entry], bytes, rows, cols, 1, x.row_stride, x.col_stride, 0, access});
+  };
+  add("A", p.a, element_bytes, p.m, p.k, ab);
+  add("B", p.b, element_bytes, p.k, p.n, ab);
+  add("C", p.c, element_bytes_c, p.m, p.n, !is_zero(p.beta) ? Access::read_write : Access::write);
   if (p.c_copy.data) {
     memory.add({"the copy of C", p.c_copy.data, element_bytes_c, p.m, p.n, p.batch_count, p.c_copy.row_stride,
                 p.c_copy.col_stride, p.c_copy.batch_stride, Access::read});

@@ -17,6 +17,7 @@
 namespace xgemm::sim {
 namespace {
 
+using kernels::BoxEntry;
 using kernels::TensorBox;
 
 constexpr std::size_t kChunkBytes = 16;  // what a swizzle moves as a whole
@@ -28,18 +29,21 @@ std::size_t box_bytes(const TensorBox& map) {
   return row_bytes(map) * static_cast<std::size_t>(map.box_y);
 }
 
-bool check_map(const TensorBox& map, Loc loc) {
+bool check_map(const TensorBox& map, BoxEntry entry, Loc loc) {
   const auto refuse = [loc](std::string why) {
     fail(Fault::tensor_map, loc, std::move(why));
     return false;
   };
   constexpr std::int64_t kMaxExtent = std::int64_t{1} << 32;
   constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
-  if (reinterpret_cast<std::uintptr_t>(map.data) % 16 != 0) return refuse("the tensor is not aligned to 16 bytes");
-  for (const std::int64_t extent : {map.extent_x, map.extent_y, map.extent_z}) {
+  if (map.anywhere != (entry.w >= 0)) return refuse("coordinates of another rank than the map's");
+  if (!map.anywhere && reinterpret_cast<std::uintptr_t>(map.data) % 16 != 0)
+    return refuse("the tensor is not aligned to 16 bytes");
+  const std::int64_t extent_z = map.anywhere ? 1 : map.extent_z;
+  for (const std::int64_t extent : {map.extent_x, map.extent_y, extent_z}) {
     if (extent < 1 || extent > kMaxExtent) return refuse("an extent of " + std::to_string(extent) + " elements");
   }
-  for (const auto& [extent, stride] : {std::pair{map.extent_y, map.stride_y}, {map.extent_z, map.stride_z}}) {
+  for (const auto& [extent, stride] : {std::pair{map.extent_y, map.stride_y}, {extent_z, map.stride_z}}) {
     if (extent == 1) continue;
     if (stride < 0 || stride * map.element_bytes % 16 != 0 || stride * map.element_bytes >= kMaxStride) {
       return refuse("a stride of " + std::to_string(stride) + " elements: no multiple of 16 bytes below 2^40");
@@ -87,17 +91,23 @@ struct Run {
 };
 
 // end_x: of the elements that are moved.
-std::vector<Run> runs_of(const TensorBox& map, std::int64_t end_x, std::int64_t x, std::int64_t y, std::int64_t z) {
+std::vector<Run> runs_of(const TensorBox& map, std::int64_t end_x, std::int64_t x, std::int64_t y, BoxEntry entry) {
   std::vector<Run> runs;
   const std::int64_t first = std::max<std::int64_t>(x, 0);
   const std::int64_t end = std::min(x + map.box_x, end_x);
-  if (first >= end || z < 0 || z >= map.extent_z) return runs;
+  if (first >= end) return runs;
+  if (!map.anywhere && (entry.z < 0 || entry.z >= map.extent_z)) return runs;
+  const std::uintptr_t matrix =
+      map.anywhere ? ((static_cast<std::uintptr_t>(entry.w) << BoxEntry::kBits) + static_cast<std::uintptr_t>(entry.z))
+                         << BoxEntry::kStepBits
+                   : reinterpret_cast<std::uintptr_t>(map.data) +
+                         static_cast<std::uintptr_t>(entry.z * map.stride_z * map.element_bytes);
   for (std::int64_t row = 0; row < map.box_y; ++row) {
     if (y + row < 0 || y + row >= map.extent_y) continue;
-    const std::int64_t element = first + (y + row) * map.stride_y + z * map.stride_z;
+    const std::int64_t element = first + (y + row) * map.stride_y;
     runs.push_back(
         {static_cast<std::size_t>(row) * row_bytes(map) + static_cast<std::size_t>((first - x) * map.element_bytes),
-         reinterpret_cast<std::uintptr_t>(map.data) + static_cast<std::uintptr_t>(element * map.element_bytes),
+         matrix + static_cast<std::uintptr_t>(element * map.element_bytes),
          static_cast<std::size_t>((end - first) * map.element_bytes)});
   }
   return runs;
@@ -268,17 +278,18 @@ bool check_async_read(Thread& thread, const SharedMemory::Cell& cell, std::size_
   return false;
 }
 
-void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned cta_mask, int x, int y, int z, Loc loc) {
+void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned cta_mask, int x, int y, BoxEntry entry,
+              Loc loc) {
   Thread& thread = current();
   const auto barrier_address = reinterpret_cast<std::uintptr_t>(barrier);
-  if (!check_map(map, loc) || !check_place(map, destination, loc) ||
+  if (!check_map(map, entry, loc) || !check_place(map, destination, loc) ||
       !detail::check_shared_bounds(thread, barrier_address, 8, loc)) {
     return;
   }
   if (cta_mask == 0) fail(Fault::cluster_misuse, loc, "a multicast to no CTA");
   Load load{map,
             thread.cta->shared.offset(reinterpret_cast<std::uintptr_t>(destination)),
-            runs_of(map, map.extent_x, x, y, z),
+            runs_of(map, map.extent_x, x, y, entry),
             false,
             nullptr,
             0,
@@ -299,8 +310,8 @@ void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned c
   detail::maybe_preempt(thread);
 }
 
-void tma_store(const TensorBox& map, const void* source, int x, int y, int z, Loc loc) {
-  if (!check_map(map, loc) || !check_place(map, source, loc)) return;
+void tma_store(const TensorBox& map, const void* source, int x, int y, BoxEntry entry, Loc loc) {
+  if (!check_map(map, entry, loc) || !check_place(map, source, loc)) return;
   Thread& thread = current();
   SharedMemory& shared = thread.cta->shared;
   Stores& stores = stores_of(thread);
@@ -320,7 +331,7 @@ void tma_store(const TensorBox& map, const void* source, int x, int y, int z, Lo
   }
   const std::int64_t grain = 16 / map.element_bytes;  // of stores along the contiguous axis
   const std::int64_t end_x = (map.extent_x + grain - 1) / grain * grain;
-  std::vector<Run> runs = runs_of(map, end_x, x, y, z);
+  std::vector<Run> runs = runs_of(map, end_x, x, y, entry);
   if (!check_runs(thread, runs, map.element_bytes, Access::write, event, loc)) runs.clear();
   ++stores.open->stores;
   ++stores.open->unread;

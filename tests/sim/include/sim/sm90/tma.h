@@ -19,9 +19,17 @@
 namespace xgemm::sim {
 
 // cta_mask: the CTAs of the cluster that get the box, each at this place, completing on its barrier at this place.
-void tma_load(void* destination, const kernels::TensorBox& map, void* barrier, unsigned cta_mask, int x, int y, int z,
-              Loc loc);
-void tma_store(const kernels::TensorBox& map, const void* source, int x, int y, int z, Loc loc);
+void tma_load(void* destination, const kernels::TensorBox& map, void* barrier, unsigned cta_mask, int x, int y,
+              kernels::BoxEntry entry, Loc loc);
+void tma_store(const kernels::TensorBox& map, const void* source, int x, int y, kernels::BoxEntry entry, Loc loc);
+// Of maps whose entries are counted.
+inline void tma_load(void* destination, const kernels::TensorBox& map, void* barrier, unsigned cta_mask, int x, int y,
+                     int z, Loc loc) {
+  tma_load(destination, map, barrier, cta_mask, x, y, kernels::BoxEntry{z, -1}, loc);
+}
+inline void tma_store(const kernels::TensorBox& map, const void* source, int x, int y, int z, Loc loc) {
+  tma_store(map, source, x, y, kernels::BoxEntry{z, -1}, loc);
+}
 void tma_store_commit(Loc loc);
 void tma_store_wait_read(int pending_groups, Loc loc);
 void fence_async_shared();
