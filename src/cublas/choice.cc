@@ -56,7 +56,7 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates, bool 
   const bool aligned = comes_in_vectors(x, element);
   // 0.97 to 1.03 from 512 to 8192, and 1.33 to 1.43 of 1023, 2047 and 4095.
   if (x.type == XGEMM_F64 && (aligned || shortest < 1000)) return "double precision";
-  // 1.05 to 1.5 in fp32 and 1.3 to 5.7 in 16 bits of 16x16x16, 32x32x32 and 33x31x29; of larger ones 0.75 to 1.26, as
+  // 1.05 to 1.37 in fp32 and 1.28 to 5.4 in 16 bits of 16x16x16, 32x32x32 and 33x31x29; of larger ones 0.61 to 1.26, as
   // their pointers are looked at by a kernel of its own. What has an epilogue or is to be TF32 is copied.
   if (x.batch_kind == XGEMM_BATCH_POINTERS) {
     const bool tiny = std::max({x.m, x.n, x.k}) <= 40 && x.math_mode != XGEMM_MATH_TF32 + 1 && !emulates;
