@@ -1,5 +1,6 @@
 // Batches whose matrices are found by pointers in device memory: in any order, on multiples of 16 bytes or not, of all
-// sizes, against fp64, with guards between the matrices; in a captured graph; the same bits whatever the order.
+// sizes, against fp64, with guards between the matrices; in a captured graph, which follows
+// what the pointers are when it runs, with the same bits wherever C lies.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cuda_runtime_api.h>
@@ -56,10 +57,8 @@ struct Matrices {
         for (std::int64_t i = 0; i < rows; ++i) at(b, i, j) = test::from_double<T>(random.uniform());
     XGEMM_CHECK_CUDA(cudaMalloc(reinterpret_cast<void**>(&device), host.size() * sizeof(T)));
     upload();
-    std::vector<void*> all;
-    for (const std::int64_t x : first) all.push_back(device + x);
-    XGEMM_CHECK_CUDA(cudaMalloc(reinterpret_cast<void**>(&pointers), all.size() * sizeof(void*)));
-    XGEMM_CHECK_CUDA(cudaMemcpy(pointers, all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice));
+    XGEMM_CHECK_CUDA(cudaMalloc(reinterpret_cast<void**>(&pointers), first.size() * sizeof(void*)));
+    upload_pointers();
   }
   Matrices(const Matrices&) = delete;
   ~Matrices() {
@@ -71,6 +70,11 @@ struct Matrices {
     return host[static_cast<std::size_t>(first[static_cast<std::size_t>(b)] + j * ld + i)];
   }
   void upload() { XGEMM_CHECK_CUDA(cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice)); }
+  void upload_pointers() {
+    std::vector<void*> all;
+    for (const std::int64_t x : first) all.push_back(device + x);
+    XGEMM_CHECK_CUDA(cudaMemcpy(pointers, all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice));
+  }
   std::vector<T> fetch() const {
     std::vector<T> now(host.size());
     XGEMM_CHECK_CUDA(cudaMemcpy(now.data(), device, now.size() * sizeof(T), cudaMemcpyDeviceToHost));
@@ -245,6 +249,29 @@ TEST(PointersSmall, GraphsFollowThemWhenTheyRun) {
     EXPECT_EQ(std::memcmp(again.data(), bits.data(), bits.size() * sizeof(Half)), 0);
   }
   EXPECT_EQ(x.check(), "");
+
+  // The pointers to C change after the capture: first their order, then one of them to no multiple of 16 bytes.
+  Matrices<Half>& c = x.c();
+  const auto run_with_new_pointers = [&] {
+    c.upload();
+    c.upload_pointers();
+    XGEMM_CHECK_CUDA(cudaGraphLaunch(exec, stream));
+    XGEMM_CHECK_CUDA(cudaStreamSynchronize(stream));
+  };
+  const std::vector<std::int64_t> before = c.first;
+  std::reverse(c.first.begin(), c.first.end());
+  run_with_new_pointers();
+  const auto reversed = c.fetch();
+  for (std::size_t b = 0; b < before.size(); ++b)
+    EXPECT_EQ(std::memcmp(&reversed[static_cast<std::size_t>(c.first[b])], &bits[static_cast<std::size_t>(before[b])],
+                          static_cast<std::size_t>(c.ld * c.cols) * sizeof(Half)),
+              0)
+        << "matrix " << b;
+  EXPECT_EQ(x.check(), "");
+  c.first[5] += 1;
+  run_with_new_pointers();
+  EXPECT_EQ(x.check(), "");
+
   cudaGraphExecDestroy(exec);
   cudaGraphDestroy(graph);
   xgemm_destroy(ctx);
