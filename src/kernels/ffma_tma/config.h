@@ -52,7 +52,15 @@ struct FfmaTmaConfig {
 
   constexpr int slot_bytes() const { return cta_k() * (cta_m + cta_n) * 4; }
   constexpr int exchange_bytes() const { return (groups() - 1) * cta_m * cta_n * 4; }
-  constexpr int shared_bytes() const { return stages * slot_bytes() + exchange_bytes() + 1024; }
+  // Whether a C that is not aligned passes through a stage in shared memory: of tiles that are chosen for short K. Of
+  // 16 x 8 sums the assembler would give the mainloop worse registers.
+  constexpr bool stages_c() const { return groups() == 1 && !many_sums(); }
+  static constexpr int kStageShare = 2;  // columns of each thread that are in the stage at a time
+  constexpr int stage_stride() const { return cta_m + (lanes_m == 4 ? 16 : 8); }  // no bank conflicts
+  constexpr int stage_bytes() const { return stages_c() ? kStageShare * lanes_n() * stage_stride() * 4 : 0; }
+  constexpr int shared_bytes() const {
+    return stages * slot_bytes() + exchange_bytes() + warps_n() * stage_bytes() + 1024;
+  }
 
   // The k of a turn of the mainloop: periods of the swizzle. Nothing is in the instruction caches when a kernel starts,
   // and what is short is soon there; for long K, groups of warps that have an SM for themselves get on better with

@@ -49,6 +49,9 @@ struct FfmaTmaCta {
     // For each group what the others have summed of its columns; vectors of a thread lie kGroupThreads apart.
     alignas(16) float exchange[kGroups][kGroups > 1 ? kGroups - 1 : 1][kGroups > 1 ? kShareN* kThreadM / 4 : 1]
                               [kGroups > 1 ? kGroupThreads : 1][4];
+    // For the warps that have the same columns (staged_output.cuh).
+    alignas(16) float stages_c[kConfig.stages_c() ? kConfig.warps_n() : 1]
+                              [kConfig.stages_c() ? kConfig.stage_bytes() / 4 : 1];
     gpu::Mbarrier landed[kStages];  // what is to be turned
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];

@@ -41,6 +41,7 @@
 #include "kernels/ffma_tma/output.cuh"
 #include "kernels/ffma_tma/params.h"
 #include "kernels/ffma_tma/producer.cuh"
+#include "kernels/ffma_tma/staged_output.cuh"
 
 namespace xgemm::kernels {
 
@@ -51,6 +52,7 @@ struct FfmaTma {
   using Mainloop = FfmaTmaMainloop<kConfig>;
   using Exchange = FfmaTmaExchange<kConfig>;
   using Output = FfmaTmaOutput<kConfig>;
+  using StagedOutput = FfmaTmaStagedOutput<kConfig>;
   static constexpr bool kFinishes = std::is_same_v<Epilogue, Finished>;
   using Params = FfmaTmaParams;
   using SharedStorage = typename Cta::SharedStorage;
@@ -97,16 +99,16 @@ struct FfmaTma {
         mainloop.run(smem, ring, group, unit.depth, sums);
       } else {
         pass(smem, ring, Cta::slices(unit.depth));
+        if constexpr (kConfig.stages_c()) help_to_store(p, smem, unit, epilogue, group_warp, warp_column);
       }
-      // The first element that the thread stores, in the tile.
-      const int row = warp_row + 4 * lane_m;
-      const int column = warp_column + 4 * lane_n + Output::column_of(group * Cta::kShareN);
+      const Place place = {group_warp, warp_row, warp_column, warp_row + 4 * lane_m,
+                           warp_column + 4 * lane_n + Output::column_of(group * Cta::kShareN)};
       if constexpr (Cta::kGroups == 1) {
-        if (inside) finish_and_store(p, unit, epilogue, warp_row, warp_column, row, column, sums);
+        if (inside) finish_and_store(p, smem, unit, epilogue, place, sums);
       } else {
         typename Exchange::Share share = {};
         Exchange::run(smem, group, group_warp * gpu::kWarpSize + lane, sums, share);
-        if (inside) finish_and_store(p, unit, epilogue, warp_row, warp_column, row, column, share);
+        if (inside) finish_and_store(p, smem, unit, epilogue, place, share);
       }
     });
   }
@@ -137,59 +139,110 @@ struct FfmaTma {
     }
   }
 
+  // Of a warp, and where it and the thread begin in the tile.
+  struct Place {
+    int group_warp;
+    int warp_row, warp_column;
+    int row, column;
+  };
+
   template <int kColumns>
-  XGEMM_DEVICE static void finish_and_store(const Params& p, const Unit& unit, const Epilogue& epilogue, int warp_row,
-                                            int warp_column, int row, int column,
+  XGEMM_DEVICE static void finish_and_store(const Params& p, SharedStorage& smem, const Unit& unit,
+                                            const Epilogue& epilogue, const Place& place,
                                             float (&sums)[kColumns][Cta::kThreadM]) {
     if constexpr (kFinishes) {  // parts are finished after they are added
       if (!unit.is_partial(p))
-        FfmaTmaFinisher<kConfig>::run(p, unit.row + row, unit.col + column, epilogue.alpha, sums);
+        FfmaTmaFinisher<kConfig>::run(p, unit.row + place.row, unit.col + place.column, epilogue.alpha, sums);
     }
-    store(p, unit, epilogue, warp_row, warp_column, row, column, sums);
+    if constexpr (kConfig.stages_c()) {
+      if (through_stage(p, unit)) {
+        const StagedOutput output = staged(p, smem, unit, place.group_warp, place.warp_column);
+        const int lane_n = (place.column - place.warp_column) / 4;
+        with_finish(p, epilogue.of_zero_sums(), unit.row, unit.col + place.warp_column,
+                    [&](auto reads_c, const auto& finish) {
+                      output.template store<decltype(reads_c)::value>(place.row, lane_n, sums, finish);
+                    });
+        return;
+      }
+    }
+    store(p, unit, epilogue, place, sums);
+  }
+
+  // By a warp with nothing inside of C.
+  XGEMM_DEVICE static void help_to_store(const Params& p, SharedStorage& smem, const Unit& unit,
+                                         const Epilogue& epilogue, int group_warp, int warp_column) {
+    if (!through_stage(p, unit)) return;
+    const StagedOutput output = staged(p, smem, unit, group_warp, warp_column);
+    with_finish(p, epilogue.of_zero_sums(), unit.row, unit.col + warp_column,
+                [&](auto reads_c, const auto& finish) { output.template help<decltype(reads_c)::value>(finish); });
+  }
+
+  // The same for all warps of a CTA.
+  XGEMM_DEVICE static bool through_stage(const Params& p, const Unit& unit) {
+    return !unit.is_partial(p) && !(p.c_vectors && covers(p.fill, unit.row, unit.col, Cta::kTileM, Cta::kTileN));
+  }
+
+  XGEMM_DEVICE static StagedOutput staged(const Params& p, SharedStorage& smem, const Unit& unit, int group_warp,
+                                          int warp_column) {
+    const std::int64_t row = unit.row, column = unit.col + warp_column, ld = gpu::opaque(p.c.col_stride);
+    return {smem.stages_c[group_warp / kConfig.warps_m()],
+            group_warp % kConfig.warps_m(),
+            entry_of<float>(p.c, unit.batch, kFollows<Epilogue>) + column * ld + row,
+            ld,
+            static_cast<int>(p.m - row),
+            static_cast<int>(p.n - column),
+            p.fill,
+            static_cast<int>(column - row)};
+  }
+
+  // Calls f(whether old C is read, as a constant; finish(sum, old, i, j)), of elements from (row, column) of C on.
+  template <class F>
+  XGEMM_DEVICE static void with_finish(const Params& p, const Epilogue& elements, std::int64_t row, std::int64_t column,
+                                       const F& f) {
+    if (elements.reads_c()) {
+      f(std::true_type{}, [&](float sum, float old, int i, int j) {
+        return elements.template apply<true>(sum, old, row + i, column + j, p);
+      });
+    } else {
+      f(std::false_type{}, [&](float sum, float, int i, int j) {
+        return elements.template apply<false>(sum, 0.0f, row + i, column + j, p);
+      });
+    }
   }
 
   // Of a part of a tile as of a whole one, by the same code.
   template <int kColumns>
-  XGEMM_DEVICE static void store(const Params& p, const Unit& unit, const Epilogue& epilogue, int warp_row,
-                                 int warp_column, int row, int column, const float (&sums)[kColumns][Cta::kThreadM]) {
-    const std::int64_t c_row = unit.row + row, c_column = unit.col + column;
+  XGEMM_DEVICE static void store(const Params& p, const Unit& unit, const Epilogue& epilogue, const Place& place,
+                                 const float (&sums)[kColumns][Cta::kThreadM]) {
+    const std::int64_t c_row = unit.row + place.row, c_column = unit.col + place.column;
     Output out;
     Epilogue elements = epilogue.of_zero_sums();
     bool vectors = true;
     if (unit.is_partial(p)) {
       const std::int64_t tile = p.schedule.partial_index(unit.index) * (Cta::kTileM * Cta::kTileN);
-      out = {static_cast<float*>(p.partials) + tile + column * Cta::kTileM + row, Cta::kTileM, Cta::kTileM,
+      out = {static_cast<float*>(p.partials) + tile + place.column * Cta::kTileM + place.row, Cta::kTileM, Cta::kTileM,
              Cta::kTileN};
       elements = Epilogue::identity();
     } else {
       const std::int64_t ld = gpu::opaque(p.c.col_stride);
       out = {entry_of<float>(p.c, unit.batch, kFollows<Epilogue>) + c_column * ld + c_row, ld,
              static_cast<int>(p.m - c_row), static_cast<int>(p.n - c_column)};
-      vectors = p.c_vectors &&
-                covers(p.fill, unit.row + warp_row, unit.col + warp_column, kConfig.warp_m(), kConfig.warp_n());
-    }
-    const auto with_old = [&](float sum, float old, int i, int j) {
-      return elements.template apply<true>(sum, old, c_row + i, c_column + j, p);
-    };
-    const auto without = [&](float sum, float, int i, int j) {
-      return elements.template apply<false>(sum, 0.0f, c_row + i, c_column + j, p);
-    };
-    if (vectors) {
-      if (elements.reads_c()) {
-        out.template store_vectors<true>(sums, with_old);
-      } else {
-        out.template store_vectors<false>(sums, without);
-      }
-    } else {
-      const int lane = gpu::lane_index();
-      const typename Output::Edges edges = {lane_along_m(lane), lane_before(lane), p.fill,
-                                            static_cast<int>(c_column - c_row)};
-      if (elements.reads_c()) {
-        out.template store_any<true>(edges, sums, with_old);
-      } else {
-        out.template store_any<false>(edges, sums, without);
+      if constexpr (!kConfig.stages_c()) {
+        vectors = p.c_vectors && covers(p.fill, unit.row + place.warp_row, unit.col + place.warp_column,
+                                        kConfig.warp_m(), kConfig.warp_n());
       }
     }
+    with_finish(p, elements, c_row, c_column, [&](auto reads_c, const auto& finish) {
+      constexpr bool kReadsC = decltype(reads_c)::value;
+      if (vectors) {
+        out.template store_vectors<kReadsC>(sums, finish);
+      } else if constexpr (!kConfig.stages_c()) {
+        const int lane = gpu::lane_index();
+        const typename Output::Edges edges = {lane_along_m(lane), lane_before(lane), p.fill,
+                                              static_cast<int>(c_column - c_row)};
+        out.template store_any<kReadsC>(edges, sums, finish);
+      }
+    });
   }
 };
 

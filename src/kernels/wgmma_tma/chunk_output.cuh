@@ -244,83 +244,38 @@ struct WgmmaTmaChunkOutput {
   }
 
   // The rows of C from c_whole_m on, where they lie in this chunk: the last m % 8, or all of a C that the copy engine
-  // cannot address. A column of them leaves as the vectors of 16 bytes that are aligned in C, put together from words
-  // of the buffer, and as single elements before and behind those.
+  // cannot address. An access of a warp is of 32 rows of a column, whatever they start on. Vectors that are aligned in
+  // memory would be fewer accesses, but of parts of sectors at both ends of each column, which keep the L2 busy.
   XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column, int batch) {
-    using Vector = gpu::Vector<std::uint32_t, 4>;
     constexpr int kRows = kTransposed ? kChunk : 64;  // of C
     constexpr int kColumns = kTransposed ? 64 : kChunk;
-    constexpr int kElements = sizeof(Vector) / sizeof(Element);
+    constexpr int kPieces = (kRows + gpu::kWarpSize - 1) / gpu::kWarpSize;  // of a column
     const int first = p.c_whole_m - c_row > 0 ? p.c_whole_m - c_row : 0;
     const int rows = (p.m - c_row < kRows ? p.m - c_row : kRows) - first;
     if (rows <= 0) return;
     const int columns = p.n - c_column < kColumns ? p.n - c_column : kColumns;
-    Element* const c = Cta::template entry_of_c<Epilogue>(p, batch) + c_column * p.c_ld + c_row + first;
-
-    // 2^log_places threads share a column and go on by so many columns that their distance is a multiple of 16 bytes,
-    // and of the period of the buffer's swizzle: what a thread knows of its first column holds for all of them.
-    const auto columns_of_thread = [&](int log_places) {
-      const int thread = gpu::thread_index() % gpu::kGroupThreads;
-      const int column = thread >> log_places, offset = column * Cta::kChunkRowBytes;
-      Element* const line = c + column * p.c_ld;
-      const auto to_vector = static_cast<int>(-reinterpret_cast<std::uintptr_t>(line) / sizeof(Element) % kElements);
-      return Columns{thread & ((1 << log_places) - 1),    column,          gpu::kGroupThreads >> log_places, line,
-                     to_vector < rows ? to_vector : rows, buffer + offset, offset ^ swizzled(offset)};
-    };
-    const auto byte_of = [&](int row) { return (first + row) * static_cast<int>(sizeof(Element)); };
-
-    constexpr int kVectors = kRows / kElements;  // of a column, at most
-    constexpr int kLogVectors = kVectors > 8 ? 4 : kVectors > 4 ? 3 : kVectors > 2 ? 2 : kVectors - 1;
-    static_assert(kElements == 8 && kVectors <= 16);
-    if (Columns at = columns_of_thread(kLogVectors); at.head + (at.place + 1) * kElements <= rows) {
-      const int row = at.head + at.place * kElements;
-      const int odd = (first + row) % 2;  // the vector begins with the second element of a word
-      int offsets[5];
-      XGEMM_UNROLL
-      for (int w = 0; w < 5; ++w) offsets[w] = byte_of(row - odd + 2 * w) ^ at.swizzle;
-      XGEMM_NO_UNROLL
-      for (; at.column < columns; at.next(p.c_ld)) {
-        std::uint32_t words[5] = {};
+    // So many threads share a column: a few rows are the last m % 8.
+    const int log_places = rows > 8 ? 5 : 3;
+    const int thread = gpu::thread_index() % gpu::kGroupThreads;
+    const int place = thread & ((1 << log_places) - 1), step = gpu::kGroupThreads >> log_places;
+    int column = thread >> log_places;
+    Element* c = Cta::template entry_of_c<Epilogue>(p, batch) + (c_column + column) * p.c_ld + c_row + first + place;
+    XGEMM_NO_UNROLL
+    for (; column < columns; column += step, c += step * p.c_ld) {
+      const int line = column * Cta::kChunkRowBytes;
+      Element values[kPieces] = {};
+      const auto for_each_piece = [&](const auto& f) {  // f(value, rows from the thread's first one on)
         XGEMM_UNROLL
-        for (int w = 0; w < 5; ++w) {
-          if (w < 4 || odd != 0)
-            words[w] = gpu::read<gpu::Space::shared>(reinterpret_cast<const std::uint32_t*>(at.buffer + offsets[w]));
-        }
-        Vector vector;
-        XGEMM_UNROLL
-        for (int w = 0; w < 4; ++w)
-          vector[w] = static_cast<std::uint32_t>((std::uint64_t{words[w + 1]} << 32 | words[w]) >> 16 * odd);
-        gpu::write<gpu::Space::global>(reinterpret_cast<Vector*>(at.c + row), vector);
-      }
-    }
-    // A whole column has a vector's worth of single elements or none, others fewer than two.
-    Columns at = columns_of_thread(rows == kRows ? 3 : 4);
-    const int tail = (rows - at.head) & (kElements - 1);
-    if (at.place < at.head + tail) {
-      const int row = at.place < at.head ? at.place : rows - tail + at.place - at.head;
-      const int offset = byte_of(row) ^ at.swizzle;
-      XGEMM_NO_UNROLL
-      for (; at.column < columns; at.next(p.c_ld))
-        gpu::write<gpu::Space::global>(
-            at.c + row, gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(at.buffer + offset)));
+        for (int piece = 0; piece < kPieces; ++piece)
+          if (place + gpu::kWarpSize * piece < rows) f(values[piece], gpu::kWarpSize * piece);
+      };
+      for_each_piece([&](Element& value, int row) {
+        const int at = line + ((first + place + row) * static_cast<int>(sizeof(Element)) ^ line ^ swizzled(line));
+        value = gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + at));
+      });
+      for_each_piece([&](const Element& value, int row) { gpu::write<gpu::Space::global>(c + row, value); });
     }
   }
-
-  // The columns of C in a chunk that a thread stores a part of.
-  struct Columns {
-    int place;  // of the thread in each of them
-    int column, step;
-    Element* c;  // of the rows to store
-    int head;    // of these, those before the first vector of 16 bytes
-    const char* buffer;
-    int swizzle;  // of the column's row in the buffer
-
-    XGEMM_DEVICE void next(std::int64_t ld) {
-      column += step;
-      c += step * ld;
-      buffer += step * Cta::kChunkRowBytes;
-    }
-  };
 
   // The kWide (8 or 16) columns of a warp at `offset` of a chunk, (row, column) of D: registers, and old C where it
   // counts, to the buffer.
