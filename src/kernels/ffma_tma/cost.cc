@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/common/cost_math.h"
+#include "kernels/common/misaligned_c.h"
 #include "kernels/common/schedule.h"
 
 namespace xgemm::kernels {
@@ -15,6 +16,13 @@ using cost::ceil, cost::floor, cost::fourth;
 
 bool is_odd(double whole) {
   return static_cast<std::int64_t>(whole) % 2 != 0;
+}
+
+// Rows of a column that come to as many sectors as what a warp stores of it: 32 as vectors and single elements, or
+// through the stage all of a tile's.
+double rows_stored(const FfmaTmaConfig& c) {
+  constexpr double kOfVectors = 5.5;
+  return c.stages_c() ? c.cta_m : kOfVectors;
 }
 
 double tiles_along(double extent, int tile) {
@@ -61,6 +69,9 @@ FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, co
   const double memory_bytes = 4 * p.k * p.batch_count * (p.m + p.n) + c_bytes;
   l2_us_ = l2_bytes * 1e-6 / device.rates.l2_tbs;
   memory_us_ = memory_bytes * 1e-6 / device.rates.memory_tbs;
+  misaligned_us_ = p.misaligned_c
+                       ? misaligned_c_us(elements * (p.reads_c ? 2 : 1), 4, rows_stored(c), device.rates, device.sms)
+                       : 0.0;
 }
 
 double FfmaTmaCost::split_bytes(const FfmaTmaSplit& split) const {
@@ -100,7 +111,9 @@ FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
 }
 
 double FfmaTmaCost::joined_us(double cycles_us) const {
-  return x_->launch + std::sqrt(std::sqrt(fourth(cycles_us) + fourth(l2_us_) + fourth(memory_us_)));
+  constexpr double kWaited = 0.25;  // of what the L2 takes longer: warps that store do not multiply meanwhile
+  return x_->launch + kWaited * misaligned_us_ +
+         std::sqrt(std::sqrt(fourth(cycles_us) + fourth(l2_us_ + misaligned_us_) + fourth(memory_us_)));
 }
 
 // All SMs busy all the time.

@@ -21,6 +21,7 @@ struct FfmaTmaCostProblem {
   double m = 0, n = 0, k = 0, batch_count = 1;
   PanelLoad load_a = PanelLoad::bulk, load_b = PanelLoad::bulk;  // as they lie: words_mn and words_k are the same
   bool reads_c = false;
+  bool misaligned_c = false;  // its columns start within 16 bytes
 };
 
 struct FfmaTmaCostDevice {
@@ -98,7 +99,7 @@ class FfmaTmaCost {
   double epilogue_cycles_;
   double us_per_cycle_;
   double sum_bytes_;  // of a part
-  double l2_us_, memory_us_;
+  double l2_us_, memory_us_, misaligned_us_;
 };
 
 }  // namespace xgemm::kernels

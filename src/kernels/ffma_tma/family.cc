@@ -57,7 +57,8 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
                                            .batch_count = double(p.batch_count),
                                            .load_a = load(request.facts.a, Axis::row),
                                            .load_b = load(request.facts.b, Axis::col),
-                                           .reads_c = p.reads_c()};
+                                           .reads_c = p.reads_c(),
+                                           .misaligned_c = divisibility_along(request.facts.c, Axis::row) < 16};
   const FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
   struct Candidate {
     FfmaTmaCost cost;
