@@ -52,6 +52,7 @@ struct FfmaTmaCta {
     // For the warps that have the same columns (staged_output.cuh).
     alignas(16) float stages_c[kConfig.stages_c() ? kConfig.warps_n() : 1]
                               [kConfig.stages_c() ? kConfig.stage_bytes() / 4 : 1];
+    gpu::Mbarrier stages_passed;
     gpu::Mbarrier landed[kStages];  // what is to be turned
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];
@@ -73,6 +74,7 @@ struct FfmaTmaCta {
       gpu::mbarrier_init(smem.full[s], arrivals);
       gpu::mbarrier_init(smem.empty[s], kConfig.consumer_warps);
     }
+    if constexpr (kConfig.stages_c()) gpu::mbarrier_init(smem.stages_passed, kConfig.consumer_warps);
     gpu::mbarrier_init_fence();
   }
 
@@ -98,9 +100,10 @@ struct FfmaTmaCta {
 
   // By all lanes of a consumer warp whose reads of a slot are over. A barrier does not wait for reads that are on their
   // way to registers: it takes an instruction that uses what they bring.
-  XGEMM_DEVICE static void release(SharedStorage& smem, int slot) {
+  XGEMM_DEVICE static void release(SharedStorage& smem, int slot) { arrive(smem.empty[slot]); }
+  XGEMM_DEVICE static void arrive(gpu::Mbarrier& barrier) {
     gpu::sync_warp();
-    if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.empty[slot]);
+    if (gpu::lane_index() == 0) gpu::mbarrier_arrive(barrier);
   }
   XGEMM_DEVICE static void release_held(SharedStorage& smem, Ring& ring) {
     if (ring.held < 0) return;

@@ -185,7 +185,8 @@ struct FfmaTma {
   XGEMM_DEVICE static StagedOutput staged(const Params& p, SharedStorage& smem, const Unit& unit, int group_warp,
                                           int warp_column) {
     const std::int64_t row = unit.row, column = unit.col + warp_column, ld = gpu::opaque(p.c.col_stride);
-    return {smem.stages_c[group_warp / kConfig.warps_m()],
+    return {&smem.stages_passed,
+            smem.stages_c[group_warp / kConfig.warps_m()],
             group_warp % kConfig.warps_m(),
             entry_of<float>(p.c, unit.batch, kFollows<Epilogue>) + column * ld + row,
             ld,

@@ -14,6 +14,7 @@
 
 #include "core/fill.h"
 #include "kernels/common/dtype.cuh"
+#include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/ffma_tma/cta.cuh"
 #include "kernels/ffma_tma/output.cuh"
@@ -26,8 +27,9 @@ struct FfmaTmaStagedOutput {
   using Cta = FfmaTmaCta<kConfig>;
   static constexpr int kThreadM = Cta::kThreadM, kThreadN = Cta::kThreadN;
 
-  float* stage;  // of the warps that have the same columns,
-  int warp;      // of which this is one, along m
+  gpu::Mbarrier* passed;  // of all consumer warps. They pass it an even number of times for a tile
+  float* stage;           // of the warps that have the same columns,
+  int warp;               // of which this is one, along m
   // Of C, from the first row of the tile and the first column of the warp on.
   float* c;
   std::int64_t ld;
@@ -44,7 +46,7 @@ struct FfmaTmaStagedOutput {
     const float one = gpu::opaque(1.0f);
     XGEMM_UNROLL
     for (int first = 0; first < kThreadN; first += kShare) {
-      sync();  // what the stage held has been read
+      sync(0);  // what the stage held has been read
       XGEMM_UNROLL
       for (int j = 0; j < kShare; ++j) {
         XGEMM_UNROLL
@@ -56,7 +58,7 @@ struct FfmaTmaStagedOutput {
               reinterpret_cast<gpu::Vector<float, 4>*>(to + j * kLanesN * kStride + Output::row_of(i)), v);
         }
       }
-      sync();
+      sync(1);
       store_columns<kReadsC>(first, finish);
     }
   }
@@ -66,8 +68,8 @@ struct FfmaTmaStagedOutput {
   XGEMM_DEVICE void help(const Finish& finish) const {
     XGEMM_NO_UNROLL
     for (int first = 0; first < kThreadN; first += kShare) {
-      sync();
-      sync();
+      sync(0);
+      sync(1);
       store_columns<kReadsC>(first, finish);
     }
   }
@@ -112,7 +114,11 @@ struct FfmaTmaStagedOutput {
            !(fill == Fill::upper && row > on_diagonal);
   }
 
-  XGEMM_DEVICE static void sync() { gpu::named_barrier_sync(1, Cta::kConsumerThreads); }
+  // Not a barrier of the hardware, which all warps would have to come to by one and the same instruction.
+  XGEMM_DEVICE void sync(unsigned phase) const {
+    Cta::arrive(*passed);
+    gpu::mbarrier_wait(*passed, phase);
+  }
 };
 
 }  // namespace xgemm::kernels
