@@ -3,16 +3,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+
 #include "device/rates.h"
 
 namespace xgemm::kernels {
 
-// us, of so many elements, stored (and read) by accesses of `rows` rows of a column each. An access asks for a sector
-// more than it has bytes for, and the L2 takes as long for a part of one as for all of it, or for more: columns of 8 to
-// 128 rows of fp32, and of 64 of fp16, came to 0.27 to 0.34 sectors for each cycle of an SM on an H100 and an H200.
-inline double misaligned_c_us(double elements, int element_bytes, double rows, const device::Rates& rates, int sms) {
+// us, of so many elements, stored (and read) by runs of `rows` rows of a column, of m. A run asks for a sector more
+// than it has bytes for, and the L2 takes as long for a part of a sector as for all of it: kernels with runs of 8 to
+// 128 rows of fp32 and of 64 of fp16 came to 0.24 to 0.34 sectors for each cycle of an SM, on an H100 and an H200.
+inline double misaligned_c_us(double elements, int element_bytes, double rows, double m, const device::Rates& rates,
+                              int sms) {
   constexpr double kSectorsPerCycle = 0.33, kSectorBytes = 32;
-  const double sectors = elements / rows * (rows * element_bytes / kSectorBytes + 1);
+  const double run = std::max(1.0, std::min(rows, m));
+  const double sectors = elements * (element_bytes / kSectorBytes + 1 / run);
   return sectors * 1e-3 / (kSectorsPerCycle * sms * rates.sm_ghz);
 }
 

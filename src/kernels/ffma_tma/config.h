@@ -52,8 +52,8 @@ struct FfmaTmaConfig {
 
   constexpr int slot_bytes() const { return cta_k() * (cta_m + cta_n) * 4; }
   constexpr int exchange_bytes() const { return (groups() - 1) * cta_m * cta_n * 4; }
-  // Whether a C that is not aligned passes through a stage in shared memory: of tiles that are chosen for short K. Of
-  // 16 x 8 sums the assembler would give the mainloop worse registers.
+  // Whether what is not whole vectors of C passes through a stage in shared memory. It pays in tiles for short K, whose
+  // warps do not share K; beside 16 x 8 sums the assembler would give the mainloop worse registers.
   constexpr bool stages_c() const { return groups() == 1 && !many_sums(); }
   static constexpr int kStageShare = 2;  // columns of each thread that are in the stage at a time
   constexpr int stage_stride() const { return cta_m + (lanes_m == 4 ? 16 : 8); }  // no bank conflicts

@@ -18,8 +18,8 @@ bool is_odd(double whole) {
   return static_cast<std::int64_t>(whole) % 2 != 0;
 }
 
-// Rows of a column that come to as many sectors as what a warp stores of it: 32 as vectors and single elements, or
-// through the stage all of a tile's.
+// Of a run of rows with as many sectors for an element as C is stored with: through the stage all rows of a tile. Of
+// vectors and single elements (output.cuh) the number is an effective one.
 double rows_stored(const FfmaTmaConfig& c) {
   constexpr double kOfVectors = 5.5;
   return c.stages_c() ? c.cta_m : kOfVectors;
@@ -69,9 +69,9 @@ FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, co
   const double memory_bytes = 4 * p.k * p.batch_count * (p.m + p.n) + c_bytes;
   l2_us_ = l2_bytes * 1e-6 / device.rates.l2_tbs;
   memory_us_ = memory_bytes * 1e-6 / device.rates.memory_tbs;
-  misaligned_us_ = p.misaligned_c
-                       ? misaligned_c_us(elements * (p.reads_c ? 2 : 1), 4, rows_stored(c), device.rates, device.sms)
-                       : 0.0;
+  misaligned_us_ =
+      p.misaligned_c ? misaligned_c_us(elements * (p.reads_c ? 2 : 1), 4, rows_stored(c), p.m, device.rates, device.sms)
+                     : 0.0;
 }
 
 double FfmaTmaCost::split_bytes(const FfmaTmaSplit& split) const {

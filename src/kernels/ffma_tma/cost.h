@@ -21,7 +21,7 @@ struct FfmaTmaCostProblem {
   double m = 0, n = 0, k = 0, batch_count = 1;
   PanelLoad load_a = PanelLoad::bulk, load_b = PanelLoad::bulk;  // as they lie: words_mn and words_k are the same
   bool reads_c = false;
-  bool misaligned_c = false;  // its columns start within 16 bytes
+  bool misaligned_c = false;  // its columns do not all start on 16 bytes
 };
 
 struct FfmaTmaCostDevice {

@@ -49,14 +49,15 @@ struct FfmaTmaCta {
     // For each group what the others have summed of its columns; vectors of a thread lie kGroupThreads apart.
     alignas(16) float exchange[kGroups][kGroups > 1 ? kGroups - 1 : 1][kGroups > 1 ? kShareN* kThreadM / 4 : 1]
                               [kGroups > 1 ? kGroupThreads : 1][4];
-    // For the warps that have the same columns (staged_output.cuh).
+    // One for each column of warps (staged_output.cuh).
     alignas(16) float stages_c[kConfig.stages_c() ? kConfig.warps_n() : 1]
                               [kConfig.stages_c() ? kConfig.stage_bytes() / 4 : 1];
-    gpu::Mbarrier stages_passed;
+    gpu::Mbarrier stages_passed;    // by all consumer warps, twice for what is in the stage at a time
     gpu::Mbarrier landed[kStages];  // what is to be turned
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];
   };
+  static_assert(sizeof(SharedStorage) <= static_cast<std::size_t>(kConfig.shared_bytes()));
   static_assert(kConfig.ctas_per_sm * (sizeof(SharedStorage) + 1024) <= FfmaTmaConfig::kMaxSharedBytes + 1024,
                 "a CTA's own and what the system has of it");
 
@@ -101,6 +102,7 @@ struct FfmaTmaCta {
   // By all lanes of a consumer warp whose reads of a slot are over. A barrier does not wait for reads that are on their
   // way to registers: it takes an instruction that uses what they bring.
   XGEMM_DEVICE static void release(SharedStorage& smem, int slot) { arrive(smem.empty[slot]); }
+  // By all lanes, once for the warp.
   XGEMM_DEVICE static void arrive(gpu::Mbarrier& barrier) {
     gpu::sync_warp();
     if (gpu::lane_index() == 0) gpu::mbarrier_arrive(barrier);

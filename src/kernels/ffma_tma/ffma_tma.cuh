@@ -18,7 +18,8 @@
 // column after column, in the workspace, and a second kernel (split_sum.cuh) adds them in the order of K.
 //
 // Edges: zeros stand beyond k in both operands, so that zeros never meet an Inf. Beyond m and n stand zeros, or what
-// was left in the slot; the sums of it are not stored. Warps with nothing inside of C compute nothing.
+// was left in the slot; the sums of it are not stored. Warps with nothing inside of C compute nothing, but may help to
+// store.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -139,7 +140,7 @@ struct FfmaTma {
     }
   }
 
-  // Of a warp, and where it and the thread begin in the tile.
+  // A warp's number in its group, and where it and the thread begin in the tile.
   struct Place {
     int group_warp;
     int warp_row, warp_column;
@@ -211,7 +212,7 @@ struct FfmaTma {
     }
   }
 
-  // Of a part of a tile as of a whole one, by the same code.
+  // Sums of a part of a tile, or of a whole one that does not pass through the stage.
   template <int kColumns>
   XGEMM_DEVICE static void store(const Params& p, const Unit& unit, const Epilogue& epilogue, const Place& place,
                                  const float (&sums)[kColumns][Cta::kThreadM]) {

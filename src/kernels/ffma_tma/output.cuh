@@ -2,7 +2,8 @@
 // neighbouring chunks of 16 bytes in each of its columns: whole sectors, where the columns of C start on 16 bytes.
 //
 // Where they do not, each column is moved to meet the vectors of memory: a lane gets from the one before it the rows
-// that its vector begins with. Only the ends of a warp's columns are stored row by row.
+// that its vector begins with. Only the ends of a warp's columns are stored row by row. Tiles for short K have another
+// way for that (staged_output.cuh).
 //
 //     memory   | . . . a | a a a b | b b b c | ...      rows of lanes a, b, c
 //     lane     |       a |       b |       c |

@@ -1,4 +1,4 @@
-// How sums leave a tile that is chosen for short K to a C whose columns start anywhere: through shared memory.
+// How sums leave a tile that is chosen for short K where it is not all whole vectors of C: through shared memory.
 //
 // What output.cuh does there asks the L2 for parts of sectors at both ends of each column of a warp, by accesses of a
 // few rows of many columns. Beside a long K nobody notices. Where C is most of what there is to move, it took twice as
@@ -114,7 +114,7 @@ struct FfmaTmaStagedOutput {
            !(fill == Fill::upper && row > on_diagonal);
   }
 
-  // Not a barrier of the hardware, which all warps would have to come to by one and the same instruction.
+  // Not a named barrier: helpers would come to it by another instruction than the others, which synccheck reports.
   XGEMM_DEVICE void sync(unsigned phase) const {
     Cta::arrive(*passed);
     gpu::mbarrier_wait(*passed, phase);

@@ -68,12 +68,15 @@ struct Work {
   }
 };
 
-// rows: of a column, of an access.
+// Lanes have every second or fourth row, of which 4 side by side take as many sectors; or 8 side by side.
+constexpr double kRowsOfVectors = 4, kRowsStaged = 8;
+
+// rows: of a column, that lanes have side by side.
 double c_us(const Request& request, double rows) {
   const Problem& p = request.problem;
   if (divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
-  return misaligned_c_us(p.elements() * (p.reads_c() ? 2 : 1), size_of(p.c.type), rows, request.device.rates,
-                         request.device.sm_count);
+  return misaligned_c_us(p.elements() * (p.reads_c() ? 2 : 1), size_of(p.c.type), rows, double(p.m),
+                         request.device.rates, request.device.sm_count);
 }
 
 Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
@@ -100,7 +103,11 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double rounds = cost::ceil(tiles / (sms * WarpTiledShape::kCtasPerSm * WarpTiledShape::kWarps));
   const double warps_us =
       tiles <= WarpTiledShape::kWarps ? kFewTilesUs + slices * kFewSlicesUs : rounds * (kTileUs + slices * kSliceUs);
-  return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us, c_us(request, 4)}), rounds, {}, memory_us, sm_us};
+  return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us, c_us(request, kRowsOfVectors)}),
+          rounds,
+          {},
+          memory_us,
+          sm_us};
 }
 
 // Of an instance that stages slices, for the blocks of a tile that there are.
@@ -126,7 +133,7 @@ Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
 
   const double rounds = cost::ceil(tiles / (sms * WarpStagedShape::of(c).ctas_per_sm * WarpStagedShape::kWarps));
   const double warps_us = rounds * (kStagedTileUs + work.slices * kStagedSliceUs + instructions * kStagedInstructionUs);
-  return {kLaunchUs + std::max({memory_us, sm_us, warps_us, c_us(request, 8)}), rounds, {}, memory_us, sm_us};
+  return {kLaunchUs + std::max({memory_us, sm_us, warps_us, c_us(request, kRowsStaged)}), rounds, {}, memory_us, sm_us};
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {

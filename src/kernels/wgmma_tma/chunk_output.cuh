@@ -245,7 +245,7 @@ struct WgmmaTmaChunkOutput {
 
   // The rows of C from c_whole_m on, where they lie in this chunk: the last m % 8, or all of a C that the copy engine
   // cannot address. An access of a warp is of 32 rows of a column, whatever they start on. Vectors that are aligned in
-  // memory would be fewer accesses, but of parts of sectors at both ends of each column, which keep the L2 busy.
+  // memory would be fewer accesses, but each of many columns, and the ends beside: more sectors for the L2 in all.
   XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column, int batch) {
     constexpr int kRows = kTransposed ? kChunk : 64;  // of C
     constexpr int kColumns = kTransposed ? 64 : kChunk;
@@ -254,7 +254,7 @@ struct WgmmaTmaChunkOutput {
     const int rows = (p.m - c_row < kRows ? p.m - c_row : kRows) - first;
     if (rows <= 0) return;
     const int columns = p.n - c_column < kColumns ? p.n - c_column : kColumns;
-    // So many threads share a column: a few rows are the last m % 8.
+    // Threads that share a column: of few rows, such as the last m % 8, a warp has several columns.
     const int log_places = rows > 8 ? 5 : 3;
     const int thread = gpu::thread_index() % gpu::kGroupThreads;
     const int place = thread & ((1 << log_places) - 1), step = gpu::kGroupThreads >> log_places;
