@@ -53,6 +53,12 @@ struct BasicMatrixArg {
   constexpr void set_entries(Entries entries) {
     if (entries != Entries::strided) batch_stride = entries == Entries::anywhere ? kStrideAnywhere : kStrideOnVectors;
   }
+  // Whether each matrix of the batch starts on a vector of 16 bytes, so far as is known before the work runs.
+  bool starts_on_vectors(int element_bytes, std::int64_t batch_count) const {
+    if (by_pointers()) return entries() == Entries::on_vectors;
+    return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 &&
+           (batch_count <= 1 || batch_stride % (16 / element_bytes) == 0);
+  }
   // The same memory, axes swapped.
   XGEMM_HOST_DEVICE BasicMatrixArg transposed() const { return {data, col_stride, row_stride, batch_stride}; }
 };

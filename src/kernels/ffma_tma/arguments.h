@@ -24,10 +24,8 @@ struct Operand {
 
   PanelLoad load() const {
     const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0 && stride < kMaxBulkStride; };
-    const bool starts_on_vector = x.by_pointers() ? x.entries() == Entries::on_vectors
-                                                  : reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 &&
-                                                        (batch_count <= 1 || on_vector(x.batch_stride));
-    const bool by_tma = starts_on_vector && batch_count <= kMaxBulkExtent;
+    const bool reachable = x.by_pointers() || batch_count <= 1 || x.batch_stride < kMaxBulkStride;
+    const bool by_tma = x.starts_on_vectors(sizeof(float), batch_count) && reachable && batch_count <= kMaxBulkExtent;
     const bool along_mn = mn_stride == 1 || mn_extent <= 1;
     if (by_tma && along_mn && (k_extent <= 1 || (on_vector(k_stride) && k_stride >= mn_extent))) return PanelLoad::bulk;
     if (by_tma && k_stride == 1 && (mn_extent <= 1 || (on_vector(mn_stride) && mn_stride >= k_extent)))
@@ -44,7 +42,7 @@ struct Operand {
             .extent_y = along_k ? mn_extent : k_extent,
             .extent_z = x.batch_stride != 0 ? batch_count : 1,
             .stride_y = along_k ? mn_stride : k_stride,
-            .stride_z = x.by_pointers() ? 0 : x.batch_stride,
+            .stride_z = x.batch_stride,
             .box_x = along_k ? block_k : FfmaTmaConfig::kPanel,
             .box_y = !along_k                    ? config.cta_k()
                      : config.cta_k() == block_k ? tile
@@ -73,10 +71,8 @@ inline BasicFfmaTmaParams<TensorBox> ffma_tma_arguments(const FfmaTmaConfig& con
   if (by_tma(p.a_load)) p.a_map = a.box(config, p.a_load, config.cta_m);
   if (by_tma(p.b_load)) p.b_map = b.box(config, p.b_load, config.cta_n);
   const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0; };
-  const bool c_starts_on_vector = g.c.by_pointers() ? g.c.entries() == Entries::on_vectors
-                                                    : reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0 &&
-                                                          (g.batch_count <= 1 || on_vector(g.c.batch_stride));
-  p.c_vectors = c_starts_on_vector && on_vector(g.m) && (g.n <= 1 || on_vector(g.c.col_stride));
+  p.c_vectors =
+      g.c.starts_on_vectors(sizeof(float), g.batch_count) && on_vector(g.m) && (g.n <= 1 || on_vector(g.c.col_stride));
   return p;
 }
 

@@ -55,8 +55,8 @@ struct FfmaTmaConfig {
   // Whether what is not whole vectors of C passes through a stage in shared memory. It pays in tiles for short K, whose
   // warps do not share K; beside 16 x 8 sums the assembler would give the mainloop worse registers.
   constexpr bool stages_c() const { return groups() == 1 && !many_sums(); }
-  static constexpr int kStageShare = 2;  // columns of each thread that are in the stage at a time
-  constexpr int stage_stride() const { return cta_m + (lanes_m == 4 ? 16 : 8); }  // no bank conflicts
+  static constexpr int kStageShare = 2;                      // columns of each thread that are in the stage at a time
+  constexpr int stage_stride() const { return cta_m + 16; }  // no bank conflicts, with four lanes along m
   constexpr int stage_bytes() const { return stages_c() ? kStageShare * lanes_n() * stage_stride() * 4 : 0; }
   constexpr int shared_bytes() const {
     return stages * slot_bytes() + exchange_bytes() + warps_n() * stage_bytes() + 1024;

@@ -80,7 +80,7 @@ struct FfmaTmaStagedOutput {
   static constexpr int kLanesN = kConfig.lanes_n(), kWarps = kConfig.warps_m();
   static constexpr int kOwn = kShare * kLanesN / kWarps;  // columns of the stage that a warp stores
   static constexpr int kPieces = Cta::kTileM / gpu::kWarpSize;
-  static_assert(kThreadN % kShare == 0 && 4 % kShare == 0 && kLanesN % kWarps == 0);
+  static_assert(kConfig.lanes_m == 4 && kThreadN % kShare == 0 && 4 % kShare == 0 && kLanesN % kWarps == 0);
 
   // What is in the stage: of each thread the columns from its `first` on.
   template <bool kReadsC, class Finish>

@@ -140,11 +140,7 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
                        boxes.c_swizzle, boxes.c_bytes,  false,        c.by_pointers()};
     };
     const int whole = 16 / boxes.c_bytes;
-    const auto aligned = [&](std::int64_t count, std::int64_t stride) { return count <= 1 || stride % whole == 0; };
-    const bool starts_on_vector = g.c.by_pointers() ? g.c.entries() == Entries::on_vectors
-                                                    : reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0 &&
-                                                          aligned(g.batch_count, g.c.batch_stride);
-    if (starts_on_vector && aligned(g.n, g.c.col_stride)) {
+    if (g.c.starts_on_vectors(boxes.c_bytes, g.batch_count) && (g.n <= 1 || g.c.col_stride % whole == 0)) {
       p.c_whole_m = p.m / whole * whole;
     }
     if (p.c_whole_m != 0) p.c = box(g.c, p.c_whole_m);
