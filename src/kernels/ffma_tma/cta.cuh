@@ -52,7 +52,6 @@ struct FfmaTmaCta {
     // One for each column of warps (staged_output.cuh).
     alignas(16) float stages_c[kConfig.stages_c() ? kConfig.warps_n() : 1]
                               [kConfig.stages_c() ? kConfig.stage_bytes() / 4 : 1];
-    gpu::Mbarrier stages_passed;    // by all consumer warps, twice for what is in the stage at a time
     gpu::Mbarrier landed[kStages];  // what is to be turned
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];
@@ -75,7 +74,6 @@ struct FfmaTmaCta {
       gpu::mbarrier_init(smem.full[s], arrivals);
       gpu::mbarrier_init(smem.empty[s], kConfig.consumer_warps);
     }
-    if constexpr (kConfig.stages_c()) gpu::mbarrier_init(smem.stages_passed, kConfig.consumer_warps);
     gpu::mbarrier_init_fence();
   }
 
@@ -101,11 +99,9 @@ struct FfmaTmaCta {
 
   // By all lanes of a consumer warp whose reads of a slot are over. A barrier does not wait for reads that are on their
   // way to registers: it takes an instruction that uses what they bring.
-  XGEMM_DEVICE static void release(SharedStorage& smem, int slot) { arrive(smem.empty[slot]); }
-  // By all lanes, once for the warp.
-  XGEMM_DEVICE static void arrive(gpu::Mbarrier& barrier) {
+  XGEMM_DEVICE static void release(SharedStorage& smem, int slot) {
     gpu::sync_warp();
-    if (gpu::lane_index() == 0) gpu::mbarrier_arrive(barrier);
+    if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.empty[slot]);
   }
   XGEMM_DEVICE static void release_held(SharedStorage& smem, Ring& ring) {
     if (ring.held < 0) return;

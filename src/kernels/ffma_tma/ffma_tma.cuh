@@ -100,12 +100,11 @@ struct FfmaTma {
         mainloop.run(smem, ring, group, unit.depth, sums);
       } else {
         pass(smem, ring, Cta::slices(unit.depth));
-        if constexpr (kConfig.stages_c()) help_to_store(p, smem, unit, epilogue, group_warp, warp_column);
       }
       const Place place = {group_warp, warp_row, warp_column, warp_row + 4 * lane_m,
                            warp_column + 4 * lane_n + Output::column_of(group * Cta::kShareN)};
       if constexpr (Cta::kGroups == 1) {
-        if (inside) finish_and_store(p, smem, unit, epilogue, place, sums);
+        if (inside || through_stage(p, unit)) finish_and_store(p, smem, unit, epilogue, place, sums);
       } else {
         typename Exchange::Share share = {};
         Exchange::run(smem, group, group_warp * gpu::kWarpSize + lane, sums, share);
@@ -169,25 +168,17 @@ struct FfmaTma {
     store(p, unit, epilogue, place, sums);
   }
 
-  // By a warp with nothing inside of C.
-  XGEMM_DEVICE static void help_to_store(const Params& p, SharedStorage& smem, const Unit& unit,
-                                         const Epilogue& epilogue, int group_warp, int warp_column) {
-    if (!through_stage(p, unit)) return;
-    const StagedOutput output = staged(p, smem, unit, group_warp, warp_column);
-    with_finish(p, epilogue.of_zero_sums(), unit.row, unit.col + warp_column,
-                [&](auto reads_c, const auto& finish) { output.template help<decltype(reads_c)::value>(finish); });
-  }
-
-  // The same for all warps of a CTA.
+  // Whether sums of a unit leave through the stage: the same for all warps of a CTA, which then store them together,
+  // those with nothing inside of C as well.
   XGEMM_DEVICE static bool through_stage(const Params& p, const Unit& unit) {
-    return !unit.is_partial(p) && !(p.c_vectors && covers(p.fill, unit.row, unit.col, Cta::kTileM, Cta::kTileN));
+    return kConfig.stages_c() && !unit.is_partial(p) &&
+           !(p.c_vectors && covers(p.fill, unit.row, unit.col, Cta::kTileM, Cta::kTileN));
   }
 
   XGEMM_DEVICE static StagedOutput staged(const Params& p, SharedStorage& smem, const Unit& unit, int group_warp,
                                           int warp_column) {
     const std::int64_t row = unit.row, column = unit.col + warp_column, ld = gpu::opaque(p.c.col_stride);
-    return {&smem.stages_passed,
-            smem.stages_c[group_warp / kConfig.warps_m()],
+    return {smem.stages_c[group_warp / kConfig.warps_m()],
             group_warp % kConfig.warps_m(),
             entry_of<float>(p.c, unit.batch, kFollows<Epilogue>) + column * ld + row,
             ld,

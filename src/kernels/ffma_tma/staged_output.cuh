@@ -14,7 +14,6 @@
 
 #include "core/fill.h"
 #include "kernels/common/dtype.cuh"
-#include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/ffma_tma/cta.cuh"
 #include "kernels/ffma_tma/output.cuh"
@@ -27,9 +26,8 @@ struct FfmaTmaStagedOutput {
   using Cta = FfmaTmaCta<kConfig>;
   static constexpr int kThreadM = Cta::kThreadM, kThreadN = Cta::kThreadN;
 
-  gpu::Mbarrier* passed;  // of all consumer warps. They pass it an even number of times for a tile
-  float* stage;           // of the warps that have the same columns,
-  int warp;               // of which this is one, along m
+  float* stage;  // of the warps that have the same columns,
+  int warp;      // of which this is one, along m
   // Of C, from the first row of the tile and the first column of the warp on.
   float* c;
   std::int64_t ld;
@@ -46,7 +44,7 @@ struct FfmaTmaStagedOutput {
     const float one = gpu::opaque(1.0f);
     XGEMM_UNROLL
     for (int first = 0; first < kThreadN; first += kShare) {
-      sync(0);  // what the stage held has been read
+      sync();  // what the stage held has been read
       XGEMM_UNROLL
       for (int j = 0; j < kShare; ++j) {
         XGEMM_UNROLL
@@ -58,18 +56,7 @@ struct FfmaTmaStagedOutput {
               reinterpret_cast<gpu::Vector<float, 4>*>(to + j * kLanesN * kStride + Output::row_of(i)), v);
         }
       }
-      sync(1);
-      store_columns<kReadsC>(first, finish);
-    }
-  }
-
-  // By a warp with nothing inside of C, which has its share of the others' columns.
-  template <bool kReadsC, class Finish>
-  XGEMM_DEVICE void help(const Finish& finish) const {
-    XGEMM_NO_UNROLL
-    for (int first = 0; first < kThreadN; first += kShare) {
-      sync(0);
-      sync(1);
+      sync();
       store_columns<kReadsC>(first, finish);
     }
   }
@@ -114,11 +101,7 @@ struct FfmaTmaStagedOutput {
            !(fill == Fill::upper && row > on_diagonal);
   }
 
-  // Not a named barrier: helpers would come to it by another instruction than the others, which synccheck reports.
-  XGEMM_DEVICE void sync(unsigned phase) const {
-    Cta::arrive(*passed);
-    gpu::mbarrier_wait(*passed, phase);
-  }
+  XGEMM_DEVICE static void sync() { gpu::named_barrier_sync(1, Cta::kConsumerThreads); }
 };
 
 }  // namespace xgemm::kernels

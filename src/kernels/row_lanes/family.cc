@@ -1,0 +1,90 @@
+// row_lanes, as the planner sees it: what the memory and the L2 need, what the SMs' instructions do, and the time in
+// which a CTA has its slices one after another.
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "kernels/common/cost_math.h"
+#include "kernels/common/legality.h"
+#include "kernels/common/misaligned_c.h"
+#include "kernels/common/tile_family.h"
+#include "kernels/row_lanes/instances.h"
+
+namespace xgemm::kernels {
+namespace {
+
+// Fitted to 480 products on an H100 and an H200. Cycles of an instruction of a product, of a warp that has a quarter of
+// an SM to itself, and of an SM for four warps that hide each other's waiting; of an SM for what four lanes store; and
+// what it takes until a slice is there.
+constexpr double kLaunchUs = 2.0;
+constexpr double kProduct = 2.15, kProductOfMany = 1.8, kStoredOfMany = 27;
+constexpr double kSliceUs = 0.43;
+
+double rounded_up(std::int64_t extent, int tile) {
+  return double(extent / tile + (extent % tile != 0 ? 1 : 0));
+}
+
+double tiles_of(const TileConfig& c, const Problem& p) {
+  return rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * double(p.batch_count);
+}
+
+// Tiles and slices are counted in 32 bits.
+bool extents_fit(const TileConfig& c, const Problem& p) {
+  constexpr std::int64_t kMaxExtent = (std::int64_t{1} << 31) - 4096;
+  return p.m <= kMaxExtent && p.n <= kMaxExtent && p.k <= kMaxExtent && tiles_of(c, p) < 0x1p31;
+}
+
+bool serves(const KernelInfo& kernel, const Request& request) {
+  return tile_family_serves(kernel, request) && extents_fit(kernel.config, request.problem);
+}
+
+std::string why_not(const KernelInfo& kernel, const Request& request) {
+  const std::string reason = tile_family_why_not(kernel, request);
+  if (!reason.empty() || extents_fit(kernel.config, request.problem)) return reason;
+  return "it needs m, n, k and the number of tiles to be below 2^31";
+}
+
+Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
+  const TileConfig& c = kernel.config;
+  const Problem& p = request.problem;
+  const device::Rates& rates = request.device.rates;
+  const double sms = request.device.sm_count, us_per_cycle = 1e-3 / rates.sm_ghz;
+  const double batch = double(p.batch_count), accesses = p.reads_c() ? 2 : 1;
+  const double depth = p.reads_inputs() ? double(p.k) : 0.0, slices = p.reads_inputs() ? rounded_up(p.k, c.cta_k) : 0.0;
+  const double lines =
+      (p.a.batch_stride == 0 ? 1.0 : batch) * double(p.m) + (p.b.batch_stride == 0 ? 1.0 : batch) * double(p.n);
+  const double memory_us = size_of(p.a.type) * (lines * depth + accesses * p.elements()) * 1e-6 / rates.memory_tbs;
+  const double c_us = divisibility_along(request.facts.c, Axis::row) >= 16
+                          ? 0.0
+                          : misaligned_c_us(accesses * p.elements(), size_of(p.c.type), 32, double(p.m), rates,
+                                            request.device.sm_count);
+
+  // Of a warp, or of a thread.
+  const double products = depth * (c.thread_m + c.thread_n / 4 + c.thread_m * c.thread_n);
+  const double stored = accesses * c.thread_m * c.thread_n;
+  const double of_sm = cost::ceil(tiles_of(c, p) / sms), rounds = cost::ceil(of_sm / row_lanes_ctas_per_sm(c));
+  const double alone_us = rounds * (kProduct * products * us_per_cycle + slices * kSliceUs);
+  const double sm_us = of_sm * (kProductOfMany * products + kStoredOfMany * stored) * us_per_cycle;
+  const double all = cost::fourth(memory_us) + cost::fourth(c_us) + cost::fourth(alone_us) + cost::fourth(sm_us);
+  return {kLaunchUs + std::sqrt(std::sqrt(all)), rounds, {}, memory_us, sm_us};
+}
+
+void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
+  for (int i = 0; i < count; ++i) estimates[i] = estimate_one(*kernels[i], request);
+}
+
+constexpr FamilyInfo family() {
+  FamilyInfo info = tile_family<Family::row_lanes>();
+  info.serves = serves;
+  info.why_not = why_not;
+  info.estimate = estimate;
+  info.splits = [](const KernelInfo&) { return false; };
+  info.triangles = false;
+  return info;
+}
+
+}  // namespace
+
+constinit const FamilyInfo row_lanes_family = family();
+
+}  // namespace xgemm::kernels
