@@ -1,7 +1,8 @@
-// row_lanes, as the planner sees it: what the memory and the L2 need, what the SMs' instructions do, and the time in
-// which a CTA has its slices one after another.
-#include <cmath>
+// row_lanes, as the planner sees it: what the memory and the L2 need for operands and C, or the busiest SM for its
+// instructions and to wait for slices.
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "kernels/common/cost_math.h"
@@ -13,12 +14,12 @@
 namespace xgemm::kernels {
 namespace {
 
-// Fitted to 480 products on an H100 and an H200. Cycles of an instruction of a product, of a warp that has a quarter of
-// an SM to itself, and of an SM for four warps that hide each other's waiting; of an SM for what four lanes store; and
-// what it takes until a slice is there.
-constexpr double kLaunchUs = 2.0;
-constexpr double kProduct = 2.15, kProductOfMany = 1.8, kStoredOfMany = 27;
-constexpr double kSliceUs = 0.43;
+// Fitted to 1380 products on an H100 and an H200. Cycles: of an instruction of a product, for four warps of an SM, and
+// what it takes longer where no others are ready; for a tile; for what four lanes store. After the first slice a CTA
+// waits for each.
+constexpr double kLaunchUs = 1.73, kMemoryShare = 0.82;
+constexpr double kProduct = 1.37, kProductAlone = 0.96, kTile = 250, kStored = 26;
+constexpr double kSliceUs = 0.38;
 
 double rounded_up(std::int64_t extent, int tile) {
   return double(extent / tile + (extent % tile != 0 ? 1 : 0));
@@ -48,25 +49,26 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const TileConfig& c = kernel.config;
   const Problem& p = request.problem;
   const device::Rates& rates = request.device.rates;
-  const double sms = request.device.sm_count, us_per_cycle = 1e-3 / rates.sm_ghz;
+  const double sms = request.device.sm_count;
   const double batch = double(p.batch_count), accesses = p.reads_c() ? 2 : 1;
   const double depth = p.reads_inputs() ? double(p.k) : 0.0, slices = p.reads_inputs() ? rounded_up(p.k, c.cta_k) : 0.0;
   const double lines =
       (p.a.batch_stride == 0 ? 1.0 : batch) * double(p.m) + (p.b.batch_stride == 0 ? 1.0 : batch) * double(p.n);
-  const double memory_us = size_of(p.a.type) * (lines * depth + accesses * p.elements()) * 1e-6 / rates.memory_tbs;
-  const double c_us = divisibility_along(request.facts.c, Axis::row) >= 16
-                          ? 0.0
-                          : misaligned_c_us(accesses * p.elements(), size_of(p.c.type), 32, double(p.m), rates,
-                                            request.device.sm_count);
+  const double memory_us =
+      size_of(p.a.type) * (lines * depth + accesses * p.elements()) * 1e-6 / (kMemoryShare * rates.memory_tbs);
+  // Whole sectors where columns of C start on them.
+  const bool whole = divisibility_along(request.facts.c, Axis::row) >= 16;
+  const double run = whole ? std::numeric_limits<double>::infinity() : std::min(32.0, double(p.m));
+  const double c_us =
+      misaligned_c_us(accesses * p.elements(), size_of(p.c.type), run, run, rates, request.device.sm_count);
 
   // Of a warp, or of a thread.
   const double products = depth * (c.thread_m + c.thread_n / 4 + c.thread_m * c.thread_n);
   const double stored = accesses * c.thread_m * c.thread_n;
   const double of_sm = cost::ceil(tiles_of(c, p) / sms), rounds = cost::ceil(of_sm / row_lanes_ctas_per_sm(c));
-  const double alone_us = rounds * (kProduct * products * us_per_cycle + slices * kSliceUs);
-  const double sm_us = of_sm * (kProductOfMany * products + kStoredOfMany * stored) * us_per_cycle;
-  const double all = cost::fourth(memory_us) + cost::fourth(c_us) + cost::fourth(alone_us) + cost::fourth(sm_us);
-  return {kLaunchUs + std::sqrt(std::sqrt(all)), rounds, {}, memory_us, sm_us};
+  const double cycles = of_sm * (kTile + kProduct * products + kStored * stored) + kProductAlone * products;
+  const double sm_us = cycles * 1e-3 / rates.sm_ghz + rounds * std::max(slices - 1, 0.0) * kSliceUs;
+  return {kLaunchUs + std::max({memory_us, c_us, sm_us}), rounds, {}, memory_us, sm_us};
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
