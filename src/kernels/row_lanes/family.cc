@@ -29,20 +29,22 @@ double tiles_of(const TileConfig& c, const Problem& p) {
   return rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * double(p.batch_count);
 }
 
-// Tiles and slices are counted in 32 bits.
-bool extents_fit(const TileConfig& c, const Problem& p) {
-  constexpr std::int64_t kMaxExtent = (std::int64_t{1} << 31) - 4096;
-  return p.m <= kMaxExtent && p.n <= kMaxExtent && p.k <= kMaxExtent && tiles_of(c, p) < 0x1p31;
+// Of a larger C, vectors of ffma_tma and its stage take as long or less. So tiles are counted in 32 bits, as k is.
+constexpr double kMostOfC = 0x1p25;
+
+bool extents_fit(const Problem& p) {
+  constexpr std::int64_t kMostK = (std::int64_t{1} << 31) - 4096;
+  return p.elements() <= kMostOfC && p.k <= kMostK;
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {
-  return tile_family_serves(kernel, request) && extents_fit(kernel.config, request.problem);
+  return tile_family_serves(kernel, request) && extents_fit(request.problem);
 }
 
 std::string why_not(const KernelInfo& kernel, const Request& request) {
   const std::string reason = tile_family_why_not(kernel, request);
-  if (!reason.empty() || extents_fit(kernel.config, request.problem)) return reason;
-  return "it needs m, n, k and the number of tiles to be below 2^31";
+  if (!reason.empty() || extents_fit(request.problem)) return reason;
+  return "it is for a C of at most 2^25 elements, and for k below 2^31";
 }
 
 Estimate estimate_one(const KernelInfo& kernel, const Request& request) {

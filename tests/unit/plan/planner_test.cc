@@ -95,7 +95,7 @@ bool tma_serves(const KernelInfo& kernel, const Problem& p, const Operands& x) {
          (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
 }
 
-// ffma_tma, dmma_tma and wgmma_words load what the copy engine cannot reach by other ways; row_lanes counts like them.
+// ffma_tma, dmma_tma and wgmma_words load what the copy engine cannot reach by other ways.
 bool any_load_serves(const KernelInfo& kernel, const Problem& p, const Operands& x) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
   const auto tiles = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
@@ -115,6 +115,11 @@ bool fp16x3_serves(const Problem& p, const DeviceInfo& device) {
   const bool few = p.batch_count == 1 ||
                    (shared ? p.batch_count <= 1024 : elements(p.m, p.a) + elements(p.n, p.b) <= 2.0 * 8192 * 8192);
   return few && p.reads_inputs() && p.k >= 512 && std::max({p.m, p.n, p.k}) <= 8192 && device.has_memory_pools;
+}
+
+// row_lanes is for a C of some size.
+bool row_lanes_serves(const Problem& p) {
+  return __int128{p.m} * p.n * p.batch_count <= __int128{1} << 25 && p.k <= (std::int64_t{1} << 31) - 4096;
 }
 
 // Tiles of doubles are for GPUs with much shared memory.
@@ -140,9 +145,9 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p, x)) return false;
   const bool short_rows =
       kernel.family == Family::skinny && c.cta_m == c.cta_n && c.cta_k == kernels::VectorShape::kShortRow;
-  const bool counts_alike = any_load || short_rows || kernel.family == Family::row_lanes;
-  if (counts_alike && !any_load_serves(kernel, p, x)) return false;
+  if ((any_load || short_rows) && !any_load_serves(kernel, p, x)) return false;
   if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
+  if (kernel.family == Family::row_lanes && !row_lanes_serves(p)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
