@@ -118,8 +118,8 @@ std::array<float, kEstimateFeatures> estimate_features(const KernelInfo& kernel,
           ln(std::max(estimate.waves, 1.0))};
 }
 
-bool corrected_as_a_whole(const KernelInfo& kernel) {
-  return kernel.family == Family::wgmma_tma || kernel.family == Family::ffma_tma || kernel.family == Family::fp16x3;
+bool corrected_as_a_whole(Family family) {
+  return family == Family::wgmma_tma || family == Family::ffma_tma || family == Family::fp16x3;
 }
 
 std::string corrected_name(const KernelInfo& kernel) {

@@ -31,7 +31,10 @@ std::array<float, kEstimateFeatures> estimate_features(const kernels::KernelInfo
 // "warp_tiled 2 32x32 1": what instances of one tile and element size, with any flags, have in common; "wgmma_tma"
 // of a family that is corrected as a whole.
 std::string corrected_name(const kernels::KernelInfo& kernel);
-bool corrected_as_a_whole(const kernels::KernelInfo& kernel);
+bool corrected_as_a_whole(kernels::Family family);
+inline bool corrected_as_a_whole(const kernels::KernelInfo& kernel) {
+  return corrected_as_a_whole(kernel.family);
+}
 
 class FamilyCorrection {
  public:

@@ -132,8 +132,21 @@ bool finds(const FamilyInfo& family, const KernelInfo& kernel, const Way& way) {
   return how == Pointers::checked || (how == Pointers::anywhere && way.entries == Entries::on_vectors);
 }
 
-// Calls visit(instance, estimate) for the instances that can serve in a way, of those that `force` names, in the order
-// of the ladder. The estimate is of the whole product. to_beat: null, or in us what plans are compared with, which
+// The families in the order in which they are weighed: first those whose estimates stand as they are, which are mostly
+// the least, so that of many others a bound is enough.
+const std::vector<Family>& weighing_order() {
+  static const auto order = [] {
+    std::vector<Family> all;
+    for (const bool whole : {true, false})
+      for (std::size_t f = 0; f < static_cast<std::size_t>(Family::count); ++f)
+        if (corrected_as_a_whole(static_cast<Family>(f)) == whole) all.push_back(static_cast<Family>(f));
+    return all;
+  }();
+  return order;
+}
+
+// Calls visit(instance, estimate) for the instances that can serve in a way, of those that `force` names. The estimate
+// is of the whole product. to_beat: null, or in us what plans are compared with, which
 // visit() lowers: those that cannot be faster may be left out. cluster: as in Request; corrected: by FamilyCorrection.
 template <class Visit>
 void weigh(const Way& way, const DeviceInfo& device, std::string_view force, const Visit& visit,
@@ -146,8 +159,9 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
   const Ranges& ranges = instances_for(request.problem.types());
   const unsigned axes = axes_of(request);
   std::array<bool, static_cast<std::size_t>(Family::count) + 1> serving{};
-  for (std::size_t f = 0; f < ranges.size(); ++f) {
-    const FamilyInfo& family = kernels::describe(static_cast<Family>(f));
+  for (const Family each : weighing_order()) {
+    const auto f = static_cast<std::size_t>(each);
+    const FamilyInfo& family = kernels::describe(each);
     if (!takes(family, way) || serving[static_cast<std::size_t>(family.yields_to)]) continue;
     able.clear();
     for (const auto& [kernel, its_axes] : ranges[f])
@@ -267,7 +281,8 @@ bool find_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& de
     Estimate least;
     const auto compare = [&](const KernelInfo& kernel, const Estimate& estimate) {
       // Equal estimates keep the earlier, simpler kernel, and operands where they are.
-      if (found && !(estimate.us < least_us)) return;
+      const bool is_simpler = best != nullptr && estimate.us == least_us && kernel.id() < best->id();
+      if (found && !(estimate.us < least_us) && !is_simpler) return;
       found = true;
       least_us = estimate.us;
       best = &kernel;

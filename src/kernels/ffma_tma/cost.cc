@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/common/cost_math.h"
 #include "kernels/common/misaligned_c.h"
@@ -13,6 +14,8 @@ namespace xgemm::kernels {
 namespace {
 
 using cost::ceil, cost::floor, cost::fourth;
+
+constexpr int kMinSlices = 2;  // of a part
 
 bool is_odd(double whole) {
   return static_cast<std::int64_t>(whole) % 2 != 0;
@@ -117,15 +120,15 @@ double FfmaTmaCost::joined_us(double cycles_us) const {
 }
 
 // All SMs busy all the time.
-double FfmaTmaCost::least_us() const {
-  const double units = tiles_ / sms_;
-  return joined_us(
-      (units * slices_ * (multiply_cycles_ + slot_cycles_ + word_cycles_) + std::max(units, 1.0) * epilogue_cycles_) *
-      us_per_cycle_);
+double FfmaTmaCost::least_split_us() const {
+  if (slices_ < 2 * kMinSlices) return std::numeric_limits<double>::infinity();
+  const double units = tiles_ / sms_, slices = std::max(units * slices_, double{kMinSlices});
+  const double cycles =
+      slices * (multiply_cycles_ + slot_cycles_ + word_cycles_) + std::max(units, 1.0) * epilogue_cycles_;
+  return x_->sum + joined_us(cycles * us_per_cycle_);
 }
 
 FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
-  constexpr int kMinSlices = 2;  // of a part
   constexpr int kMaxParts = 1024;
   FfmaTmaEstimate best = whole();
   if (tiles_ >= 0x1p31) return best;

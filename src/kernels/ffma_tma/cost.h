@@ -84,8 +84,8 @@ class FfmaTmaCost {
   // there is none.
   FfmaTmaEstimate best_split(double workspace_limit) const;
 
-  // At most what any way to share K out is estimated at.
-  double least_us() const;
+  // At most what any way to share K out is estimated at, other than whole(); infinite where there is none.
+  double least_split_us() const;
 
   double tiles() const { return tiles_; }
   double split_bytes(const FfmaTmaSplit& split) const;  // of the parts' sums

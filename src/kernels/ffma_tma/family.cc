@@ -62,20 +62,23 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   const FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
   struct Candidate {
     FfmaTmaCost cost;
-    double least_us;
+    FfmaTmaEstimate whole;
+    double least_split_us, least_us;
     int place;
   };
   std::vector<Candidate> candidates;
   candidates.reserve(static_cast<std::size_t>(number));
   for (int i = 0; i < number; ++i) {
     const FfmaTmaCost cost(config_of(*kernels[i]), cost_problem, device);
-    candidates.push_back({cost, cost.least_us(), i});
+    const FfmaTmaEstimate whole = cost.whole();
+    const double least_split_us = cost.least_split_us();
+    candidates.push_back({cost, whole, least_split_us, std::min(whole.us, least_split_us), i});
     estimates[i] = {std::numeric_limits<double>::infinity()};
   }
   double to_beat = request.to_beat.value_or(std::numeric_limits<double>::infinity());
   const auto out_of_question = [&](double us) { return request.to_beat && us * kFfmaTmaLeastCorrection > to_beat; };
   for (const Candidate* const each : cost::least_first(candidates)) {
-    const auto& [cost, least_us, place] = *each;
+    const auto& [cost, whole, least_split_us, least_us, place] = *each;
     if (out_of_question(least_us)) break;
     Estimate& estimate = estimates[place];
     const auto weigh = [&](const FfmaTmaEstimate& e) {
@@ -83,9 +86,11 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
       const double us = e.us * ffma_tma_correction(kernels[place]->index, cost_problem, e);
       if (us < estimate.us) estimate = {us, e.rounds, static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
     };
-    weigh(cost.whole());
-    const FfmaTmaEstimate split = cost.best_split(workspace_limit(request.device));
-    if (split.split.parts > 1) weigh(split);
+    weigh(whole);
+    if (!out_of_question(least_split_us)) {
+      const FfmaTmaEstimate split = cost.best_split(workspace_limit(request.device));
+      if (split.split.parts > 1) weigh(split);
+    }
     to_beat = std::min(to_beat, estimate.us);
   }
 }

@@ -78,14 +78,19 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
   in_flight_us = (inputs + c_bytes) / (c.stages * (c.cta_m + c.cta_n) * 128.0) * x.latency;
 }
 
-// The terms of TileCost, of all SMs busy all the time.
+// The terms of TileCost: of whole tiles, or of parts of K that keep all SMs busy all the time.
 double TileWork::least_us() const {
-  const double rounds = ctas_m * ctas_n * double(problem.batch_count) / device.sms;
-  const double mainloop_us = rounds * slices * fourth_root(slice_fourth) * us_per_cycle;
-  const double cycles_us = mainloop_us + epilogue_us * (config.ping_pong ? 1.0 : std::max(rounds, 1.0));
+  const double tiles = ctas_m * ctas_n * double(problem.batch_count) / device.sms;
+  const double slice_us = fourth_root(slice_fourth) * us_per_cycle;
   const double memory_us = (inputs + c_bytes) * us_per_byte;
-  return constants.launch +
-         fourth_root(fourth(cycles_us) + fourth(in_flight_us / device.sms) + fourth(memory_us) + fourth(power_us));
+  const double others = fourth(in_flight_us / device.sms) + fourth(memory_us) + fourth(power_us);
+  const auto joined_us = [&](double rounds, double all_slices) {
+    return fourth_root(fourth(all_slices * slice_us + epilogue_us * (config.ping_pong ? 1.0 : rounds)) + others);
+  };
+  const double rounds = ceil(tiles), whole_us = joined_us(rounds, rounds * slices);
+  if (slices < 2 * CostSplit::kLeastSlices) return constants.launch + whole_us;
+  const double parts_us = joined_us(std::max(tiles, 1.0), std::max(tiles * slices, double{CostSplit::kLeastSlices}));
+  return constants.launch + std::min(whole_us, std::min(constants.sum, constants.cluster) + parts_us);
 }
 
 TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
@@ -171,7 +176,6 @@ bool TileCost::takes(double us) const {
 }
 
 TileCost::Best TileCost::best_split(double workspace_limit) const {
-  constexpr int kMinSlices = 4;  // of a part
   constexpr int kMaxParts = 1024;
   const auto weigh = [&](const CostSplit& split) -> Best {
     const CostTerms t = terms(split);
@@ -181,7 +185,7 @@ TileCost::Best TileCost::best_split(double workspace_limit) const {
   if (!can_split_ || tiles_ >= 0x1p31 || takes(best.us - constants_->sum)) return best;
   const double whole = floor(tiles_ / clusters_) * clusters_;
   const double rest = tiles_ - whole;
-  const double most = std::min(floor(tile_slices_ / kMinSlices), double{kMaxParts});
+  const double most = std::min(floor(tile_slices_ / CostSplit::kLeastSlices), double{kMaxParts});
   if (rest == 0 || most < 2) return best;
   for (int rounds = 1; rounds <= 3; ++rounds) {
     const double parts = std::min(most, floor(rounds * clusters_ / rest));

@@ -50,6 +50,8 @@ struct CostDevice {
 
 // How K is shared out (Schedule in common/schedule.h), in tiles of clusters.
 struct CostSplit {
+  static constexpr int kLeastSlices = 4;  // of a part, or of a CTA whose cluster shares K
+
   double whole_tiles = 0;
   int parts = 1;
 };

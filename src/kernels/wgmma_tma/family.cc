@@ -142,11 +142,10 @@ struct BestClusters {
 // Half as many CTAs would reach as far, or have slices enough, or it is more than the GPU has SMs for. K is shared only
 // where there is a cluster for each tile.
 bool is_too_wide(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostDevice& device) {
-  constexpr int kLeastSlices = 4;  // of a CTA
   return cluster.m / 2 * c.cta_m >= p.m || cluster.n / 2 * c.cta_n >= p.n ||
          (cluster.size() > 1 && cluster.size() > device.sms) ||
-         (cluster.k > 1 && (cluster_tiles(c, cluster, p) > device.clusters_of(cluster.size()) ||
-                            p.k < std::int64_t{kLeastSlices} * cluster.k * CostProblem::kSlice));
+         (cluster.k > 1 && (p.k < std::int64_t{CostSplit::kLeastSlices} * cluster.k * CostProblem::kSlice ||
+                            cluster_tiles(c, cluster, p) > device.clusters_of(cluster.size())));
 }
 
 // The network is asked about instances that may turn out to be the best, and of each about the clusters that the model
@@ -210,7 +209,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     if (clusters.best[0].us * CostCorrection::kLeast < to_beat) {
       for (int i = 0; i < clusters.count; ++i) {
         const Weighed& w = clusters.best[i];
-        if (w.us * CostCorrection::kLeast >= to_beat) break;
+        if (w.us * CostCorrection::kLeast >= (i == 0 ? to_beat : std::min(to_beat, estimate.us))) break;
         const double us = w.us * correction(c, of_tile.tile, *w.cluster, w.split, (*w.cost)(w.split));
         if (i == 0 || us < estimate.us) estimate = w.estimate(us);
       }
