@@ -222,6 +222,33 @@ TEST_P(RegistersAlone, BringsVectorsAlongEitherAxis) {
   }
 }
 
+// Shared memory without a conflict, whichever way operands lie; C in runs of 32 rows, which take 128 bytes of fp32, and
+// part of one more sector where columns start anywhere.
+class RowLanes : public Kernel {};
+TEST_P(RowLanes, HaveNoConflictsAndStoreRunsOfRows) {
+  for (const char* flags : {"NN", "NT", "TN", "TT"})
+    for (const int odd : {0, 1})
+      for (const double beta : {0.0, 1.0}) {
+        const kernels::TileConfig& config = kernel().config;
+        const GemmCase c{.transa = flags[0],
+                         .transb = flags[1],
+                         .m = 2 * config.cta_m,
+                         .n = config.cta_n,
+                         .k = 2 * config.cta_k,
+                         .beta = beta,
+                         .ld_pad = odd,
+                         .shift = odd};
+        Options options;
+        options.count = true;
+        Counters counters;
+        EXPECT_EQ(run_case(kernel(), c, options, &counters), "");
+        EXPECT_EQ(counters.total(Traffic::shared_load).excess(), 0) << flags << odd;
+        EXPECT_EQ(counters.total(Traffic::shared_store).excess(), 0) << flags << odd;
+        EXPECT_EQ(counters.total(Traffic::global_store).requests, c.m * c.n / 32) << flags << odd;
+        EXPECT_LE(counters.total(Traffic::global_store).ratio(), odd == 0 ? 1.0 : 1.25) << flags << odd;
+      }
+}
+
 // A warp that stages its slices brings them in whole sectors, whichever axis they lie along (of 64 bytes that start
 // amid a sector, three for two), and reads them without conflicts; elements that lie along k are turned on the way and
 // meet in a bank by twos, doubles by fours.
@@ -345,6 +372,10 @@ INSTANTIATE_TEST_SUITE_P(, RegistersAlone, testing::ValuesIn(names([](const SimK
                          kName);
 INSTANTIATE_TEST_SUITE_P(, Staged, testing::ValuesIn(names([](const SimKernel& k) {
                            return std::string_view(k.family) == "warp_tiled" && k.config.copy == kernels::Copy::async;
+                         })),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(, RowLanes, testing::ValuesIn(names([](const SimKernel& k) {
+                           return std::string_view(k.family) == "row_lanes";
                          })),
                          kName);
 INSTANTIATE_TEST_SUITE_P(, Vectors, testing::ValuesIn(names(is_for_vectors)), kName);
