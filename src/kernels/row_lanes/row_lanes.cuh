@@ -1,7 +1,7 @@
 // row_lanes: products whose C takes longer than their sums, however operands lie and wherever columns of C start. The
-// lanes of a warp have rows side by side, so that each access to C is 32 neighbours of a column: the L2 takes as long
-// for a part of a sector as for all of it, and a run of 32 rows that starts anywhere has no more than one of those
-// (docs/coalescing.md).
+// lanes of a warp have rows side by side, so that each access to C is 32 neighbours of a column. The L2 takes as long
+// for a part of a sector as for all of it: a run of 32 rows that starts anywhere asks for five sectors where four would
+// hold it, and shorter runs lose more (docs/coalescing.md).
 //
 //              columns of a warp
 //             | 0 .. N - 1 |  next warp's  |      Lane l has the rows l, l + 32, ... of the tile, and the N columns of
