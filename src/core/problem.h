@@ -147,6 +147,13 @@ struct Problem {
   std::int64_t b_cols() const { return b.op == Op::none ? n : k; }
 
   double flops() const { return 2.0 * elements() * double(k); }
+  // That inputs and C take in memory, C twice where it is read.
+  double bytes() const {
+    const auto matrices = [&](const InputMatrix& x) { return x.batch_stride == 0 ? 1.0 : double(batch_count); };
+    const double depth = reads_inputs() ? double(k) : 0.0;
+    return depth * (matrices(a) * double(m) * size_of(a.type) + matrices(b) * double(n) * size_of(b.type)) +
+           elements() * size_of(c.type) * (reads_c() ? 2 : 1);
+  }
   // That are computed.
   double elements() const {
     return double(batch_count) * (fill == Fill::full ? double(m) * double(n) : double(n) * (double(n) + 1) / 2);

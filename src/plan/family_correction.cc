@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "kernels/common/cost_math.h"
 #include "tuning/network.h"
 
 namespace xgemm::plan {
@@ -28,10 +29,6 @@ float ln(double x) {
 
 float flag(bool x) {
   return x ? 1.0f : 0.0f;
-}
-
-double tiles_of(std::int64_t extent, int tile) {
-  return double((extent + tile - 1) / tile);
 }
 
 // From 0 to 1, by the power of two that all lines start at.
@@ -101,7 +98,7 @@ std::array<float, kEstimateFeatures> estimate_features(const KernelInfo& kernel,
   if (corrected_as_a_whole(kernel)) return {};
   const Problem& p = request.problem;
   const kernels::TileConfig& c = kernel.config;
-  const double rows = tiles_of(p.m, c.cta_m), columns = tiles_of(p.n, c.cta_n);
+  const double rows = kernels::cost::tiles(p.m, c.cta_m), columns = kernels::cost::tiles(p.n, c.cta_n);
   const double parts = std::max(estimate.sharing.parts, 1);
   const double units = std::max(1.0, rows * columns * double(p.batch_count) * parts);
   const double rounds = units / request.device.sm_count;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -146,8 +147,8 @@ const std::vector<Family>& weighing_order() {
 }
 
 // Calls visit(instance, estimate) for the instances that can serve in a way, of those that `force` names. The estimate
-// is of the whole product. to_beat: null, or in us what plans are compared with, which
-// visit() lowers: those that cannot be faster may be left out. cluster: as in Request; corrected: by FamilyCorrection.
+// is of the whole product. to_beat: null, or in us what plans are compared with, which visit() lowers: those that
+// cannot be faster may be left out. cluster: as in Request; corrected: by FamilyCorrection.
 template <class Visit>
 void weigh(const Way& way, const DeviceInfo& device, std::string_view force, const Visit& visit,
            const double* to_beat = nullptr, const ClusterShape* cluster = nullptr, bool corrected = true) {
@@ -353,7 +354,9 @@ std::vector<Plan> candidates(const Problem& p, const ProblemFacts& facts, const 
     const auto add = [&](const KernelInfo& kernel, const Estimate& estimate) {
       plans.push_back(plan_of(kernel, estimate, way, device));
     };
+    const auto of_way = static_cast<std::ptrdiff_t>(plans.size());
     weigh(way, device, "", add, nullptr, cluster, corrected);
+    std::ranges::sort(plans.begin() + of_way, plans.end(), {}, &Plan::kernel);  // the order of equals
   });
   std::stable_sort(plans.begin(), plans.end(),
                    [](const Plan& x, const Plan& y) { return x.estimated_us < y.estimated_us; });

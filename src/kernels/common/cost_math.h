@@ -22,6 +22,11 @@ inline double ceil(double x) {
   return least < x ? least + 1 : least;
 }
 
+// Of a matrix' extent, the last one perhaps in part.
+inline double tiles(std::int64_t extent, int tile) {
+  return double(extent / tile + (extent % tile != 0 ? 1 : 0));
+}
+
 // Candidates that have a bound, least_us, and a place, the least bound first: what may be fast is then worked out
 // first, and much of the rest is out of the question.
 template <class Candidate>

@@ -33,10 +33,6 @@ const tuning::KernelRow* row_for(const KernelInfo& kernel, const device::DeviceI
   return tuning::find_row(table, kernel.name);
 }
 
-double tiles(std::int64_t extent, int tile) {
-  return double(extent / tile + (extent % tile != 0 ? 1 : 0));
-}
-
 // CTAs of equal work, in waves that fill the GPU.
 struct Waves {
   double number = 0, us = 0;
@@ -74,7 +70,7 @@ void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning
     return;
   const double slots = double(sms) * row.ctas_per_sm;
   const double whole = cost::floor(ctas / slots) * slots, rest = ctas - whole;
-  const double slices = tiles(p.k, c.cta_k);
+  const double slices = cost::tiles(p.k, c.cta_k);
   const double most = cost::floor(double(p.k) / std::max(kMinSlices * c.cta_k, kMinDepth));
   if (rest == 0 || most < 2) return;
   const double area = double(c.cta_m) * c.cta_n;
@@ -101,7 +97,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   // Counted in doubles: the estimate must not overflow where the extents do not.
   const TileGrid grid = tile_grid(p.fill, p.m, p.n, c.cta_m, c.cta_n);
   const double ctas = double(grid.m) * double(grid.n) * double(p.batch_count);
-  const double cta_flops = 2.0 * c.cta_m * c.cta_n * tiles(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k;
+  const double cta_flops = 2.0 * c.cta_m * c.cta_n * cost::tiles(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k;
   // Of doubles on tensor cores, whose memory time is mostly hidden. Of others most is in the memory's; 16384 products
   // of 8x64x64 on an H200 took mma_swizzled 1 to 1.7 us more for each wave.
   const double turn_us = c.type == DType::f64 && c.on_tensor_cores() ? 0.7 : 1.0;

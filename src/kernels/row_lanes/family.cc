@@ -14,19 +14,15 @@
 namespace xgemm::kernels {
 namespace {
 
-// Fitted to 1380 products on an H100 and an H200. Cycles: of an instruction of a product, for four warps of an SM, and
-// what it takes longer where no others are ready; for a tile; for what four lanes store. After the first slice a CTA
-// waits for each.
+// By 1380 products on an H100 and an H200 (perf/tune/measured/wild/, *-110-s and *-111-s). Cycles: of an instruction of
+// a product, for four warps of an SM, and what it takes longer where no others are ready; for a tile; for what four
+// lanes store. After the first slice a CTA waits for each.
 constexpr double kLaunchUs = 1.73, kMemoryShare = 0.82;
 constexpr double kProduct = 1.37, kProductAlone = 0.96, kTile = 250, kStored = 26;
 constexpr double kSliceUs = 0.38;
 
-double rounded_up(std::int64_t extent, int tile) {
-  return double(extent / tile + (extent % tile != 0 ? 1 : 0));
-}
-
 double tiles_of(const TileConfig& c, const Problem& p) {
-  return rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * double(p.batch_count);
+  return cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count);
 }
 
 // Of a larger C, vectors of ffma_tma and its stage take as long or less. So tiles are counted in 32 bits, as k is.
@@ -52,12 +48,10 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const Problem& p = request.problem;
   const device::Rates& rates = request.device.rates;
   const double sms = request.device.sm_count;
-  const double batch = double(p.batch_count), accesses = p.reads_c() ? 2 : 1;
-  const double depth = p.reads_inputs() ? double(p.k) : 0.0, slices = p.reads_inputs() ? rounded_up(p.k, c.cta_k) : 0.0;
-  const double lines =
-      (p.a.batch_stride == 0 ? 1.0 : batch) * double(p.m) + (p.b.batch_stride == 0 ? 1.0 : batch) * double(p.n);
-  const double memory_us =
-      size_of(p.a.type) * (lines * depth + accesses * p.elements()) * 1e-6 / (kMemoryShare * rates.memory_tbs);
+  const double accesses = p.reads_c() ? 2 : 1;
+  const double depth = p.reads_inputs() ? double(p.k) : 0.0,
+               slices = p.reads_inputs() ? cost::tiles(p.k, c.cta_k) : 0.0;
+  const double memory_us = p.bytes() * 1e-6 / (kMemoryShare * rates.memory_tbs);
   // Whole sectors where columns of C start on them.
   const bool whole = divisibility_along(request.facts.c, Axis::row) >= 16;
   const double run = whole ? std::numeric_limits<double>::infinity() : std::min(32.0, double(p.m));

@@ -185,6 +185,7 @@ struct RowLanes {
   }
 
   XGEMM_DEVICE static void store(const Epilogue& epilogue, const TileParams& p, const Unit& unit, const Sums& sums) {
+    // Opaque: addresses of C are worked out here, not kept beside the sums.
     const std::int64_t row = unit.row + gpu::opaque(gpu::lane_index());
     const std::int64_t col = unit.col + gpu::opaque(gpu::warp_index()) * kColumns;
     const auto view = view_c<kConfig>(p, unit).template block<kTileM, kColumns>(row, col);

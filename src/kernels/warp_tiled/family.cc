@@ -45,10 +45,6 @@ bool comes_in_vectors(const layout::StridedOperand& x) {
          divisibility_along(x, axis) % kBytes == 0;
 }
 
-double rounded_up(std::int64_t extent, int tile) {
-  return double(extent / tile + (extent % tile != 0 ? 1 : 0));
-}
-
 // What both kinds of instances have to do.
 struct Work {
   double depth = 0, tiles = 0, slices = 0;  // slices: of a tile
@@ -58,13 +54,11 @@ struct Work {
   Work(const TileConfig& c, const Problem& p) {
     const double batch = double(p.batch_count);
     depth = p.reads_inputs() ? double(p.k) : 0.0;
-    tiles = rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * batch;
-    slices = p.reads_inputs() ? rounded_up(p.k, c.cta_k) : 0.0;
+    tiles = cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * batch;
+    slices = p.reads_inputs() ? cost::tiles(p.k, c.cta_k) : 0.0;
     element = size_of(p.a.type);
     c_bytes = batch * double(p.m) * double(p.n) * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
-    const double lines =
-        (p.a.batch_stride == 0 ? 1.0 : batch) * double(p.m) + (p.b.batch_stride == 0 ? 1.0 : batch) * double(p.n);
-    bytes = lines * depth * element + c_bytes;
+    bytes = p.bytes();
   }
 };
 
@@ -125,7 +119,7 @@ Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
   const double row_blocks = rows > 32 ? c.cta_m / 8 : 4, column_blocks = columns > 32 ? c.cta_n / 8 : 4;
   const double blocks = row_blocks * column_blocks, lines = row_blocks + column_blocks;
   const double products =
-      c.on_tensor_cores() ? rounded_up(p.k, 8) * 8 * (0.8 * blocks + lines / 4) : depth * (2 * blocks + lines);
+      c.on_tensor_cores() ? cost::tiles(p.k, 8) * 8 * (0.8 * blocks + lines / 4) : depth * (2 * blocks + lines);
   const double instructions = kStagedTile + (depth > 0 ? products : 0.0) + kStagedCopy * (rows + columns) * depth / 32 +
                               kStagedStore * row_blocks * columns / 4 * (p.reads_c() ? 2 : 1);
   const double rate = c.type == DType::f64 ? kStagedRateOfDoubles : kStagedRate;

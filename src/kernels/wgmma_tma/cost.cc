@@ -26,10 +26,6 @@ double one_over(int power_of_two) {
   return kInverse[power_of_two];
 }
 
-double rounded_up(std::int64_t extent, int tile) {
-  return double((extent + tile - 1) / tile);
-}
-
 // Of tiles of clusters that run at the same time, how many lie beside one another along m and along n: as many as near
 // a square (schedule.h).
 struct Beside {
@@ -43,7 +39,7 @@ Beside beside(double height, double width, double tiles_m, double tiles_n, doubl
 }  // namespace
 
 double cluster_tiles(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p) {
-  return rounded_up(p.m, c.cta_m * cluster.m) * rounded_up(p.n, c.cta_n * cluster.n) * double(p.batch_count);
+  return cost::tiles(p.m, c.cta_m * cluster.m) * cost::tiles(p.n, c.cta_n * cluster.n) * double(p.batch_count);
 }
 
 double split_bytes(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostSplit& split) {
@@ -57,8 +53,8 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
   const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
   const int rows = c.tile_rows(), columns = c.tile_columns();
   const double area = double(rows) * columns;
-  ctas_m = rounded_up(p.m, c.cta_m);
-  ctas_n = rounded_up(p.n, c.cta_n);
+  ctas_m = cost::tiles(p.m, c.cta_m);
+  ctas_n = cost::tiles(p.n, c.cta_n);
   slices = ceil(k / CostProblem::kSlice);
 
   const double reads = double(rows / 64) * (64 + columns);
