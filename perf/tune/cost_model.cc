@@ -139,8 +139,8 @@ int xgemm_ffma_features() {
   return kFfmaTmaFeatures;
 }
 
-// rows: 10 numbers each: the instance, m, n, k, batch_count, how A and B come (0: by TMA, 1: by words, 2: by TMA and
-// turned), reads_c, whole_tiles, parts. features, of as many as xgemm_ffma_features() a row, may be null.
+// rows: 11 numbers each: the instance, m, n, k, batch_count, how A and B come (0: by TMA, 1: by words, 2: by TMA and
+// turned), reads_c, whole_tiles, parts, misaligned_c. features, of as many as xgemm_ffma_features() a row, may be null.
 void xgemm_ffma_cost(const double* constants, double sms, const double* rates, std::ptrdiff_t count, const double* rows,
                      double* us, float* features) {
   FfmaTmaCostConstants x;
@@ -150,14 +150,15 @@ void xgemm_ffma_cost(const double* constants, double sms, const double* rates, s
     return number == 0 ? PanelLoad::bulk : number == 1 ? PanelLoad::words_k : PanelLoad::turned;
   };
   for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const double* r = rows + 10 * i;
+    const double* r = rows + 11 * i;
     const FfmaTmaCostProblem p = {.m = r[1],
                                   .n = r[2],
                                   .k = r[3],
                                   .batch_count = r[4],
                                   .load_a = load(r[5]),
                                   .load_b = load(r[6]),
-                                  .reads_c = r[7] != 0};
+                                  .reads_c = r[7] != 0,
+                                  .misaligned_c = r[10] != 0};
     const FfmaTmaConfig& c = kConfigs<Family::ffma_tma>[static_cast<std::size_t>(r[0])];
     const FfmaTmaEstimate estimate = FfmaTmaCost(c, p, device, x)({r[8], static_cast<int>(r[9])});
     us[i] = estimate.us;

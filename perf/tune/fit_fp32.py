@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the planner's estimates of ffma_tma to measurements of xgemm-tune.
 
-    fit_fp32.py [--check] [measured.tsv.xz...]          default: perf/tune/measured/fp32/
+    fit_fp32.py [--check] [measured.tsv.xz...]          default: fp32/ and wild/*-11?-s of perf/tune/measured/
 
 The constants of the cost model are fitted to times of plans, with operands as they lie and as copies, and written to
 src/kernels/ffma_tma/cost.h; those of the copies are printed (src/plan/packing.cc has them). Then the network of
@@ -57,17 +57,19 @@ class CostModel:
 
 
 def parse_case(text):
-    """'s TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, batch, how A and B come (0: by TMA, 1: by words, 2: turned), beta."""
+    """'s TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, batch, how A and B come (0: by TMA, 1: by words, 2: turned), beta,
+    whether C is misaligned."""
     fields = text.split()
     m, n, k = map(int, fields[2].split("x"))
     extra = dict(x.split("=") for x in fields[3:])
     ta, tb = (x == "T" for x in fields[1])
-    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k]
+    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k, m]
     odd = int(extra.get("offset", 0)) % 4 != 0
     def load(along_k, ld):
         aligned = not odd and ld % 4 == 0
         return 1 if not aligned else 2 if along_k else 0
-    return (m, n, k, int(extra.get("batch", 1)), load(ta, ld[0]), load(not tb, ld[1]), float(extra.get("beta", 0)) != 0)
+    return (m, n, k, int(extra.get("batch", 1)), load(ta, ld[0]), load(not tb, ld[1]), float(extra.get("beta", 0)) != 0,
+            odd or ld[2] % 4 != 0)
 
 
 class Measurements:
@@ -91,12 +93,12 @@ class Measurements:
                 if kernel == "cublas":
                     cublas[key] = float(us)
                 elif kernel in instances:
-                    m, n, k, batch, words_a, words_b, beta = parse_case(case)
+                    m, n, k, batch, words_a, words_b, beta, misaligned_c = parse_case(case)
                     if tuple(map(str, (m, n, k))) in hold_out:
                         raise SystemExit(f"fit_fp32.py: {case} of {file.name} is in perf/shapes/holdout.txt")
                     copied = ("A" in copies) * m * k + ("B" in copies) * k * n
                     rows.append((key, [instances.index(kernel), m, n, k, batch, words_a * ("A" not in copies),
-                                       words_b * ("B" not in copies), beta, float(whole), int(parts)],
+                                       words_b * ("B" not in copies), beta, float(whole), int(parts), misaligned_c],
                                  8e-6 * batch * copied, float(us)))
         rows.sort(key=lambda x: x[0])
         self.keys = list(dict.fromkeys(r[0] for r in rows))
@@ -199,7 +201,9 @@ def main():
     parser.add_argument("--check", action="store_true", help="only say how good the choices are")
     arguments = parser.parse_args()
     model = CostModel()
-    data = Measurements(sorted(arguments.measured or (ROOT / "perf/tune/measured/fp32").glob("*.tsv.xz")), model.instances)
+    measured = ROOT / "perf/tune/measured"
+    files = arguments.measured or [*measured.glob("fp32/*.tsv.xz"), *measured.glob("wild/*-11?-s.tsv.xz")]
+    data = Measurements(sorted(files), model.instances)
     every = np.ones(len(data.us), bool)
     together = lambda values: sum(times(model, data, values)[:2])
     print("the model as in the source:", *judge(data, together(np.append(model.constants, list(COPIES.values())))), sep="\n  ")
