@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the planner's estimates of ffma_tma to measurements of xgemm-tune.
 
-    fit_fp32.py [--check] [measured.tsv.xz...]          default: fp32/ and wild/*-11?-s of perf/tune/measured/
+    fit_fp32.py [--check] [measured.tsv.xz...]          default: fp32/ and wild/*-s of perf/tune/measured/
 
 The constants of the cost model are fitted to times of plans, with operands as they lie and as copies, and written to
 src/kernels/ffma_tma/cost.h; those of the copies are printed (src/plan/packing.cc has them). Then the network of
@@ -202,7 +202,7 @@ def main():
     arguments = parser.parse_args()
     model = CostModel()
     measured = ROOT / "perf/tune/measured"
-    files = arguments.measured or [*measured.glob("fp32/*.tsv.xz"), *measured.glob("wild/*-11?-s.tsv.xz")]
+    files = arguments.measured or [*measured.glob("fp32/*.tsv.xz"), *measured.glob("wild/*-s.tsv.xz")]
     data = Measurements(sorted(files), model.instances)
     every = np.ones(len(data.us), bool)
     together = lambda values: sum(times(model, data, values)[:2])

@@ -1,7 +1,7 @@
-// Kernels that copy ahead of themselves (double_buffered, warp_tiled, wmma_padded, mma_swizzled) need everything that
-// they do to synchronise, and the simulator knows: each barrier, wait and commit is taken away at one line at a time
-// and reported for what is then wrong. So are copies beyond an edge, lines at wrong distances and fragments that are
-// not looked for where they were put.
+// Kernels that copy ahead of themselves (double_buffered, warp_tiled, ffma_async, wmma_padded, mma_swizzled) need
+// everything that they do to synchronise, and the simulator knows: each barrier, wait and commit is taken away at one
+// line at a time and reported for what is then wrong. So are copies beyond an edge, lines at wrong distances and
+// fragments that are not looked for where they were put.
 //
 // The kernels are compiled here as they are, but find the primitives below in place of those of namespace gpu: they
 // note where they are called, and fail where the mutation of the moment wants it. These are other functions of the same
@@ -78,6 +78,11 @@ void copy_async(void* destination, const void* source, int source_bytes = kBytes
   real::copy_async<kBytes>(destination, source, whole ? kBytes : source_bytes, loc);
 }
 
+template <int kBytes>
+void copy_line_async(void* destination, const void* source, int source_bytes, Loc loc = Loc::current()) {
+  copy_async<kBytes>(destination, source, source_bytes, loc);
+}
+
 inline void copy_async_commit(Loc loc = Loc::current()) {
   if (!breaks(Mutation::no_commit, loc)) real::copy_async_commit(loc);
 }
@@ -107,6 +112,7 @@ void wmma_load(Fragment& fragment, const Element* shared, int ld, Loc loc = Loc:
 #include "families/family.h"
 #include "gemm_cases.h"
 #include "kernels/double_buffered/double_buffered.cuh"
+#include "kernels/ffma_async/ffma_async.cuh"
 #include "kernels/mma_swizzled/instances.h"
 #include "kernels/mma_swizzled/mma_swizzled.cuh"
 #include "kernels/warp_tiled/staged.cuh"
@@ -165,6 +171,9 @@ constexpr TileConfig staged(DType type) {
 template <TileConfig kConfig>
 using Staged = kernels::WarpStaged<kConfig, kernels::LinearCombinationOf<kConfig.type>>;
 
+template <TileConfig kConfig>
+using Async = kernels::FfmaAsync<kConfig, kernels::LinearCombination>;
+
 template <template <TileConfig> class Kernel, TileConfig kConfig>
 SimKernel make(const char* name, const char* family) {
   return make_sim_kernel<Kernel<kConfig>>(name, family, kConfig);
@@ -176,6 +185,7 @@ const std::vector<SimKernel>& kernels_to_break() {
       make<DoubleBuffered, nt(kSimt)>("double_buffered_nt", "double_buffered"),
       make<Staged, staged(DType::f32)>("warp_staged_f32", "warp_tiled"),
       make<Staged, staged(DType::f64)>("warp_staged_f64", "warp_tiled"),
+      make<Async, kConfigs<Family::ffma_async>[0]>("ffma_async", "ffma_async"),
       make<WmmaPadded, nn(kPadded)>("wmma_padded_nn", "wmma_padded"),
       make<WmmaPadded, tt(kPadded)>("wmma_padded_tt", "wmma_padded"),
       make<MmaSwizzled, mma_swizzled(2, Copy::async, nn(TileConfig{}))>("mma_swizzled_nn", "mma_swizzled"),
@@ -265,7 +275,7 @@ const auto kRace = AnyOf(HasSubstr("shared_race"), HasSubstr("async_not_waited")
 
 TEST_P(Mutants, WithoutABarrier) {
   expect_found(Mutation::no_barrier, by_warps() ? 0 : 1, kRace);
-  expect_found(Mutation::no_warp_barrier, is("double_buffered") ? 0 : shifts() ? 1 : 2, kRace);
+  expect_found(Mutation::no_warp_barrier, is("double_buffered") || is("ffma_async") ? 0 : shifts() ? 1 : 2, kRace);
 }
 
 TEST_P(Mutants, WithoutAWait) {

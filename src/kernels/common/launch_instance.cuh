@@ -1,11 +1,13 @@
 // The launch of an instance, for kernels that take TileParams.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "kernels/common/early_launch.h"
 #include "kernels/common/instance_list.h"
 #include "kernels/common/kernel_entry.cuh"
+#include "kernels/common/opt_in.h"
 #include "kernels/common/smem.cuh"
 #include "kernels/common/split_sum.h"
 #include "kernels/common/tile_schedule.h"
@@ -23,17 +25,23 @@ cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, 
       if (params.c.by_pointers()) return launch_instance<ByPointers>(params, schedule, workspace, stream);
   }
   constexpr int kBytes = kSharedBytes<Kernel>;
-  if constexpr (kBytes > kDefaultSharedBytes) {
-    const cudaError_t error =
-        cudaFuncSetAttribute(kernel_entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-    if (error != cudaSuccess) return error;
-  }
+  const auto entry = kernel_entry<Kernel>;
   const TileParams p = {params, schedule, workspace};
   cudaError_t error = cudaSuccess;
   if constexpr (requires { Kernel::kStartsEarly; }) {
-    error = launch_early(kernel_entry<Kernel>, schedule.clusters, Kernel::kThreads, stream, p, kBytes);
+    const unsigned bytes = std::max<unsigned>(kBytes, schedule.shared_bytes);
+    if (bytes > kDefaultSharedBytes) {
+      static SharedOptIn opt_in;
+      error = opt_in_to_all_shared(reinterpret_cast<const void*>(entry), opt_in);
+      if (error != cudaSuccess) return error;
+    }
+    error = launch_early(entry, schedule.clusters, Kernel::kThreads, stream, p, bytes);
   } else {
-    kernel_entry<Kernel><<<schedule.clusters, Kernel::kThreads, kBytes, stream>>>(p);
+    if constexpr (kBytes > kDefaultSharedBytes) {
+      error = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+      if (error != cudaSuccess) return error;
+    }
+    entry<<<schedule.clusters, Kernel::kThreads, kBytes, stream>>>(p);
     error = cudaGetLastError();
   }
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;

@@ -24,4 +24,12 @@ inline cudaError_t opt_in_to_shared(const void* kernel, int bytes, SharedOptIn& 
   return error;
 }
 
+// In to all that the device has.
+inline cudaError_t opt_in_to_all_shared(const void* kernel, SharedOptIn& done) {
+  int device = 0, most = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  return error == cudaSuccess ? opt_in_to_shared(kernel, most, done) : error;
+}
+
 }  // namespace xgemm::kernels

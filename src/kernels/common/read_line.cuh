@@ -45,4 +45,24 @@ XGEMM_DEVICE T read_line_or_zero(const T* pointer, bool inside, [[maybe_unused]]
 #endif
 }
 
+// As copy_async().
+template <int kBytes>
+XGEMM_DEVICE void copy_line_async(void* destination, const void* source, int source_bytes,
+                                  [[maybe_unused]] Loc loc = Loc::current()) {
+#if defined(XGEMM_SIM)
+  copy_async<kBytes>(destination, source, source_bytes, loc);
+#else
+  const unsigned shared = detail::shared_address(destination);
+  const auto global = __cvta_generic_to_global(source);
+  if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(source_bytes)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %3, %2;" ::"r"(shared), "l"(global), "r"(source_bytes),
+                 "n"(kBytes)
+                 : "memory");
+  }
+#endif
+}
+
 }  // namespace xgemm::gpu

@@ -88,6 +88,7 @@ struct BasicSchedule {
   unsigned sum_lanes = 1;  // threads that share the parts of an element in the reduction; sets the order of sums
   std::size_t workspace_bytes = 0;
   Triangle triangle = {};
+  unsigned shared_bytes = 0;  // that a CTA gets of shared memory at least (bytes_of_even_share())
 
   struct Position {
     Index m, n, batch;  // in tiles
@@ -104,10 +105,16 @@ struct BasicSchedule {
   }
 
   XGEMM_HOST_DEVICE Position position(Index tile) const {
+    const Position at = folded_position(tile);
+    return triangle.fill == Fill::full ? at : unfolded(at);
+  }
+
+  // In the rectangle of tiles.
+  XGEMM_HOST_DEVICE Position folded_position(Index tile) const {
     const Index tiles_major = raster_n ? tiles_n : tiles_m;
     const Index tiles_minor = raster_n ? tiles_m : tiles_n;
     const Index per_product = tiles_major * tiles_minor;
-    const Index batch = tile / per_product;
+    const Index batch = tile < per_product ? 0 : tile / per_product;  // a division takes a GPU a twentieth of a us
     const Index index = tile - batch * per_product;
     const Index group_size = raster_group * tiles_minor;
     const Index group = index / group_size;
@@ -116,8 +123,7 @@ struct BasicSchedule {
     const Index height = left < raster_group ? left : raster_group;
     const Index minor = rest / height;
     const Index major = group * raster_group + (rest - minor * height);
-    const Position at = {raster_n ? minor : major, raster_n ? major : minor, batch};
-    return triangle.fill == Fill::full ? at : unfolded(at);
+    return {raster_n ? minor : major, raster_n ? major : minor, batch};
   }
 
   // Of the tile in C that stands there in the rectangle.
@@ -148,7 +154,8 @@ struct BasicSchedule {
             clusters,
             sum_lanes,
             workspace_bytes,
-            triangle};
+            triangle,
+            shared_bytes};
   }
 };
 using Schedule = BasicSchedule<std::int64_t>;
@@ -168,6 +175,18 @@ constexpr unsigned sum_lanes(std::int64_t vectors, unsigned parts, int sms) {
   const auto ctas = [&] { return (vectors + kThreads / lanes - 1) / (kThreads / lanes); };
   while (lanes < 32 && parts >= 8 * lanes && ctas() < sms) lanes *= 2;
   return lanes;
+}
+
+// A kernel that starts early shares SMs with the one before it, whose CTAs end one by one. New ones go where there is
+// room, and some SMs get more of them than others, which then take longer. So each asks for as much shared memory as
+// leaves room for an even share of them alone, used or not: a CTA starts where one has ended. 0: no more than it uses.
+inline unsigned bytes_of_even_share(std::int64_t ctas, int sms, int most_bytes) {
+  constexpr int kReserved = 1024, kGranularity = 128, kMostShare = 16;
+  const std::int64_t share = (ctas + sms - 1) / sms;
+  if (share > kMostShare) return 0;
+  const int too_many = static_cast<int>(share) + 1;
+  return static_cast<unsigned>((most_bytes + kReserved) / too_many / kGranularity * kGranularity + kGranularity -
+                               kReserved);
 }
 
 }  // namespace xgemm::kernels

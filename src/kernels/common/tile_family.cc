@@ -139,8 +139,10 @@ void tile_family_estimate(const Request& request, const KernelInfo* const* kerne
 
 Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                               const Sharing& sharing) {
-  return tile_schedule(kernel.config, p.m, p.n, p.batch_count, sharing.whole_tiles, sharing.parts, device.sm_count,
-                       p.fill);
+  Schedule s = tile_schedule(kernel.config, p.m, p.n, p.batch_count, sharing.whole_tiles, sharing.parts,
+                             device.sm_count, p.fill);
+  s.shared_bytes = bytes_of_even_share(s.clusters, device.sm_count, device.max_shared_bytes_per_block);
+  return s;
 }
 
 }  // namespace xgemm::kernels

@@ -91,6 +91,18 @@ XGEMM_DEVICE Unit unit_at_32(const TileParams& p, unsigned index) {
   return unit;
 }
 
+// For kernels that split no tiles and compute no triangles.
+template <int kTileM, int kTileN, class Body>
+XGEMM_DEVICE void for_each_whole_unit_32(const TileParams& p, bool has_product, const Body& body) {
+  const BasicSchedule<unsigned> schedule = p.schedule.as<unsigned>();
+  const auto step = static_cast<unsigned>(gpu::grid_x());
+  XGEMM_NO_UNROLL
+  for (auto index = static_cast<unsigned>(gpu::block_x()); index < schedule.units; index += step) {
+    const auto at = schedule.folded_position(index);
+    body(Unit{index, at.batch, std::int64_t{at.m} * kTileM, std::int64_t{at.n} * kTileN, 0, has_product ? p.k : 0});
+  }
+}
+
 template <int kTileM, int kTileN, int kTileK, class Body>
 XGEMM_DEVICE void for_each_unit_32(const TileParams& p, bool has_product, const Body& body) {
   const auto units = static_cast<unsigned>(p.schedule.units), step = static_cast<unsigned>(gpu::grid_x());

@@ -101,8 +101,10 @@ bool splits(const KernelInfo&) {
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   const Sharing& sharing) {
-  return ffma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing.whole_tiles, sharing.parts,
-                           device.sm_count * config_of(kernel).ctas_per_sm, device.sm_count, p.fill);
+  Schedule s = ffma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing.whole_tiles, sharing.parts,
+                                 device.sm_count * config_of(kernel).ctas_per_sm, device.sm_count, p.fill);
+  s.shared_bytes = bytes_of_even_share(s.clusters, device.sm_count, device.max_shared_bytes_per_block);
+  return s;
 }
 
 bool finishes(const KernelInfo& kernel, const Problem& problem) {

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/common/launch_instance.cuh"
 #include "kernels/common/opt_in.h"
 #include "kernels/common/params.h"
@@ -28,7 +30,7 @@ cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void*
   using Kernel = FfmaTma<kConfig, Epilogue>;
   constexpr int kBytes = sizeof(typename Kernel::SharedStorage);
   static SharedOptIn opt_in;
-  cudaError_t error = opt_in_to_shared(reinterpret_cast<const void*>(ffma_tma_entry<Kernel>), kBytes, opt_in);
+  cudaError_t error = opt_in_to_all_shared(reinterpret_cast<const void*>(ffma_tma_entry<Kernel>), opt_in);
   if (error != cudaSuccess) return error;
 
   const BasicFfmaTmaParams<TensorBox> boxes = ffma_tma_arguments(kConfig, g, schedule, workspace);
@@ -47,7 +49,7 @@ cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void*
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(schedule.clusters);
   config.blockDim = dim3(Kernel::kThreads);
-  config.dynamicSmemBytes = kBytes;
+  config.dynamicSmemBytes = std::max<std::size_t>(kBytes, schedule.shared_bytes);
   config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = 1;

@@ -12,8 +12,7 @@ struct RowLanes;
 
 // That registers leave room for, which sums and what is on its way need.
 constexpr int row_lanes_ctas_per_sm(const TileConfig& c) {
-  const int sums = c.thread_m * c.thread_n;
-  return sums > 32 ? 3 : sums > 16 ? 4 : 5;
+  return c.thread_m * c.thread_n > 16 ? 4 : 5;
 }
 
 template <>
@@ -28,7 +27,7 @@ struct Instances<Family::row_lanes> : TileInstances {
 
   template <class Add>
   static constexpr void list(const Add& add) {
-    constexpr Tile kTiles[] = {{64, 32, 2, 8}, {128, 32, 4, 8}, {128, 64, 4, 16}};
+    constexpr Tile kTiles[] = {{64, 32, 2, 8}, {128, 32, 4, 8}};
     for (const Tile& tile : kTiles) {
       add({.type = DType::f32,
            .cta_m = tile.cta_m,

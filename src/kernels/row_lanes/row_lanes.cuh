@@ -59,7 +59,7 @@ struct RowLanes {
     gpu::grid_launch_dependents();
     gpu::grid_wait_dependencies();
     const Epilogue epilogue = Epilogue::make(p);
-    for_each_unit_32<kTileM, kTileN, kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+    for_each_whole_unit_32<kTileM, kTileN>(p, epilogue.has_product, [&](const Unit& unit) {
       Sums sums = {};
       if (unit.depth > 0) multiply(p, unit, smem, sums);
       store(epilogue, p, unit, sums);

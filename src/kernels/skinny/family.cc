@@ -237,8 +237,18 @@ Pointers pointers(const KernelInfo& kernel) {
   return follows ? Pointers::anywhere : Pointers::none;
 }
 
+// Short rows are read again from L1, whose room more than half of an SM's shared memory would take.
+Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
+                  const Sharing& sharing) {
+  Schedule s = tile_family_schedule(kernel, problem, device, sharing);
+  const bool short_rows = VectorShape::is(kernel.config) && VectorShape::of(kernel.config).short_rows;
+  if (short_rows && s.clusters > static_cast<unsigned>(device.sm_count)) s.shared_bytes = 0;
+  return s;
+}
+
 constexpr FamilyInfo family() {
   FamilyInfo info = tile_family<Family::skinny>();
+  info.schedule = schedule;
   info.serves = serves;
   info.why_not = why_not;
   info.estimate = estimate;

@@ -218,8 +218,8 @@ TEST(TuningRows, AreSane) {
 TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
   for (const device::DeviceInfo& device : fake_devices())
     for_each_instance([&](const KernelInfo& kernel) {
-      constexpr Family kOwnModels[] = {Family::skinny,    Family::warp_tiled, Family::row_lanes,  Family::ffma_tma,
-                                       Family::wgmma_tma, Family::fp16x3,     Family::wgmma_words};
+      constexpr Family kOwnModels[] = {Family::skinny,   Family::warp_tiled, Family::row_lanes, Family::ffma_async,
+                                       Family::ffma_tma, Family::wgmma_tma,  Family::fp16x3,    Family::wgmma_words};
       if (std::ranges::find(kOwnModels, kernel.family) != std::end(kOwnModels)) return;
       if (!kernel.config.runs_on(device.compute_capability)) return;
       const tuning::Table& table = tuning::table_for(device.compute_capability);

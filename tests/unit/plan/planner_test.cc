@@ -117,8 +117,8 @@ bool fp16x3_serves(const Problem& p, const DeviceInfo& device) {
   return few && p.reads_inputs() && p.k >= 512 && std::max({p.m, p.n, p.k}) <= 8192 && device.has_memory_pools;
 }
 
-// row_lanes is for a C of some size.
-bool row_lanes_serves(const Problem& p) {
+// row_lanes and ffma_async are for a C of some size.
+bool short_k_serves(const Problem& p) {
   return __int128{p.m} * p.n * p.batch_count <= __int128{1} << 25 && p.k <= (std::int64_t{1} << 31) - 4096;
 }
 
@@ -147,7 +147,8 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
       kernel.family == Family::skinny && c.cta_m == c.cta_n && c.cta_k == kernels::VectorShape::kShortRow;
   if ((any_load || short_rows) && !any_load_serves(kernel, p, x)) return false;
   if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
-  if (kernel.family == Family::row_lanes && !row_lanes_serves(p)) return false;
+  const bool short_k = kernel.family == Family::row_lanes || kernel.family == Family::ffma_async;
+  if (short_k && !short_k_serves(p)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;

@@ -486,6 +486,24 @@ TEST(TileSchedule, CoversC) {
   }
 }
 
+// With so many bytes each, an SM has room for an even share of the CTAs and for no more.
+TEST(TileSchedule, SharedMemoryLeavesRoomForAnEvenShare) {
+  constexpr int kMostBytes[] = {64 * 1024, 99 * 1024, 163 * 1024, 227 * 1024}, kReserved = 1024;
+  Random random(36);
+  for (int i = 0; i < 2000; ++i) {
+    const int sms = static_cast<int>(random.integer(1, 200)), most = pick(random, kMostBytes);
+    const std::int64_t ctas = random.integer(1, 20 * sms), share = (ctas + sms - 1) / sms;
+    const std::int64_t bytes = kernels::bytes_of_even_share(ctas, sms, most);
+    if (bytes == 0) {
+      EXPECT_GT(share, 16) << ctas;
+      continue;
+    }
+    EXPECT_LE(bytes, most);
+    EXPECT_LE(share * (bytes + kReserved), most + kReserved) << ctas << " of " << sms << " SMs";
+    EXPECT_GT((share + 1) * (bytes + kReserved), most + kReserved) << ctas << " of " << sms << " SMs";
+  }
+}
+
 // ---- The sums of split tiles ----------------------------------------------------------------------------------------
 
 // A vector is two columns in two rows, 8 apart. Together they are the tile, each element once.
