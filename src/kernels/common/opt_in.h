@@ -13,23 +13,20 @@ namespace xgemm::kernels {
 // Of a kernel: on which devices it has been done.
 using SharedOptIn = std::array<std::atomic<bool>, 64>;
 
+// bytes: 0 for all that the device has.
 inline cudaError_t opt_in_to_shared(const void* kernel, int bytes, SharedOptIn& done) {
   int device = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error != cudaSuccess) return error;
   const auto index = static_cast<std::size_t>(device);
   if (index < done.size() && done[index].load(std::memory_order_relaxed)) return cudaSuccess;
-  error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  if (bytes == 0) error = cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error == cudaSuccess) error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   if (error == cudaSuccess && index < done.size()) done[index].store(true, std::memory_order_relaxed);
   return error;
 }
-
-// In to all that the device has.
 inline cudaError_t opt_in_to_all_shared(const void* kernel, SharedOptIn& done) {
-  int device = 0, most = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  return error == cudaSuccess ? opt_in_to_shared(kernel, most, done) : error;
+  return opt_in_to_shared(kernel, 0, done);
 }
 
 }  // namespace xgemm::kernels

@@ -58,8 +58,7 @@ Estimate short_k_estimate(const KernelInfo& kernel, const Request& request, cons
   const double cycles_of_tile = costs.cycles_of_tile + costs.cycles * products + costs.cycles_of_copied * copied +
                                 costs.cycles_of_stored * stored;
   const double cycles = of_sm * c.threads() / 128 * cycles_of_tile + costs.cycles_alone * products;
-  const double sm_us =
-      cycles * 1e-3 / rates.sm_ghz + rounds * std::max(slices - (c.stages - 1), 0.0) * costs.slice_us;
+  const double sm_us = cycles * 1e-3 / rates.sm_ghz + rounds * std::max(slices - (c.stages - 1), 0.0) * costs.slice_us;
   return {costs.launch_us + std::max({memory_us, c_us, sm_us}), rounds, {}, memory_us, sm_us};
 }
 

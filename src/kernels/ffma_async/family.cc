@@ -19,9 +19,8 @@ constexpr ShortKCosts kCosts = {.launch_us = 1.81,
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
   for (int i = 0; i < count; ++i) {
     const TileConfig& c = kernels[i]->config;
-    const ShortKTile tile = {.reads = (c.thread_m + c.thread_n) / 4.0,
-                             .ctas_per_sm = ffma_async_ctas_per_sm(c),
-                             .k_at_once = 8};
+    const ShortKTile tile = {
+        .reads = (c.thread_m + c.thread_n) / 4.0, .ctas_per_sm = ffma_async_ctas_per_sm(c), .k_at_once = 8};
     estimates[i] = short_k_estimate(*kernels[i], request, tile, kCosts);
   }
 }

@@ -6,7 +6,8 @@
 //
 //     wait for slice i, barrier | start slice i + stages - 1 | multiply slice i | wait for slice i + 1, barrier | ...
 //
-//     lanes of a warp, 4 x 8     a lane's 8 rows x 4 columns: chunks of 4 rows, 16 apart
+// A warp has 32 rows: 4 x 8 lanes with 8 x 4 sums each, or 8 x 4 lanes with 4 x 4. Sums are in chunks of four rows and
+// four columns, which interleave over the lanes, so that lanes read neighbouring chunks.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -45,7 +46,8 @@ struct FfmaAsync {
     SharedArray<float, kTileK * LoaderA::kLine> a;
     SharedArray<float, kTileK * LoaderB::kLine> b;
   };
-  // Of C, from one column in shared memory to the next: chunks of four rows of four lanes in two columns lie in 32 banks.
+  // Of C, from one column in shared memory to the next: chunks of four rows of four lanes in two columns lie in 32
+  // banks.
   static constexpr int kColumn = kTileM + 4;
   union SharedStorage {
     Slice slices[kStages];
@@ -177,7 +179,8 @@ struct FfmaAsync {
 
   // All of C, which the compiler is to know: the family computes no triangles.
   template <int kRows, int kColumns>
-  XGEMM_DEVICE static auto output(const Epilogue& epilogue, const TileParams& p, const Unit& unit, int row, int column) {
+  XGEMM_DEVICE static auto output(const Epilogue& epilogue, const TileParams& p, const Unit& unit, int row,
+                                  int column) {
     const std::int64_t i = unit.row + gpu::opaque(row), j = unit.col + gpu::opaque(column);
     const auto view = view_c<kConfig>(p, unit).template block<kRows, kColumns>(i, j);
     return OutputTile<Epilogue, std::remove_const_t<decltype(view)>>(epilogue, p, view, i, j, Fill::full);
@@ -197,8 +200,8 @@ struct FfmaAsync {
             });
   }
 
-  // By 32 rows of a column, through shared memory. The L2 takes as long for a part of a sector as for all of it: shorter
-  // runs that start anywhere ask for more of them (docs/coalescing.md).
+  // By 32 rows of a column, through shared memory. The L2 takes as long for a part of a sector as for all of it:
+  // shorter runs that start anywhere ask for more of them (docs/coalescing.md).
   XGEMM_DEVICE static void store_rows(const Epilogue& epilogue, const TileParams& p, const Unit& unit,
                                       SharedStorage& smem, const Place& place, const Sums& sums) {
     float* const to = smem.c.data + place.column * kColumn + place.row;
@@ -206,14 +209,13 @@ struct FfmaAsync {
     for (int j = 0; j < kThreadN; ++j) {
       XGEMM_UNROLL
       for (int i = 0; i < kThreadM; i += 4) {
-        gpu::write<Space::shared>(
-            reinterpret_cast<gpu::Vector<float, 4>*>(to + column_of(j) * kColumn + row_of(i)),
-            gpu::Vector<float, 4>{{sums[j][i], sums[j][i + 1], sums[j][i + 2], sums[j][i + 3]}});
+        gpu::write<Space::shared>(reinterpret_cast<gpu::Vector<float, 4>*>(to + column_of(j) * kColumn + row_of(i)),
+                                  gpu::Vector<float, 4>{{sums[j][i], sums[j][i + 1], sums[j][i + 2], sums[j][i + 3]}});
       }
     }
     gpu::sync_threads();
     constexpr int kPieces = kTileM / gpu::kWarpSize, kColumns = kTileN / kWarps;  // of a warp
-    constexpr int kTogether = kColumns < 8 ? kColumns : 8;                         // whose old elements are on their way
+    constexpr int kTogether = kColumns < 8 ? kColumns : 8;                        // whose old elements are on their way
     const int row = gpu::lane_index(), column = gpu::warp_index();
     XGEMM_NO_UNROLL
     for (int first = 0; first < kColumns; first += kTogether) {
