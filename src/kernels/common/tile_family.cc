@@ -141,7 +141,9 @@ Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& p, const 
                               const Sharing& sharing) {
   Schedule s = tile_schedule(kernel.config, p.m, p.n, p.batch_count, sharing.whole_tiles, sharing.parts,
                              device.sm_count, p.fill);
-  s.shared_bytes = bytes_of_even_share(s.clusters, device.sm_count, device.max_shared_bytes_per_block);
+  // Kernels start early from sm_90 on (early_launch.h).
+  if (device.compute_capability >= 90)
+    s.shared_bytes = bytes_of_even_share(s.clusters, device.sm_count, device.max_shared_bytes_per_block);
   return s;
 }
 
