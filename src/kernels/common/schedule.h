@@ -114,7 +114,8 @@ struct BasicSchedule {
     const Index tiles_major = raster_n ? tiles_n : tiles_m;
     const Index tiles_minor = raster_n ? tiles_m : tiles_n;
     const Index per_product = tiles_major * tiles_minor;
-    const Index batch = tile < per_product ? 0 : tile / per_product;  // a division takes a GPU a twentieth of a us
+    // A GPU divides by some twenty instructions in a row: not where the quotient is known.
+    const Index batch = tile < per_product ? 0 : tile / per_product;
     const Index index = tile - batch * per_product;
     const Index group_size = raster_group * tiles_minor;
     const Index group = index / group_size;

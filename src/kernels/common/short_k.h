@@ -30,9 +30,17 @@ std::string short_k_why_not(const KernelInfo& kernel, const Request& request);
 Estimate short_k_estimate(const KernelInfo& kernel, const Request& request, const ShortKTile& tile,
                           const ShortKCosts& costs);
 
-template <Family kFamily>
+// Model: what is the family's own.
+//
+//   static constexpr ShortKCosts kCosts;
+//   static ShortKTile tile(const TileConfig& c);
+template <Family kFamily, class Model>
 constexpr FamilyInfo short_k_family() {
   FamilyInfo info = tile_family<kFamily>();
+  info.estimate = [](const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
+    for (int i = 0; i < count; ++i)
+      estimates[i] = short_k_estimate(*kernels[i], request, Model::tile(kernels[i]->config), Model::kCosts);
+  };
   info.serves = short_k_serves;
   info.why_not = short_k_why_not;
   info.splits = [](const KernelInfo&) { return false; };

@@ -91,8 +91,8 @@ struct FfmaAsync {
 
   XGEMM_DEVICE static void multiply(const TileParams& p, const Unit& unit, SharedStorage& smem, const Place& place,
                                     Sums& sums) {
-    LoaderA a(p.a, unit.batch, unit.row, p.m, unit.k);
-    LoaderB b(p.b.transposed(), unit.batch, unit.col, p.n, unit.k);
+    LoaderA a(p.a, unit.batch, unit.row, p.m);
+    LoaderB b(p.b.transposed(), unit.batch, unit.col, p.n);
     const int depth = static_cast<int>(unit.depth);
     const auto next = [](int stage) { return stage + 1 < kStages ? stage + 1 : 0; };
     constexpr int kAhead = (kStages - 1) * kTileK;

@@ -6,33 +6,24 @@
 namespace xgemm::kernels {
 namespace {
 
-// By 3055 products on an H100 and 2934 on an H200.
-constexpr ShortKCosts kCosts = {.launch_us = 1.36,
-                                .memory_share = 0.71,
-                                .cycles = 1.37,
-                                .cycles_alone = 0.71,
-                                .cycles_of_tile = 320,
-                                .cycles_of_copied = 0,
-                                .cycles_of_stored = 32,
-                                .slice_us = 0.42};
+struct Model {
+  // By 3055 products on an H100 and 2934 on an H200.
+  static constexpr ShortKCosts kCosts = {.launch_us = 1.36,
+                                         .memory_share = 0.71,
+                                         .cycles = 1.37,
+                                         .cycles_alone = 0.71,
+                                         .cycles_of_tile = 320,
+                                         .cycles_of_copied = 0,
+                                         .cycles_of_stored = 32,
+                                         .slice_us = 0.42};
 
-void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
-  for (int i = 0; i < count; ++i) {
-    const TileConfig& c = kernels[i]->config;
-    const ShortKTile tile = {
-        .reads = c.thread_m + c.thread_n / 4.0, .ctas_per_sm = row_lanes_ctas_per_sm(c), .k_at_once = 4};
-    estimates[i] = short_k_estimate(*kernels[i], request, tile, kCosts);
+  static ShortKTile tile(const TileConfig& c) {
+    return {.reads = c.thread_m + c.thread_n / 4.0, .ctas_per_sm = row_lanes_ctas_per_sm(c), .k_at_once = 4};
   }
-}
-
-constexpr FamilyInfo family() {
-  FamilyInfo info = short_k_family<Family::row_lanes>();
-  info.estimate = estimate;
-  return info;
-}
+};
 
 }  // namespace
 
-constinit const FamilyInfo row_lanes_family = family();
+constinit const FamilyInfo row_lanes_family = short_k_family<Family::row_lanes, Model>();
 
 }  // namespace xgemm::kernels

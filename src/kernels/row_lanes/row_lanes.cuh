@@ -96,7 +96,7 @@ struct RowLanes {
       last = static_cast<int>(all_lines - first < kLines ? all_lines - first : kLines) - 1;
       step = along_k ? kLineStep * x.row_stride : kStep * x.col_stride;
       from = entry_of<const Element>(x, unit.batch, false) + (first + (line < last ? line : last)) * x.row_stride +
-             (unit.k + k) * x.col_stride;
+             k * x.col_stride;
     }
 
     // Starts the loads of the next slice, of which there are so many k.

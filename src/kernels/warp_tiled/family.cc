@@ -138,6 +138,8 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int coun
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   const Sharing& sharing) {
+  // Its shared_bytes are those of a CTA for each tile, as the family was measured: with fewer CTAs an even share of
+  // them would ask for more.
   Schedule s = tile_family_schedule(kernel, p, device, sharing);
   const TileConfig& c = kernel.config;
   const int warps = kernel.threads / 32;

@@ -15,6 +15,7 @@
 #include "core/problem.h"
 #include "core/status.h"
 #include "kernels/common/legality.h"
+#include "kernels/skinny/instances.h"
 #include "kernels/wgmma_tma/instances.h"
 #include "plan/planner.h"
 #include "tuning/table.h"
@@ -211,6 +212,29 @@ TEST(TuningRows, AreSane) {
       EXPECT_TRUE(used) << "no instance has this name";
     }
   }
+}
+
+// Kernels start early from sm_90 on. Rows that are read again from L1 keep its room where an SM has several CTAs.
+TEST(Schedules, LeaveRoomForAnEvenShareWhereKernelsStartEarly) {
+  const auto is_early = [](Family f) {
+    return f == Family::row_lanes || f == Family::ffma_async || f == Family::ffma_tma || f == Family::skinny ||
+           f == Family::warp_tiled;
+  };
+  for (const device::DeviceInfo& device : fake_devices())
+    for (const std::int64_t n : {1, 40, 900})
+      for_each_instance([&](const KernelInfo& kernel) {
+        if (!is_early(kernel.family) || !kernel.config.runs_on(device.compute_capability)) return;
+        const Problem p = make_problem(kernel.config.types(), 'N', 'N', 500, n, 64);
+        const kernels::Schedule s = describe(kernel.family).schedule(kernel, p, device, {});
+        const bool short_rows = kernel.family == Family::skinny && kernel.config.cta_m == kernel.config.cta_n &&
+                                kernel.config.cta_k == kernels::VectorShape::kShortRow;
+        const bool even =
+            device.compute_capability >= 90 && !(short_rows && s.clusters > static_cast<unsigned>(device.sm_count));
+        const std::int64_t ctas = kernel.family == Family::warp_tiled ? s.units : s.clusters;
+        EXPECT_EQ(s.shared_bytes,
+                  even ? kernels::bytes_of_even_share(ctas, device.sm_count, device.max_shared_bytes_per_block) : 0u)
+            << device.name;
+      });
 }
 
 // Without a row an instance is never chosen and its estimate is infinite: a hole in a table, not a choice. Some
