@@ -1,25 +1,27 @@
-// wgmma_tma in clusters of all shapes, with every pair of flags: on small tiles whose operands divide among the CTAs of
-// a cluster by rows, by pieces, along k, or not among all of them; where the edges leave CTAs of a cluster nothing to
-// do; with K in parts, and shared by the cluster as well. gemm_test.cc takes the instances of the library through the
-// shapes.
+// wgmma_tma and wgmma_words in clusters of all shapes, with every pair of flags: on small tiles whose operands divide
+// among the CTAs of a cluster by rows, by pieces, along k, or not among all of them; where the edges leave CTAs of a
+// cluster nothing to do; with K in parts, and shared by the cluster as well. gemm_test.cc takes the instances of the
+// library through the shapes.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "families/wgmma_tma.h"
+#include "families/wgmma_words.h"
 #include "gemm_cases.h"
 
 namespace xgemm::sim {
 namespace {
 
 using kernels::ClusterShape;
+using kernels::Copy;
 using kernels::WgmmaTmaConfig;
 
 template <WgmmaTmaConfig kConfig>
 void expect_products() {
-  const SimKernel kernel = make_wgmma_tma<kConfig>("cluster");
+  const SimKernel kernel =
+      kConfig.copy == Copy::bulk ? make_wgmma_tma<kConfig>("cluster") : make_wgmma_words<kConfig>("cluster");
   const auto flags = flags_of(kernel.config).front();
   // Corners and splits take turns: two pairs of flags have the one, two the other.
   bool is_corner = (flags[0] == 'T') != (flags[1] == 'T');
@@ -59,6 +61,21 @@ TEST(Clusters, TransposedPingPong) {
 TEST(Clusters, ThatShareK) {
   expect_products_of_all_flags<WgmmaTmaConfig{
       .type_c = DType::f32, .cta_m = 64, .cta_n = 48, .stages = 4, .groups_rows = 1}>();
+}
+
+TEST(Clusters, OfOperandsThatStartAnywhere) {
+  expect_products_of_all_flags<WgmmaTmaConfig{.type_c = DType::f32,
+                                              .cta_m = 64,
+                                              .cta_n = 32,
+                                              .stages = 10,
+                                              .groups_rows = 1,
+                                              .copy = Copy::prefetch,
+                                              .producers = 4,
+                                              .teams = 4}>();
+}
+TEST(Clusters, OfOperandsThatStartAnywhereThroughShared) {
+  expect_products<kernels::tn(WgmmaTmaConfig{
+      .cta_m = 64, .cta_n = 64, .stages = 8, .groups_rows = 1, .copy = Copy::prefetch, .producers = 4, .teams = 2})>();
 }
 
 }  // namespace

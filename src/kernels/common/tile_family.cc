@@ -52,6 +52,17 @@ Waves waves_of(double ctas, double cta_flops, const tuning::KernelRow& row, int 
   return {number, full_us + last_sharing * cta_flops / last_rate * 1e-3 + (number - 1) * turn_us};
 }
 
+// What a CTA computes in so many slices, edges and all. Kernels for tensor cores that bring operands element by element
+// take as long for it as for what they bring: nothing for lines that there are not.
+double flops_of_cta(const TileConfig& c, const Problem& p, double slices) {
+  double share = 1;
+  if (c.on_tensor_cores() && size_of(c.type) == 2 && c.vector == 1) {
+    const auto lines = double(std::min<std::int64_t>(p.m, c.cta_m) + std::min<std::int64_t>(p.n, c.cta_n));
+    share = lines / (c.cta_m + c.cta_n);
+  }
+  return share * 2.0 * c.cta_m * c.cta_n * slices * c.cta_k;
+}
+
 // The best way to share K out, where it pays. Split are the tiles of the last wave, which they do not fill: into as
 // many parts as fill one wave or more. What goes beside the waves takes fixed_us; the memory alone, least_us.
 void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning::KernelRow& row, double ctas,
@@ -74,14 +85,14 @@ void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning
   const double most = cost::floor(double(p.k) / std::max(kMinSlices * c.cta_k, kMinDepth));
   if (rest == 0 || most < 2) return;
   const double area = double(c.cta_m) * c.cta_n;
-  const Waves whole_waves = waves_of(whole, 2 * area * slices * c.cta_k, row, sms, turn_us);
+  const Waves whole_waves = waves_of(whole, flops_of_cta(c, p, slices), row, sms, turn_us);
   const double unsplit_us = best->us;
   for (int rounds = 1; rounds <= 3; ++rounds) {
     const double parts = std::min(most, cost::floor(rounds * slots / rest));
     if (parts < 2) continue;
     const double bytes = size_of(p.sums()) * area * rest * parts;
     if (bytes > workspace_limit(request.device)) break;
-    const Waves part_waves = waves_of(rest * parts, 2 * area * cost::ceil(slices / parts) * c.cta_k, row, sms, 0);
+    const Waves part_waves = waves_of(rest * parts, flops_of_cta(c, p, cost::ceil(slices / parts)), row, sms, 0);
     const double us = std::max(fixed_us + whole_waves.us + part_waves.us, least_us) + kSumUs + bytes / kSumBytesPerUs;
     if (us < std::min(best->us, kMargin * unsplit_us))
       *best = {us, whole_waves.number + part_waves.number, static_cast<std::int64_t>(whole), static_cast<int>(parts)};
@@ -97,7 +108,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   // Counted in doubles: the estimate must not overflow where the extents do not.
   const TileGrid grid = tile_grid(p.fill, p.m, p.n, c.cta_m, c.cta_n);
   const double ctas = double(grid.m) * double(grid.n) * double(p.batch_count);
-  const double cta_flops = 2.0 * c.cta_m * c.cta_n * cost::tiles(std::max<std::int64_t>(p.k, 1), c.cta_k) * c.cta_k;
+  const double cta_flops = flops_of_cta(c, p, cost::tiles(std::max<std::int64_t>(p.k, 1), c.cta_k));
   // Of doubles on tensor cores, whose memory time is mostly hidden. Of others most is in the memory's; 16384 products
   // of 8x64x64 on an H200 took mma_swizzled 1 to 1.7 us more for each wave.
   const double turn_us = c.type == DType::f64 && c.on_tensor_cores() ? 0.7 : 1.0;

@@ -52,15 +52,11 @@ struct FfmaTmaConfig {
 
   constexpr int slot_bytes() const { return cta_k() * (cta_m + cta_n) * 4; }
   constexpr int exchange_bytes() const { return (groups() - 1) * cta_m * cta_n * 4; }
-  // Whether what is not whole vectors of C passes through a stage in shared memory. It pays in tiles for short K, whose
-  // warps do not share K; beside 16 x 8 sums the assembler would give the mainloop worse registers.
+  // Whether C leaves through a stage in shared memory, of a whole tile. It pays in tiles for short K, whose warps do
+  // not share K; beside 16 x 8 sums the assembler would give the mainloop worse registers.
   constexpr bool stages_c() const { return groups() == 1 && !many_sums(); }
-  static constexpr int kStageShare = 2;                      // columns of each thread that are in the stage at a time
-  constexpr int stage_stride() const { return cta_m + 16; }  // no bank conflicts, with four lanes along m
-  constexpr int stage_bytes() const { return stages_c() ? kStageShare * lanes_n() * stage_stride() * 4 : 0; }
-  constexpr int shared_bytes() const {
-    return stages * slot_bytes() + exchange_bytes() + warps_n() * stage_bytes() + 1024;
-  }
+  constexpr int stage_bytes() const { return stages_c() ? cta_m * cta_n * 4 : 0; }
+  constexpr int shared_bytes() const { return stages * slot_bytes() + exchange_bytes() + stage_bytes() + 1024; }
 
   // The k of a turn of the mainloop: periods of the swizzle. Nothing is in the instruction caches when a kernel starts,
   // and what is short is soon there; for long K, groups of warps that have an SM for themselves get on better with

@@ -31,22 +31,22 @@ struct FfmaTmaCostDevice {
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
-  double clock = 1.2;       // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.764;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.751;  // with 16 x 8, whose slots are longer
-  double slot = 246;        // cycles of a slot beside
-  double slot_x2 = 133;     // where CTAs share an SM
-  double groups = 0.506;    // more, where groups of warps share K
-  double word = 0.217;      // cycles of a word that a producer warp copies
-  double word_x2 = 0.188;   // where CTAs share an SM
-  double turned = 0.0366;   // of a word that is turned
-  double epilogue = 736;    // cycles of a tile
-  double exchange = 1080;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
-  double element = 0.29;    // cycles of an element of C that is written, or read
-  double alone = 0.357;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
-  double launch = 2.3;      // us
-  double sum = 2.82;        // us, of the second stage of a split
-  double sum_bytes = 1.25;  // TB/s of the parts' sums
+  double clock = 1.23;      // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.755;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.739;  // with 16 x 8, whose slots are longer
+  double slot = 277;        // cycles of a slot beside
+  double slot_x2 = 147;     // where CTAs share an SM
+  double groups = 0.258;    // more, where groups of warps share K
+  double word = 0.222;      // cycles of a word that a producer warp copies
+  double word_x2 = 0.195;   // where CTAs share an SM
+  double turned = 0.0353;   // of a word that is turned
+  double epilogue = 683;    // cycles of a tile
+  double exchange = 1030;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
+  double element = 0.337;   // cycles of an element of C that is written, or read
+  double alone = 0.381;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
+  double launch = 2.29;     // us
+  double sum = 2.66;        // us, of the second stage of a split
+  double sum_bytes = 1.07;  // TB/s of the parts' sums
 };
 
 inline constexpr FfmaTmaCostConstants kFfmaTmaCostConstants;

@@ -46,12 +46,12 @@ struct FfmaTmaCta {
 
   struct SharedStorage {
     alignas(1024) float slots[kStages][kSlotFloats];
+    // The sums of each warp (staged_output.cuh).
+    alignas(kConfig.stages_c() ? 1024 : 4) float stage_c[kConfig.stages_c() ? kConfig.consumer_warps : 1]
+                                                        [kConfig.stages_c() ? kConfig.warp_m() * kConfig.warp_n() : 1];
     // For each group what the others have summed of its columns; vectors of a thread lie kGroupThreads apart.
     alignas(16) float exchange[kGroups][kGroups > 1 ? kGroups - 1 : 1][kGroups > 1 ? kShareN* kThreadM / 4 : 1]
                               [kGroups > 1 ? kGroupThreads : 1][4];
-    // One for each column of warps (staged_output.cuh).
-    alignas(16) float stages_c[kConfig.stages_c() ? kConfig.warps_n() : 1]
-                              [kConfig.stages_c() ? kConfig.stage_bytes() / 4 : 1];
     gpu::Mbarrier landed[kStages];  // what is to be turned
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];

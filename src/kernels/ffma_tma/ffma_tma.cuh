@@ -66,6 +66,7 @@ struct FfmaTma {
     const int warp = gpu::shuffle(gpu::warp_index(), 0);  // uniform, and the compiler knows it
     if (gpu::thread_index() == 0) {
       Producer::prefetch_maps(p);
+      if (kConfig.stages_c() && p.c_vectors) gpu::tma_prefetch_map(p.c_map);
       Cta::init_barriers(smem, p);
     }
     gpu::sync_threads();
@@ -104,13 +105,14 @@ struct FfmaTma {
       const Place place = {group_warp, warp_row, warp_column, warp_row + 4 * lane_m,
                            warp_column + 4 * lane_n + Output::column_of(group * Cta::kShareN)};
       if constexpr (Cta::kGroups == 1) {
-        if (inside || through_stage(p, unit)) finish_and_store(p, smem, unit, epilogue, place, sums);
+        if (inside || stores_together(p, unit)) finish_and_store(p, smem, unit, epilogue, place, sums);
       } else {
         typename Exchange::Share share = {};
         Exchange::run(smem, group, group_warp * gpu::kWarpSize + lane, sums, share);
         if (inside) finish_and_store(p, smem, unit, epilogue, place, share);
       }
     });
+    if constexpr (kConfig.stages_c()) StagedOutput::wait_until_read();
   }
 
   // The lanes of a warp as 4 x 8. Both operands are the same in neighbouring lanes, those of numbers that differ in bit
@@ -155,31 +157,45 @@ struct FfmaTma {
         FfmaTmaFinisher<kConfig>::run(p, unit.row + place.row, unit.col + place.column, epilogue.alpha, sums);
     }
     if constexpr (kConfig.stages_c()) {
-      if (through_stage(p, unit)) {
-        const StagedOutput output = staged(p, smem, unit, place.group_warp, place.warp_column);
-        const int lane_n = (place.column - place.warp_column) / 4;
-        with_finish(p, epilogue.of_zero_sums(), unit.row, unit.col + place.warp_column,
-                    [&](auto reads_c, const auto& finish) {
-                      output.template store<decltype(reads_c)::value>(place.row, lane_n, sums, finish);
-                    });
+      if (!unit.is_partial(p)) {
+        const StagedOutput output = staged(p, smem, unit, place);
+        const std::int64_t column = unit.col + place.warp_column;
+        const auto store_box = [&](const float* stage) {
+          const auto row = static_cast<int>(unit.row + place.warp_row);
+          if constexpr (kFollows<Epilogue>) {
+            gpu::tma_store(p.c_map, stage, row, static_cast<int>(column),
+                           gpu::BoxEntry::at(entry_of<float>(p.c, unit.batch)));
+          } else {
+            gpu::tma_store(p.c_map, stage, row, static_cast<int>(column), static_cast<int>(unit.batch));
+          }
+        };
+        with_finish(p, epilogue.of_zero_sums(), unit.row, column, [&](auto reads_c, const auto& finish) {
+          constexpr bool kReadsC = decltype(reads_c)::value;
+          if (stores_together(p, unit)) {
+            output.template store_anywhere<kReadsC>(sums, finish);
+          } else {
+            output.template store_vectors<kReadsC>(sums, finish, store_box);
+          }
+        });
         return;
       }
     }
     store(p, unit, epilogue, place, sums);
   }
 
-  // Whether sums of a unit leave through the stage: the same for all warps of a CTA, which then store them together,
-  // those with nothing inside of C as well.
-  XGEMM_DEVICE static bool through_stage(const Params& p, const Unit& unit) {
+  // Whether sums of a unit are stored by warps together, those with nothing inside of C as well: the same for all.
+  XGEMM_DEVICE static bool stores_together(const Params& p, const Unit& unit) {
     return kConfig.stages_c() && !unit.is_partial(p) &&
            !(p.c_vectors && covers(p.fill, unit.row, unit.col, Cta::kTileM, Cta::kTileN));
   }
 
-  XGEMM_DEVICE static StagedOutput staged(const Params& p, SharedStorage& smem, const Unit& unit, int group_warp,
-                                          int warp_column) {
-    const std::int64_t row = unit.row, column = unit.col + warp_column, ld = gpu::opaque(p.c.col_stride);
-    return {smem.stages_c[group_warp / kConfig.warps_m()],
-            group_warp % kConfig.warps_m(),
+  XGEMM_DEVICE static StagedOutput staged(const Params& p, SharedStorage& smem, const Unit& unit, const Place& place) {
+    const std::int64_t row = unit.row, column = unit.col + place.warp_column, ld = gpu::opaque(p.c.col_stride);
+    const int warp = place.group_warp % kConfig.warps_m();
+    return {smem.stage_c + (place.group_warp - warp),
+            warp,
+            (place.row - place.warp_row) / 4,
+            (place.column - place.warp_column) / 4,
             entry_of<float>(p.c, unit.batch, kFollows<Epilogue>) + column * ld + row,
             ld,
             static_cast<int>(p.m - row),

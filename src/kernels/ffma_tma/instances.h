@@ -21,7 +21,7 @@ struct Instances<Family::ffma_tma> {
   static constexpr void list(const Add& add) {
     constexpr FfmaTmaConfig kTiles[] = {
         {.cta_m = 256, .cta_n = 128, .thread_m = 16, .depth = 32, .stages = 4, .follows = true},
-        {.cta_m = 128, .cta_n = 128, .depth = 16, .stages = 6},
+        {.cta_m = 128, .cta_n = 128, .depth = 16, .stages = 8},
         {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6, .follows = true},
         {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2, .follows = true},
         {.cta_m = 64, .cta_n = 32, .lanes_m = 8, .depth = 8, .stages = 6},
@@ -39,8 +39,8 @@ struct Instances<Family::ffma_tma> {
          .ctas_per_sm = 2,
          .follows = true},
         // For short K: no groups that would have to exchange their sums.
-        {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 4, .consumer_warps = 4, .ctas_per_sm = 2},
-        {.cta_m = 64, .cta_n = 64, .thread_n = 4, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
+        {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
+        {.cta_m = 64, .cta_n = 64, .thread_n = 4, .depth = 16, .stages = 8, .consumer_warps = 4, .ctas_per_sm = 2},
         // Two, where tiles of 8 x 8 sums have four.
         {.cta_m = 64, .cta_n = 32, .thread_n = 4, .depth = 16, .stages = 5, .consumer_warps = 4, .ctas_per_sm = 2},
     };

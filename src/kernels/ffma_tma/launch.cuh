@@ -41,6 +41,7 @@ cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void*
   p.c_vectors = boxes.c_vectors;
   if (by_tma(p.a_load)) error = encode_tensor_map(p.a_map, boxes.a_map);
   if (error == cudaSuccess && by_tma(p.b_load)) error = encode_tensor_map(p.b_map, boxes.b_map);
+  if (error == cudaSuccess && kConfig.stages_c() && p.c_vectors) error = encode_tensor_map(p.c_map, boxes.c_map);
   if (error != cudaSuccess) return error;
 
   cudaLaunchAttribute attribute;

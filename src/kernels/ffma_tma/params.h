@@ -14,7 +14,8 @@ template <class Map>
 struct BasicFfmaTmaParams : TileParams {
   Map a_map, b_map;  // where TMA brings the operand
   PanelLoad a_load, b_load;
-  bool c_vectors;  // columns of C start and end on 16 bytes
+  bool c_vectors;  // columns of C start and end on 16 bytes: TMA writes whole vectors
+  Map c_map;       // of tiles that stage C, where c_vectors
 };
 using FfmaTmaParams = BasicFfmaTmaParams<TensorMap>;
 

@@ -94,7 +94,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double of_tile = cycles.tile + cycles.stored * shape.rows * shape.columns * (p.reads_c() ? 2 : 1);
   const double sm_us = tiles * (of_tile + slices * of_slice) * 1e-3 / (sms * rates.sm_ghz);
 
-  const double rounds = cost::ceil(tiles / (sms * WarpTiledShape::kCtasPerSm * WarpTiledShape::kWarps));
+  const double rounds = cost::ceil(tiles / (sms * shape.ctas_per_sm * WarpTiledShape::kWarps));
   const double warps_us =
       tiles <= WarpTiledShape::kWarps ? kFewTilesUs + slices * kFewSlicesUs : rounds * (kTileUs + slices * kSliceUs);
   return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us, c_us(request, kRowsOfVectors)}),
@@ -143,7 +143,8 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
   Schedule s = tile_family_schedule(kernel, p, device, sharing);
   const TileConfig& c = kernel.config;
   const int warps = kernel.threads / 32;
-  const int ctas_per_sm = WarpStagedShape::is(c) ? WarpStagedShape::of(c).ctas_per_sm : WarpTiledShape::kCtasPerSm;
+  const int ctas_per_sm =
+      WarpStagedShape::is(c) ? WarpStagedShape::of(c).ctas_per_sm : WarpTiledShape::of(c).ctas_per_sm;
   const std::int64_t resident = std::int64_t{device.sm_count} * ctas_per_sm;
   s.clusters = static_cast<unsigned>(std::min<std::int64_t>(resident, s.units / warps + (s.units % warps != 0)));
   return s;

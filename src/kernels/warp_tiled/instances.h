@@ -1,5 +1,5 @@
-// The instances of warp_tiled: one or two tiles for each type, which serve any flags, strides and alignment; of fp32
-// and fp64 also one for products that registers alone are too few for.
+// The instances of warp_tiled: one or two square tiles for each type, which serve any flags, strides and alignment; of
+// 16 bits also tiles for few rows or columns; of fp32 and fp64 one for products that registers alone are too few for.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -17,12 +17,12 @@ struct WarpStaged;
 
 // What follows from a config.
 struct WarpTiledShape {
-  static constexpr int kWarps = 4;      // of a CTA, each with a tile of its own
-  static constexpr int kCtasPerSm = 4;  // that registers leave room for
+  static constexpr int kWarps = 4;  // of a CTA, each with a tile of its own
 
   // A lane's part of a tile of C, and how many elements of a slice of A and of B it brings along K. On tensor cores
   // lanes share K; else each has all of it.
   int rows, columns, lines_b, depth;
+  int ctas_per_sm;  // that registers leave room for
 
   // Elements of the widest vector along so many.
   static constexpr int vector(int element_bytes, int elements) {
@@ -31,7 +31,8 @@ struct WarpTiledShape {
 
   static constexpr WarpTiledShape of(const TileConfig& c) {
     const bool shares_k = c.on_tensor_cores();
-    return {c.cta_m / 8, c.cta_n / 4, shares_k ? c.cta_n / 8 : c.cta_n / 4, shares_k ? c.cta_k / 4 : c.cta_k};
+    return {c.cta_m / 8, c.cta_n / 4, shares_k ? c.cta_n / 8 : c.cta_n / 4, shares_k ? c.cta_k / 4 : c.cta_k,
+            c.cta_m == c.cta_n ? 4 : 3};
   }
 };
 
@@ -74,6 +75,16 @@ struct Instances<Family::warp_tiled> : TileInstances {
         c.any_strides = true;
         c.vector_c = 1;
         c.min_compute_capability = 80;
+        add(c);
+      }
+    // A warp has more of the long operand on its way.
+    for (const DType type : {DType::f16, DType::bf16})
+      for (const bool few_rows : {true, false}) {
+        TileConfig c = {.type = type, .type_c = type, .any_strides = true, .vector_c = 1};
+        c.cta_m = c.warp_m = few_rows ? 16 : 64;
+        c.cta_n = c.warp_n = few_rows ? 64 : 16;
+        c.cta_k = 32;
+        c.min_compute_capability = 90;  // measured nowhere else
         add(c);
       }
     for (const DType type : {DType::f32, DType::f64}) {

@@ -49,7 +49,7 @@ struct WarpTiled {
   static constexpr int kDepth = kShape.depth;
   static constexpr int kWarps = WarpTiledShape::kWarps;
   static constexpr int kThreads = kWarps * gpu::kWarpSize;
-  static constexpr int kMinBlocksPerSm = WarpTiledShape::kCtasPerSm;
+  static constexpr int kMinBlocksPerSm = kShape.ctas_per_sm;
   static constexpr bool kStartsEarly = true;
   static_assert(kTileM % 16 == 0 && kTileN % 16 == 0, "tiles of mma.m16n8, of which lanes have rows in pairs");
 
@@ -65,7 +65,7 @@ struct WarpTiled {
     const int k = kOnTensorCores ? t * kDepth : 0;
     A a(p.a, p.m, p.k, g * kRows, k);
     B b(p.b.transposed(), p.n, p.k, (kOnTensorCores ? g : t) * kLinesB, k);
-    constexpr int kVectorC = WarpTiledShape::vector(sizeof(ElementC), kRows);
+    constexpr int kVectorC = WarpTiledShape::vector(sizeof(Sum), kRows);
     const bool may_be_in_vectors = ((p.c.col_stride | p.m) & (kVectorC - 1)) == 0;
     bool in_vectors = may_be_in_vectors && (kFollows || starts_aligned<kVectorC, ElementC>(p.c));
     const std::int64_t depth = epilogue.has_product ? p.k : 0;

@@ -85,15 +85,15 @@ struct WgmmaTmaChunkOutput {
 
   // The same by a team of threads, of one of those slots.
   template <int kThreads>
-  XGEMM_DEVICE static void load_lines(const WgmmaTmaParams& p, typename SharedStorage::Slot& slot, const Tile& tile,
-                                      int index, int thread) {
+  XGEMM_DEVICE static void load_lines(const WgmmaTmaParams& p, typename SharedStorage::Slot& slot, const Place& place,
+                                      const Tile& tile, int index, int thread) {
     static_assert(!kTransposed && 64 * sizeof(Element) == Cta::kSwizzleC, "a line is a column of a chunk");
     const WordLines& c = p.c_lines;
     const auto* const data = entry_of<const Element>(c, tile.batch);
     XGEMM_NO_UNROLL
     for (int i = 0; i < Cta::kTileGroups * kChunksPerSlot; ++i) {
       const int g = i / kChunksPerSlot, chunk = index * kChunksPerSlot + i % kChunksPerSlot;
-      if (chunk >= kTileChunks || !Cta::reaches_c(p, tile, g)) continue;
+      if (chunk >= kTileChunks || !Cta::reaches_c(p, tile, g) || !place.stores(chunk, g)) continue;
       const int row = tile.row + Cta::group_row(g) + chunk / kChunks * 64;
       const int column = tile.column + Cta::group_column(g) + chunk % kChunks * kChunk;
       // No vector reaches into rows that others may be writing: a chunk is a matrix of its own.

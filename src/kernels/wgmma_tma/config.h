@@ -117,7 +117,7 @@ struct WgmmaTmaConfig {
   // CTAs of a cluster that can share a tile's K. Their sums meet in the ring, in chunks, each of which one CTA adds up.
   // Tiles that are small enough to be shared out have chunks for up to four CTAs, as far as 16 columns go.
   constexpr int most_along_k() const {
-    if (ping_pong || planes > 1 || copy != Copy::bulk) return 1;
+    if (ping_pong || planes > 1) return 1;
     int most = 8;
     while (most > 1 && exchange_bytes(most) > stages * slot_bytes()) most /= 2;
     return most;
@@ -154,12 +154,16 @@ struct WgmmaTmaConfig {
 inline constexpr ClusterShape kClusterShapes[] = {
     {1, 1},    {1, 2},    {2, 1},    {2, 2},    {1, 4},    {4, 1},    {2, 4},    {4, 2},    {1, 8},    {8, 1},  //
     {1, 1, 2}, {1, 2, 2}, {2, 1, 2}, {2, 2, 2}, {1, 4, 2}, {4, 1, 2}, {1, 1, 4}, {1, 2, 4}, {2, 1, 4}, {1, 1, 8}};
+// Only TMA brings what CTAs share.
+inline constexpr ClusterShape kClusterShapesAlongK[] = {{1, 1}, {1, 1, 2}, {1, 1, 4}, {1, 1, 8}};
 
 constexpr std::span<const ClusterShape> cluster_shapes(const WgmmaTmaConfig& c) {
+  const std::span<const ClusterShape> all = c.copy == Copy::bulk ? std::span<const ClusterShape>(kClusterShapes)
+                                                                 : std::span<const ClusterShape>(kClusterShapesAlongK);
   const int most = c.most_along_k();
   std::size_t count = 0;
-  for (const ClusterShape& shape : kClusterShapes) count += shape.k <= most;
-  return std::span(kClusterShapes).first(count);
+  for (const ClusterShape& shape : all) count += shape.k <= most;
+  return all.first(count);
 }
 
 // The instance as the kernel sees it: D = X Y.

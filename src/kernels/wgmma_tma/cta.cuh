@@ -72,7 +72,7 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     if constexpr (kSharesK) {
       const int others = (1 << p.split_bits) - 1;
       if (others != 0) {
-        gpu::mbarrier_init(smem.rings_free, others * kWarps + 1);
+        gpu::mbarrier_init(smem.rings_free, others * kWarps + kConfig.fillers() * kConfig.teams);
         gpu::mbarrier_init(smem.sums_arrived, others * kWarps);
         gpu::mbarrier_init(smem.sums_read, releases);
       }

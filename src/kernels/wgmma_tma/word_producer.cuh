@@ -69,7 +69,7 @@ struct WgmmaTmaWordProducer {
   static constexpr int kTeamThreads = kConfig.producers * gpu::kGroupThreads / kTeams;
   using LoaderX = SliceLoader<Element, Cta::kMajorX, Cta::kTileK, Cta::kTileRows, Cta::kPieceX, kTeamThreads>;
   using LoaderY = SliceLoader<Element, Cta::kMajorY, Cta::kTileK, Cta::kYColumns, Cta::kPieceY, kTeamThreads>;
-  static_assert(!Cta::kTransposed && Cta::kPlanes == 1 && !Cta::kSharesK);
+  static_assert(!Cta::kTransposed && Cta::kPlanes == 1);
 
   struct Start {};
   XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams&) {}
@@ -82,6 +82,7 @@ struct WgmmaTmaWordProducer {
     typename Cta::Ring ring;  // the team's next slot
     ring.skip(team);
     int ahead = team;  // so many slots from the first one of what comes next
+    unsigned exchange_phase = 0;
     const auto fill = [&](const auto& deposit) {
       gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
       deposit(smem.slots[ring.slot]);
@@ -111,12 +112,19 @@ struct WgmmaTmaWordProducer {
         });
       }
       ahead -= slices.count();
+      if (place.shares_k()) {
+        // The ring is where the CTAs exchange their sums. Of each warp, so that none misses a phase.
+        gpu::sync_warp();
+        if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.rings_free);
+        gpu::mbarrier_wait_cluster(smem.sums_read, exchange_phase);
+        exchange_phase ^= 1;
+      }
       if constexpr (Output::kSlots > 0) {
         if (!epilogue.reads_c() || units.partial()) continue;
         XGEMM_NO_UNROLL
         for (; ahead < Output::kSlots; ahead += kTeams) {
           fill([&](typename Cta::SharedStorage::Slot& slot) {
-            Output::template load_lines<kTeamThreads>(p, slot, tile, ahead, thread);
+            Output::template load_lines<kTeamThreads>(p, slot, place, tile, ahead, thread);
           });
         }
         ahead -= Output::kSlots;

@@ -1,5 +1,7 @@
 // wgmma_words, as the planner sees it: small products whose operands are not aligned for TMA.
 #include <algorithm>
+#include <limits>
+#include <span>
 
 #include "core/status.h"
 #include "kernels/common/cost_math.h"
@@ -46,16 +48,22 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
 
 // Of the kernel, on any GPU: as measured on an H100 and an H200.
 struct Constants {
-  double launch_us = 1.55;
-  double turn_us = 0.3;       // of a tile, beside its slices and elements
-  double line_cycles = 10.3;  // of a line of a slice
-  double element = 0.42;      // cycles of an element of C
+  double launch_us = 0.75;
+  double turn_us = 0.69;      // of a tile, beside its slices and elements
+  double line_cycles = 9.9;   // of a line of a slice
+  double element = 0.48;      // cycles of an element of C
   double memory_share = 0.7;  // of the memory's rate
-  double sum_us = 5;          // of adding up parts, beside their bytes
+  double sum_us = 3.3;        // of adding up parts, beside their bytes
   double sum_bytes_per_us = 2.1e6;
+  double exchange_us = 0.93;       // of the CTAs that share a tile's K: to meet, and to wait for each other,
+  double exchange_part_us = 0.36;  // and of each one's sums
 };
 
-Estimate estimate_of(const WgmmaTmaConfig& c, const Request& request) {
+int resident_clusters(const device::DeviceInfo& device, const ClusterShape& cluster) {
+  return cluster.size() == 1 ? device.sm_count : device.clusters_of(cluster.size());
+}
+
+Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const Request& request) {
   constexpr Constants x;
   constexpr double kLeastSlices = 4;  // of a part
   const Problem& p = request.problem;
@@ -72,6 +80,12 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const Request& request) {
     return x.turn_us + cycles * us_per_cycle;
   };
   const auto estimate = [&](double cycles_us) { return x.launch_us + std::max(cycles_us, memory_us); };
+  if (cluster.k > 1) {
+    const double rounds = cost::ceil(all / resident_clusters(request.device, cluster));
+    const double unit_us =
+        tile_us(cost::ceil(slices / cluster.k)) + x.exchange_us + x.exchange_part_us * (cluster.k - 1);
+    return {estimate(rounds * unit_us), rounds, {.cluster = cluster}, memory_us, rounds * unit_us};
+  }
   const double rounds = cost::ceil(all / sms);
   Estimate best = {estimate(rounds * tile_us(slices)), rounds};
   // Split are the tiles of the last round, where they do not fill it.
@@ -88,7 +102,15 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const Request& request) {
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
-  for (int i = 0; i < number; ++i) estimates[i] = estimate_of(config_of(*kernels[i]), request);
+  for (int i = 0; i < number; ++i) {
+    const WgmmaTmaConfig& c = config_of(*kernels[i]);
+    estimates[i] = {std::numeric_limits<double>::infinity()};
+    for (const ClusterShape& cluster : cluster_shapes(c)) {
+      if (request.cluster != nullptr && cluster != *request.cluster) continue;
+      const Estimate estimate = estimate_of(c, cluster, request);
+      if (estimate.us < estimates[i].us) estimates[i] = estimate;
+    }
+  }
 }
 
 bool splits(const KernelInfo&) {
@@ -97,7 +119,12 @@ bool splits(const KernelInfo&) {
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   const Sharing& sharing) {
-  return wgmma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing, device.sm_count, device.sm_count);
+  return wgmma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing,
+                            resident_clusters(device, sharing.cluster), device.sm_count);
+}
+
+std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
+  return cluster_shapes(config_of(kernel));
 }
 
 }  // namespace
@@ -108,6 +135,7 @@ constinit const FamilyInfo wgmma_words_family = {.instances = built_instances<Fa
                                                  .estimate = estimate,
                                                  .splits = splits,
                                                  .schedule = schedule,
+                                                 .clusters = clusters,
                                                  .pointers = [](const KernelInfo&) { return Pointers::checked; },
                                                  .yields_to = Family::wgmma_tma};
 

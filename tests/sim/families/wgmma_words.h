@@ -8,12 +8,17 @@
 
 namespace xgemm::sim {
 
+template <kernels::WgmmaTmaConfig kConfig>
+SimKernel make_wgmma_words(const char* name) {
+  return {name, "wgmma_words", kernels::Instances<kernels::Family::wgmma_words>::common(kConfig).config,
+          static_cast<int>(sizeof(typename kernels::WgmmaTma<kConfig>::SharedStorage)), run_wgmma_tma<kConfig>};
+}
+
 template <>
 struct Simulated<kernels::Family::wgmma_words> {
   template <kernels::WgmmaTmaConfig kConfig>
   static SimKernel kernel(const kernels::KernelInfo& info) {
-    return {info.name, kernels::name_of(info.family), info.config,
-            static_cast<int>(sizeof(typename kernels::WgmmaTma<kConfig>::SharedStorage)), run_wgmma_tma<kConfig>};
+    return make_wgmma_words<kConfig>(info.name);
   }
 };
 
