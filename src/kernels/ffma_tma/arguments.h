@@ -17,11 +17,10 @@ namespace ffma_tma_detail {
 constexpr std::int64_t kMaxBulkExtent = (std::int64_t{1} << 31) - 4096;  // m, n and k are below it: family.cc
 constexpr std::int64_t kMaxBulkStride = std::int64_t{1} << 38;           // elements
 
-// stride: between columns.
+// Whether TMA reaches all matrices of a batch.
 template <class Arg>
-bool reachable(const Arg& x, std::int64_t stride, std::int64_t batch_count) {
-  return stride < kMaxBulkStride && (x.by_pointers() || batch_count <= 1 || x.batch_stride < kMaxBulkStride) &&
-         batch_count <= kMaxBulkExtent;
+bool reaches_batch(const Arg& x, std::int64_t batch_count) {
+  return batch_count <= kMaxBulkExtent && (x.by_pointers() || batch_count <= 1 || x.batch_stride < kMaxBulkStride);
 }
 
 // mn: the axis that the operand shares with C.
@@ -31,7 +30,7 @@ struct Operand {
 
   PanelLoad load() const {
     const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0 && stride < kMaxBulkStride; };
-    const bool by_tma = x.starts_on_vectors(sizeof(float), batch_count) && reachable(x, 1, batch_count);
+    const bool by_tma = x.starts_on_vectors(sizeof(float), batch_count) && reaches_batch(x, batch_count);
     const bool along_mn = mn_stride == 1 || mn_extent <= 1;
     if (by_tma && along_mn && (k_extent <= 1 || (on_vector(k_stride) && k_stride >= mn_extent))) return PanelLoad::bulk;
     if (by_tma && k_stride == 1 && (mn_extent <= 1 || (on_vector(mn_stride) && mn_stride >= k_extent)))
@@ -95,7 +94,8 @@ inline BasicFfmaTmaParams<TensorBox> ffma_tma_arguments(const FfmaTmaConfig& con
   p.c_vectors =
       g.c.starts_on_vectors(sizeof(float), g.batch_count) && on_vector(g.m) && (g.n <= 1 || on_vector(g.c.col_stride));
   if (config.stages_c()) {
-    p.c_vectors = p.c_vectors && ffma_tma_detail::reachable(g.c, g.c.col_stride, g.batch_count);
+    p.c_vectors = p.c_vectors && g.c.col_stride < ffma_tma_detail::kMaxBulkStride &&
+                  ffma_tma_detail::reaches_batch(g.c, g.batch_count);
     if (p.c_vectors) p.c_map = ffma_tma_detail::box_of_c(config, g);
   }
   return p;
