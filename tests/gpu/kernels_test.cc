@@ -154,6 +154,7 @@ TEST_P(Kernels, Edges) {
   EXPECT_GE(served_, 125) << kernel().name << " served next to nothing";
 }
 
+// Among them columns that start on vectors, and end within one: TMA would write the rest of it.
 TEST_P(Kernels, OddAlignments) {
   const kernels::TileConfig& c = kernel().config;
   for (char transa : kFlags)
@@ -163,7 +164,7 @@ TEST_P(Kernels, OddAlignments) {
           for (const auto& scalars : kScalars) {
             CallSpec spec{.transa = transa,
                           .transb = transb,
-                          .m = c.cta_m + 8,
+                          .m = c.cta_m + (pad == 3 ? 5 : 8),
                           .n = c.cta_n + 8,
                           .k = c.cta_k + 8,
                           .alpha = scalars[0],
