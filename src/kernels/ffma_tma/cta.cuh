@@ -35,6 +35,7 @@ struct FfmaTmaCta {
   static_assert(kConfig.warp_m() % kPanel == 0 && kConfig.warp_n() % kPanel == 0, "warps read whole panels");
   static_assert(kGroups * kConfig.group_warps() == kConfig.consumer_warps, "all consumer warps have work");
   static_assert(kThreadN % kGroups == 0, "groups share the columns of a tile");
+  static_assert(!(kConfig.stages_c() && kConfig.follows), "the stage is stored by the number of the batch's entry");
   static_assert(kStages >= kProducerWarps, "a barrier knows two phases: a team must not be further ahead");
   static_assert(FfmaTmaConfig::kProducerThreads * kConfig.producer_registers() +
                         kConsumerThreads * kConfig.consumer_registers() <=

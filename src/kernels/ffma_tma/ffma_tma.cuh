@@ -161,13 +161,8 @@ struct FfmaTma {
         const StagedOutput output = staged(p, smem, unit, place);
         const std::int64_t column = unit.col + place.warp_column;
         const auto store_box = [&](const float* stage) {
-          const auto row = static_cast<int>(unit.row + place.warp_row);
-          if constexpr (kFollows<Epilogue>) {
-            gpu::tma_store(p.c_map, stage, row, static_cast<int>(column),
-                           gpu::BoxEntry::at(entry_of<float>(p.c, unit.batch)));
-          } else {
-            gpu::tma_store(p.c_map, stage, row, static_cast<int>(column), static_cast<int>(unit.batch));
-          }
+          gpu::tma_store(p.c_map, stage, static_cast<int>(unit.row + place.warp_row), static_cast<int>(column),
+                         static_cast<int>(unit.batch));
         };
         with_finish(p, epilogue.of_zero_sums(), unit.row, column, [&](auto reads_c, const auto& finish) {
           constexpr bool kReadsC = decltype(reads_c)::value;

@@ -1,6 +1,5 @@
 // How sums leave a tile that is chosen for short K, where C is most of what there is to move: each warp puts its own on
-// a stage in shared memory. From there TMA stores them, under the mainloop of the next tile. Stores by the warps would
-// hold that up for as long as the memory takes for the tiles of all CTAs, which are done at the same time.
+// a stage in shared memory. From there TMA stores them, under the mainloop of the next tile.
 //
 //     registers  -- chunks of 4 rows -->  stage  -- TMA: a warp's rows and columns -->  C
 //
