@@ -63,6 +63,17 @@ double flops_of_cta(const TileConfig& c, const Problem& p, double slices) {
   return share * 2.0 * c.cta_m * c.cta_n * slices * c.cta_k;
 }
 
+// What a C whose vectors start off 16 bytes costs instances that bring operands in vectors, on tensor cores in 16 bits:
+// a warp stores its part one element of a lane after the other, each of which takes so long on an H100 and an H200. Of
+// older GPUs it is not known.
+double scattered_c_us(const TileConfig& c, const Request& request, double waves) {
+  constexpr double kElementUs = 0.5;
+  const bool elements = c.on_tensor_cores() && size_of(c.type) == 2 && c.vector > 1 &&
+                        request.device.compute_capability >= 90 &&
+                        divisibility_along(request.facts.c, Axis::row) % 16 != 0;
+  return elements ? waves * kElementUs * (c.warp_m * c.warp_n / 32) : 0;
+}
+
 // The best way to share K out, where it pays. Split are the tiles of the last wave, which they do not fill: into as
 // many parts as fill one wave or more. What goes beside the waves takes fixed_us; the memory alone, least_us.
 void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning::KernelRow& row, double ctas,
@@ -124,12 +135,15 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
       double(p.batch_count) * depth * (double(p.m) * size_of(p.a.type) + double(p.n) * size_of(p.b.type)) +
       p.elements() * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
   const double memory_us = bytes / memory_bytes_per_us;
-  // Of doubles, which take the tensor cores long, most of the shorter one is hidden.
+  // Of doubles, which take the tensor cores long, and of operands that come element by element, most of the shorter one
+  // is hidden.
   constexpr double kHidden = 0.75;
-  const double hidden_us = c.type == DType::f64 && c.on_tensor_cores() ? kHidden * std::min(memory_us, waves.us) : 0.0;
+  const bool hides = c.on_tensor_cores() && (c.type == DType::f64 || c.vector == 1);
+  const double hidden_us = hides ? kHidden * std::min(memory_us, waves.us) : 0.0;
   const double fixed_us = memory_us - hidden_us + row->launch_us;
   Estimate best = {fixed_us + waves.us, waves.number};
   weigh_splits(kernel, request, *row, ctas, fixed_us, memory_us + row->launch_us, turn_us, &best);
+  best.us += scattered_c_us(c, request, best.waves);
   best.memory_us = memory_us, best.work_us = waves.us;
   return best;
 }

@@ -20,23 +20,30 @@ constexpr double kSingleAlongK = 2.3, kSingleAlongRows = 3.0;
 constexpr int kMinSlices = 2;  // of a part
 constexpr int kMaxParts = 1024;
 
-// Of those for vectors, measured on an H100.
-constexpr double kVectorLaunchUs = 2.2;
-constexpr double kVectorTileUs = 0.8;     // until a CTA's first loads are there, and its sums are stored;
-constexpr double kNextVectorUs = 1.6;     // again for the next vector, where nothing hides it
-constexpr double kVectorShare = 1.085;    // of what tiled kernels get from the memory
-constexpr double kElementsShare = 1.02;   // the same of a matrix that comes element by element
-constexpr double kVectorCycle = 32;       // bytes that an SM brings in a cycle in vectors, at most,
-constexpr double kElementsCycle = 4.4;    // and elements: neighbours in memory,
-constexpr double kApartCycle = 0.9;       // or not
-constexpr double kFlightUs = 0.75;        // of what a CTA has under way
-constexpr double kGapUs = 2.4;            // between CTAs, where an SM holds one
-constexpr double kVectorFmaShare = 0.06;  // of the SMs' multiply-adds
-// Of that for short rows, measured on an H200: until a step's loads are there; elements that an SM takes in a cycle, in
-// vectors of rows along k and of others, and alone.
-constexpr double kShortStepUs = 0.8, kShortTileUs = 0.5;
+// Of those for vectors, fitted to measurements on an H100 and an H200. A step is what a warp has under way at a time.
+struct VectorCosts {
+  double tile_us;          // of a tile and a vector, beside its steps,
+  double step_us[2];       // and of a step, which comes element by element or in vectors of 16 bytes,
+  double contention;       // more of both for each CTA of the SM beyond the first
+  double memory_share;     // of what tiled kernels get from the memory
+  double launch_us = 0.8;  // and until the first loads are under way
+};
+constexpr double kVectorSumUs = 3.4;   // of the second stage, beside its bytes
+constexpr double kDoublesShare = 1.6;  // of what fp32 takes a tile
+
+constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) {
+  const bool wide = element_bytes > 2;
+  if (shape.short_rows)
+    return wide ? VectorCosts{0.46, {0.66, 0.68}, 0.61, 1.00, 1.35} : VectorCosts{0.45, {0.50, 0.82}, 0.65, 0.92, 1.35};
+  if (shape.along_k)
+    return wide ? VectorCosts{0.05, {1.30, 1.30}, 0.53, 1.08} : VectorCosts{0.41, {0.93, 0.91}, 0.56, 1.08};
+  if (shape.ctas_per_sm == 1)
+    return wide ? VectorCosts{0.71, {1.81, 1.65}, 1.45, 1.00} : VectorCosts{1.22, {1.27, 1.64}, 1.57, 0.95};
+  return wide ? VectorCosts{0.32, {0.60, 0.55}, 0.76, 1.03} : VectorCosts{0.35, {0.50, 0.69}, 0.74, 1.00};
+}
+
+// Rows of X, in bytes, that a warp with many of them reads as well as others do; what an L1 keeps.
 constexpr double kShortRowBytes = 1024, kLongRowShare = 0.75, kMostKeptBytes = 200e3;
-constexpr double kShortAlongKCycle = 6.5, kShortAlongRowsCycle = 10, kShortElementsCycle = 4;
 
 double rounded_up(std::int64_t extent, int tile) {
   return double(extent / tile + (extent % tile != 0 ? 1 : 0));
@@ -109,100 +116,77 @@ struct VectorProduct {
   }
 };
 
-// Of an instance for vectors: what it brings in whole vectors comes at the speed of the memory, where there are enough
-// SMs to ask for it; what it brings element by element costs instructions, and sectors where neighbours in a warp do
-// not lie together.
+// Whether an instance for vectors brings the matrix in vectors of 16 bytes.
+bool in_vectors(const VectorShape& shape, const VectorProduct& p) {
+  const auto on_vectors = [](const layout::StridedOperand& z, Axis along) {
+    return z.extent(along) * z.element_bytes % 16 == 0 && divisibility_along(z, along) % 16 == 0;
+  };
+  const auto lies_along = [](const layout::StridedOperand& z, Axis along) {
+    return z.stride(along) == 1 || z.extent(along) <= 1;
+  };
+  const Axis rows = layout::other(p.k);
+  if (shape.short_rows) {
+    if (p.x.stride(p.k) != 1) return p.x.stride(rows) == 1 && on_vectors(p.x, rows);
+    return on_vectors(p.x, p.k) && p.y.stride(p.k_of_y) == 1 && on_vectors(p.y, p.k_of_y);
+  }
+  const Axis along = shape.along_k ? p.k : rows;
+  if (!lies_along(p.x, along)) return false;
+  // Lines along k may start anywhere, if the vector does not.
+  return on_vectors(p.x, along) ||
+         (shape.along_k && p.y.stride(p.k_of_y) == 1 && divisibility_along(p.y, p.k_of_y) % 16 == 0);
+}
+
+// Of an instance for vectors: the busiest SM's CTAs wait step by step for what they have under way, and all for the
+// memory.
 Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const VectorShape shape = VectorShape::of(kernel.config);
-  const auto& [rows, vectors, depth, batch, x, y, k, k_of_y, c_bytes] = VectorProduct::of(request);
+  const VectorProduct p = VectorProduct::of(request);
   const device::Rates& rates = request.device.rates;
   const double sms = request.device.sm_count;
-  const Axis along = shape.along_k ? k : layout::other(k);
-  const bool together = x.stride(along) == 1 || x.extent(along) <= 1;
-  // Lines along k may start anywhere, if the vector does not.
-  const bool starts_anywhere = shape.along_k && y.stride(k_of_y) == 1 && divisibility_along(y, k_of_y) % 16 == 0;
-  const bool whole =
-      together &&
-      (starts_anywhere || (x.extent(along) * x.element_bytes % 16 == 0 && divisibility_along(x, along) % 16 == 0));
+  const int element_bytes = p.x.element_bytes;
+  const VectorCosts costs = vector_costs(shape, element_bytes);
+  const bool whole = in_vectors(shape, p);
+  const bool along_k = p.x.stride(p.k) == 1, along_rows = p.x.stride(layout::other(p.k)) == 1;
+  const bool together = shape.short_rows ? along_k || along_rows : shape.along_k ? along_k : along_rows;
+  // Of long rows, a warp with many of them reads a few bytes here and there. For the next vector X may still be in L1.
+  const bool long_rows = shape.short_rows && p.depth * element_bytes > kShortRowBytes;
+  const bool kept = shape.short_rows && shape.ctas_per_sm * shape.rows * p.depth * element_bytes <= kMostKeptBytes;
+  const double bytes = p.batch * double(p.rows) * p.depth * (kept ? 1 : p.vectors) *
+                       (together || along_k || along_rows ? element_bytes : std::max(32, element_bytes));
+  const double memory_us =
+      (bytes + p.c_bytes) * 1e-6 / ((long_rows ? kLongRowShare : 1) * costs.memory_share * rates.memory_tbs);
 
-  const double tiles = batch * rounded_up(rows, shape.rows);
-  const double element = together ? x.element_bytes : std::max(32, x.element_bytes);
-  const double bytes = batch * double(rows) * depth * vectors * element;
-  const double memory_us = (bytes + c_bytes) * 1e-6 / ((whole ? kVectorShare : kElementsShare) * rates.memory_tbs);
-
-  const int width = whole ? 16 / x.element_bytes : 1;
-  const double under_way = 32.0 * shape.warps * shape.at_once(x.element_bytes, width) * width;  // elements, of a CTA
-  const double most_in_cycle = whole ? kVectorCycle / x.element_bytes : together ? kElementsCycle : kApartCycle;
-  const double most = std::min(cost::floor(cost::ceil(depth / kernel.config.cta_k) / kMinSlices), double{kMaxParts});
+  const double tiles = p.batch * rounded_up(p.rows, shape.rows);
+  // Where warps have rows of their own, some may have none.
+  const double used = shape.along_k ? std::min(1.0, double(p.rows) / shape.rows) : 1;
+  const double wider = element_bytes == 8 ? kDoublesShare : 1;
+  const double step = shape.step(element_bytes, whole ? 16 / element_bytes : 1, along_k);
+  const double most = shape.short_rows ? 1
+                                       : std::min(cost::floor(cost::ceil(p.depth / kernel.config.cta_k) / kMinSlices),
+                                                  double{kMaxParts});
   Estimate best;
   for (double parts = 1;; parts = std::min(2 * parts, most)) {
     const double sum_bytes =
         parts > 1 ? tiles * parts * shape.rows * shape.rows * size_of(request.problem.sums()) : 0.0;
     if (sum_bytes > workspace_limit(request.device)) break;
-    // Of the SM that has most tiles; it brings what its CTAs have under way, and not more than it can.
-    const double ctas = cost::ceil(tiles * parts / sms);
-    const double elements = ctas * vectors * shape.rows * depth / parts;
-    const double most_in_us = 1e3 * rates.sm_ghz * most_in_cycle;
-    const double bring_us =
-        elements / std::min(most_in_us, std::min(ctas, double(shape.ctas_per_sm)) * under_way / kFlightUs);
-    const double fma_us = elements * 1e-3 / (128 * rates.sm_ghz * kVectorFmaShare);
-    const double rounds = cost::ceil(tiles * parts / (sms * shape.ctas_per_sm));
-    const double us =
-        kVectorLaunchUs + kVectorTileUs +
-        std::max({memory_us, bring_us, fma_us, (rounds - 1) * kVectorTileUs + rounds * (vectors - 1) * kNextVectorUs}) +
-        (shape.ctas_per_sm == 1 ? (rounds - 1) * kGapUs : 0.0) +
-        (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
+    const double ctas = used * cost::ceil(tiles * parts / sms);  // of the SM that has most
+    const double wait_us = wider * p.vectors *
+                           (costs.tile_us + costs.step_us[whole] * cost::ceil(p.depth / parts / step)) *
+                           (1 + (ctas - 1) * costs.contention);
+    const double us = costs.launch_us + std::max(memory_us, wait_us) +
+                      (parts > 1 ? kVectorSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
     if (parts == 1 || us < best.us)
-      best = {us, rounds, {0, static_cast<int>(parts)}, memory_us, std::max(fma_us, bring_us)};
+      best = {
+          us, cost::ceil(tiles * parts / (sms * shape.ctas_per_sm)), {0, static_cast<int>(parts)}, memory_us, wait_us};
     if (parts >= most || tiles * parts >= 2 * sms) break;
   }
   return best;
 }
 
-// Of the instance for short rows: how a warp's rows come, step by step, as short_rows.cuh has them.
-Estimate estimate_short_rows(const KernelInfo& kernel, const Request& request) {
-  const VectorShape shape = VectorShape::of(kernel.config);
-  const auto& [rows, vectors, depth, batch, x, y, k, k_of_y, c_bytes] = VectorProduct::of(request);
-  const device::Rates& rates = request.device.rates;
-  const double sms = request.device.sm_count;
-  const auto on_vectors = [](const layout::StridedOperand& z, Axis along) {
-    return z.extent(along) * z.element_bytes % 16 == 0 && divisibility_along(z, along) % 16 == 0;
-  };
-  const bool along_k = x.stride(k) == 1, along_rows = !along_k && x.stride(layout::other(k)) == 1;
-  const bool whole = along_k      ? on_vectors(x, k) && y.stride(k_of_y) == 1 && on_vectors(y, k_of_y)
-                     : along_rows ? on_vectors(x, layout::other(k))
-                                  : false;
-  const int width = whole ? 16 / x.element_bytes : 1;
-  const double step = whole ? 8 * width : 16;  // of k
-  const double element = along_k || along_rows ? x.element_bytes : std::max(32, x.element_bytes);
-  const double elements = batch * double(rows) * depth;
-  // Of long rows each warp reads a few bytes here and there.
-  const double share = depth * x.element_bytes <= kShortRowBytes ? kVectorShare : kLongRowShare * kVectorShare;
-  // For the next vector X is still in the L1, or comes again.
-  const double kept = shape.ctas_per_sm * shape.rows * depth * x.element_bytes;
-  const double times = kept <= kMostKeptBytes ? 1 : vectors;
-  const double memory_us = (times * elements * element + c_bytes) * 1e-6 / (share * rates.memory_tbs);
-  const double tiles = batch * rounded_up(rows, shape.rows), slots = sms * shape.ctas_per_sm;
-  const double rounds = std::max(1.0, tiles / slots);
-  const double tile_us = vectors * (cost::ceil(depth / step) * kShortStepUs + kShortTileUs);
-  const double cycle = whole                   ? (along_k ? kShortAlongKCycle : kShortAlongRowsCycle)
-                       : along_k || along_rows ? kShortElementsCycle
-                                               : kApartCycle;
-  const double busiest = cost::ceil(tiles / sms) * shape.rows * depth * vectors;  // elements of an SM
-  const double work_us = busiest * 1e-3 / (rates.sm_ghz * cycle);
-  return {kVectorLaunchUs + std::max({memory_us, rounds * tile_us, work_us}),
-          cost::ceil(tiles / slots),
-          {0, 1},
-          memory_us,
-          std::max(work_us, rounds * tile_us)};
-}
-
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
   for (int i = 0; i < count; ++i) {
     const TileConfig& c = kernels[i]->config;
-    estimates[i] = !VectorShape::is(c)             ? estimate_one(*kernels[i], request)
-                   : VectorShape::of(c).short_rows ? estimate_short_rows(*kernels[i], request)
-                                                   : estimate_vector(*kernels[i], request);
+    estimates[i] = VectorShape::is(c) ? estimate_vector(*kernels[i], request) : estimate_one(*kernels[i], request);
   }
 }
 

@@ -50,6 +50,14 @@ struct VectorShape {
     return along_k && element_bytes > 2 ? 8 : 4;
   }
 
+  // The k that a warp, or warps that share a tile's k, have under way. x_along_k: how the matrix lies.
+  constexpr int step(int element_bytes, int width, bool x_along_k) const {
+    const int words = element_bytes == 8 ? 2 : 1;  // of a sum
+    if (short_rows && x_along_k) return 4 * width * (width == 1 ? 4 : 2) / words;
+    if (short_rows) return width * (width == 1 ? 16 : 8) / words;
+    return (along_k ? 32 : warps) * width * at_once(element_bytes, width);
+  }
+
   static constexpr bool is(const TileConfig& c) { return c.cta_m == c.cta_n; }
   static constexpr VectorShape of(const TileConfig& c) {
     if (c.cta_k == kShortRow) return {true, 256, 8, c.type == DType::f64 ? 2 : 3, true};
@@ -76,6 +84,7 @@ struct Instances<Family::skinny> : TileInstances {
             for (const Axis b : {Axis::row, Axis::col}) {
               TileConfig c = {.type = DType::f32, .a_contiguous = a, .b_contiguous = b, .vector = vector};
               const bool along_k = streams_b ? b == Axis::row : a == Axis::col;
+              if (vector > 1 && !along_k && !streams_b) continue;  // single elements of an A along m are as fast
               // Along k a warp has a few lines, and its lanes lie along them. Else lanes lie across the lines, and
               // warps share k.
               const int rows = along_k ? SkinnyShape::kWarps * width / 2 : 128;
