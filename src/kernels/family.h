@@ -71,7 +71,7 @@ inline std::span<const ClusterShape> single_ctas(const KernelInfo&) {
 enum class Pointers : std::uint8_t {
   none,      // not at all
   anywhere,  // it looks by itself where each of them starts
-  checked    // it must know whether all start on multiples of 16 bytes, and heeds a Condition
+  shared     // it takes those that start on multiples of 16 bytes, and heeds a Condition
 };
 
 struct FamilyInfo {

@@ -26,7 +26,7 @@ std::string to_string(const Plan& plan) {
   const kernels::TileConfig& c = kernels::info(plan.kernel).config;
   const std::string fallback =
       plan.has_fallback ? format(" fallback=%s", kernels::info(plan.fallback).name) : std::string();
-  const char* const entries = plan.entries == kernels::Entries::on_vectors ? " pointers=checked"
+  const char* const entries = plan.entries == kernels::Entries::on_vectors ? " pointers=shared"
                               : plan.entries == kernels::Entries::anywhere ? " pointers=any"
                                                                            : "";
   return format(

@@ -119,18 +119,18 @@ bool takes(const FamilyInfo& family, const Way& way) {
   return !way.packing.any() || family.fallback == nullptr;
 }
 
-// The check of pointers, and the fallback that finds nothing to do.
-constexpr double kCheckUs = 3.5;
+// Of a batch that two kernels share: the second one, which mostly finds nothing to do.
+constexpr double kSharingUs = 1.5;
 
-bool is_checked(const FamilyInfo& family, const KernelInfo& kernel, const Way& way) {
-  return way.entries == Entries::on_vectors && family.pointers(kernel) == Pointers::checked;
+bool shares_batch(const FamilyInfo& family, const KernelInfo& kernel, const Way& way) {
+  return way.entries == Entries::on_vectors && family.pointers(kernel) == Pointers::shared;
 }
 
 // Those that look where matrices start are weighed once, as what they will mostly find.
 bool finds(const FamilyInfo& family, const KernelInfo& kernel, const Way& way) {
   if (way.entries == Entries::strided) return true;
   const Pointers how = family.pointers(kernel);
-  return how == Pointers::checked || (how == Pointers::anywhere && way.entries == Entries::on_vectors);
+  return how == Pointers::shared || (how == Pointers::anywhere && way.entries == Entries::on_vectors);
 }
 
 // The families in the order in which they are weighed: first those whose estimates stand as they are, which are mostly
@@ -185,7 +185,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
       if (request.to_beat && estimates[i].us > *request.to_beat) continue;
       const double factor = corrected && way.blocks == 1 ? correction(*able[i], estimates[i]) : 1;
       estimates[i].us = factor * (way.blocks * estimates[i].us + way.packing_us);
-      if (is_checked(family, *able[i], way)) estimates[i].us += kCheckUs;
+      if (shares_batch(family, *able[i], way)) estimates[i].us += kSharingUs;
       visit(*able[i], estimates[i]);
     }
   }
@@ -208,7 +208,7 @@ void set_fallback(Plan* plan, const FamilyInfo& family, const Problem& p, const 
   });
 }
 
-// What computes a batch whose pointers turn out to start anywhere.
+// What computes the entries of a batch that turn out to start anywhere.
 void set_fallback_anywhere(Plan* plan, const Problem& p, const DeviceInfo& device) {
   double least_us = 0;
   const Way way = {.packing = {}, .problem = p, .facts = gather_facts(p), .entries = Entries::anywhere};
@@ -235,7 +235,7 @@ Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way,
   const FamilyInfo& own = kernels::describe(kernel.family);
   if (own.fallback != nullptr) set_fallback(&plan, *own.fallback, p, way.facts, device);
   if (way.entries != Entries::strided) plan.entries = Entries::anywhere;
-  if (is_checked(own, kernel, way)) {
+  if (shares_batch(own, kernel, way)) {
     plan.entries = Entries::on_vectors;
     set_fallback_anywhere(&plan, p, device);
   }

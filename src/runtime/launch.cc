@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <type_traits>
 
 #include "device/cuda_status.h"
-#include "kernels/alignment/alignment.h"
 #include "kernels/common/schedule_pieces.h"
 #include "kernels/fp16x3/split.h"
 #include "kernels/launchers.h"
@@ -63,11 +63,12 @@ Status enqueue(const plan::Plan& plan, const kernels::GemmParams& params, const 
   return kOk;
 }
 
-// Of matrices that are found by pointers, and by a kernel that wants them on vectors: a check of that, the product if
-// it holds, and else the fallback. In the workspace the word of the check comes before the sums, of which there are
-// either kernel's.
-Status launch_checked(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
-                      const LaunchSettings& settings) {
+// Of matrices that are found by pointers, and by a kernel that wants them on vectors: entries that are, by that kernel,
+// and then the others, by the fallback. In the workspace the word of their Condition comes before the sums, of which
+// there are either kernel's. What the word was before may be the number of this call by chance, or because a graph
+// repeats the call: then the fallback looks for entries in vain.
+Status launch_shared(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
+                     const LaunchSettings& settings) {
   const plan::Plan fallback = plan::fallback_of(plan, problem, device);
   const Workspace workspace(
       device.ordinal, settings,
@@ -79,18 +80,15 @@ Status launch_checked(const plan::Plan& plan, const Problem& problem, const devi
   char* const sums = static_cast<char*>(workspace.data()) + kSumsOffset;
   const std::size_t sums_bytes = workspace.bytes() - kSumsOffset;
 
-  kernels::AlignmentParams check{.entries = problem.batch_count, .off_vectors = word};
-  if (problem.reads_inputs()) check.add(problem.a.data), check.add(problem.b.data);
-  check.add(problem.c.data);
-  XGEMM_RETURN_IF_FAILED(device::cuda_status(
-      kernels::launch_alignment(check, static_cast<cudaStream_t>(settings.stream)), "the check of pointers"));
-  const auto compute = [&](const plan::Plan& how, kernels::Entries entries, bool off_vectors) {
+  static std::atomic<unsigned> calls = 0;
+  const kernels::Condition condition = {.word = word, .value = ++calls, .equal = true};
+  const auto compute = [&](const plan::Plan& how, kernels::Entries entries) {
     kernels::GemmParams params = params_of(problem, entries);
-    params.condition = {word, off_vectors};
+    params.condition = condition;
     return enqueue(how, params, how.schedule, sums, sums_bytes, settings);
   };
-  XGEMM_RETURN_IF_FAILED(compute(plan, kernels::Entries::on_vectors, false));
-  return compute(fallback, kernels::Entries::anywhere, true);
+  XGEMM_RETURN_IF_FAILED(compute(plan, kernels::Entries::on_vectors));
+  return compute(fallback, kernels::Entries::anywhere);
 }
 
 // Memory for the copies of a block and the sums of its parts. Where there is too little, blocks shrink as far as that
@@ -247,7 +245,7 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   if (plan.packing.any()) return launch_packed(plan, problem, completed(device), settings);
-  if (plan.entries == kernels::Entries::on_vectors) return launch_checked(plan, problem, completed(device), settings);
+  if (plan.entries == kernels::Entries::on_vectors) return launch_shared(plan, problem, completed(device), settings);
   if (plan.schedule.workspace_bytes == 0)
     return enqueue(plan, params_of(problem, plan.entries), plan.schedule, nullptr, 0, settings);
   // With less memory than all sums need the same sums are made in several launches, and from fewer parts of split
@@ -272,7 +270,7 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   schedule.workspace_bytes = std::min(schedule.workspace_bytes, workspace.bytes());
   XGEMM_RETURN_IF_FAILED(enqueue(plan, params, schedule, workspace.data(), schedule.workspace_bytes, settings));
   params = params_of(problem);
-  params.condition = {static_cast<const unsigned*>(workspace.data()), true};
+  params.condition = {.word = static_cast<unsigned*>(workspace.data()), .value = 0, .equal = false};
   return enqueue(fallback, params, fallback.schedule, static_cast<char*>(workspace.data()) + kSumsOffset,
                  workspace.bytes() - kSumsOffset, settings);
 }

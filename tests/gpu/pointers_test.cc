@@ -25,6 +25,10 @@ using test::Random;
 
 enum class Where { on_vectors, one_off, anywhere };
 
+const char* name_of(Where where) {
+  return where == Where::on_vectors ? "all on vectors" : where == Where::one_off ? "one off vectors" : "off vectors";
+}
+
 template <class T>
 constexpr xgemm_type type_of() {
   if constexpr (std::is_same_v<T, float>) return XGEMM_F32;
@@ -184,14 +188,15 @@ void run_all(const std::vector<Shape>& shapes) {
           xgemm_explain(nullptr, &args, plan, sizeof plan);
           ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error() << ": " << x.words();
           XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
-          ASSERT_EQ(x.check(), "") << x.words() << "\n" << plan;
+          ASSERT_EQ(x.check(), "") << x.words() << ", " << name_of(where) << "\n" << plan;
         }
 }
 
 const std::vector<Shape> kSmall = {{1, 1, 1, 3},    {16, 16, 16, 40}, {1, 65, 33, 5},  {70, 1, 128, 4},
                                    {33, 31, 29, 9}, {4, 96, 64, 6},   {64, 64, 64, 5}, {40, 24, 0, 3}};
-const std::vector<Shape> kLarger = {{128, 128, 128, 8}, {192, 136, 200, 7}, {257, 130, 71, 4}, {384, 256, 320, 2},
-                                    {96, 64, 2048, 2},  {1, 700, 900, 5},   {8, 512, 256, 9}};
+const std::vector<Shape> kLarger = {{128, 128, 128, 8}, {192, 136, 200, 7},  {257, 130, 71, 4},
+                                    {384, 256, 320, 2}, {96, 64, 2048, 2},   {1, 700, 900, 5},
+                                    {8, 512, 256, 9},   {256, 256, 200, 40}, {520, 264, 72, 9}};
 
 TEST(PointersSmall, F32) {
   run_all<float>(kSmall);

@@ -23,11 +23,16 @@ using test::to_double;
 constexpr std::size_t kAlignment = 128;
 constexpr std::size_t kBand = 256;  // elements of guard before and after
 
+// Of so many entries of a mixed batch, the last starts on vectors.
+constexpr std::int64_t kMixture = 4;
+
 // op(X), rows x cols x batch, in a storage of guards.
 template <class T>
 class Operand {
  public:
-  Operand(bool transposed, std::int64_t rows, std::int64_t cols, std::int64_t batch, int vector, const GemmCase& c)
+  // number: which operand, of a mixed batch.
+  Operand(bool transposed, std::int64_t rows, std::int64_t cols, std::int64_t batch, int vector, const GemmCase& c,
+          int number)
       : rows_(rows), cols_(cols), batch_(batch) {
     const std::int64_t along = transposed ? cols : rows;
     const std::int64_t across = transposed ? rows : cols;
@@ -38,6 +43,7 @@ class Operand {
     col_stride_ = transposed ? c.spread : ld_;
     batch_stride_ = ld_ * (across + 1);
     entries_ = c.entries;
+    if (c.mixed) off_ = number;
     if (entries_ != kernels::Entries::strided) {
       constexpr std::int64_t kVector = 16 / sizeof(T);
       batch_stride_ = (batch_stride_ + kMostShift + kVector - 1) / kVector * kVector;
@@ -64,12 +70,12 @@ class Operand {
 
   // As a kernel is told of it.
   template <class Arg>
-  Arg arg() {
+  Arg arg(kernels::Entries entries) {
     if (entries_ == kernels::Entries::strided) return {data(), row_stride_, col_stride_, batch_stride_};
     pointers_.clear();
     for (std::int64_t b = 0; b < batch_; ++b) pointers_.push_back(storage_.data() + index(0, 0, b));
     Arg arg = {pointers_.data(), row_stride_, col_stride_, 0};
-    arg.set_entries(entries_);
+    arg.set_entries(entries);
     return arg;
   }
 
@@ -90,6 +96,12 @@ class Operand {
   }
 
   std::vector<T> snapshot() const { return storage_; }
+  // Every step-th entry from the first on, of one snapshot to another.
+  void copy_entries(std::int64_t first, std::int64_t step, const std::vector<T>& from, std::vector<T>* to) const {
+    for (std::int64_t b = first; b < batch_; b += step)
+      for (std::int64_t j = 0; j < cols_; ++j)
+        for (std::int64_t i = 0; i < rows_; ++i) (*to)[index(i, j, b)] = from[index(i, j, b)];
+  }
   void restore(const std::vector<T>& snapshot) { std::copy(snapshot.begin(), snapshot.end(), storage_.begin()); }
 
   // Everything but the elements, or those of a triangle, as it was in the snapshot?
@@ -114,11 +126,13 @@ class Operand {
     std::int64_t entry = b * batch_stride_;
     if (entries_ != kernels::Entries::strided) entry = order_[static_cast<std::size_t>(b)] * batch_stride_;
     if (entries_ == kernels::Entries::anywhere) entry += (b + 1) % (kMostShift + 1);
+    if (b % kMixture == off_) ++entry;
     return offset_ + static_cast<std::size_t>(i * row_stride_ + j * col_stride_ + entry);
   }
 
   std::int64_t rows_, cols_, batch_;
   kernels::Entries entries_ = kernels::Entries::strided;
+  int off_ = -1;  // of a mixed batch, as many entries from a multiple of kMixture on one starts off vectors
   std::vector<std::int64_t> order_;
   std::vector<void*> pointers_;
   std::int64_t ld_ = 1, row_stride_ = 1, col_stride_ = 1, batch_stride_ = 0;
@@ -136,10 +150,10 @@ class Problem {
   Problem(const SimKernel& kernel, const GemmCase& c)
       : case_(c),
         kernel_(kernel),
-        a_(c.transa != 'N', c.m, c.k, c.batch, kernel.config.vector, c),
-        b_(c.transb != 'N', c.k, c.n, c.batch, kernel.config.vector, c),
-        c_(false, c.m, c.n, c.batch, vector_of_c(kernel, c), without_spread(c)),
-        c_copy_(false, c.m, c.n, c.batch, kernel.config.vector_old_c, without_spread(c)) {
+        a_(c.transa != 'N', c.m, c.k, c.batch, kernel.config.vector, c, 0),
+        b_(c.transb != 'N', c.k, c.n, c.batch, kernel.config.vector, c, 1),
+        c_(false, c.m, c.n, c.batch, vector_of_c(kernel, c), without_spread(c), 2),
+        c_copy_(false, c.m, c.n, c.batch, kernel.config.vector_old_c, without_spread(c), 3) {
     a_.fill(c.fill, c.seed * 3 + 1);
     b_.fill(c.fill, c.seed * 3 + 2);
     if (c.beta != 0) c_.fill(Fill::uniform, c.seed * 3 + 3);  // else NaN poison
@@ -151,10 +165,48 @@ class Problem {
 
   std::string run(const Options& options, Counters* counters) {
     c_.restore(c_before_);
+    if (std::string wrong = launch(options, case_.entries, {}, counters); !wrong.empty()) return wrong;
+    return check(0, 1);
+  }
+
+  std::string run_shared(const Options& options) {
+    c_.restore(c_before_);
+    unsigned word = 0;
+    const kernels::Condition condition = {.word = &word, .value = 7, .equal = true};
+    const auto run_with = [&](kernels::Entries entries) { return launch(options, entries, condition, nullptr); };
+    std::string wrong = run_with(kernels::Entries::on_vectors);
+    if (wrong.empty()) wrong = check(kMixture - 1, kMixture);
+    if (!wrong.empty()) return wrong;
+    if (word != condition.value) return "no word of entries off vectors";
+    std::vector<U> expected = c_before_;
+    const std::vector<U> first = c_.snapshot();
+    c_.copy_entries(kMixture - 1, kMixture, first, &expected);
+    if (!same(first, expected)) return "an entry off vectors was written";
+    if (kernel_.config.vector > 1) return {};
+    word = condition.value + 1;
+    wrong = run_with(kernels::Entries::anywhere);
+    if (!wrong.empty()) return wrong;
+    if (!same(c_.snapshot(), first)) return "something was written where there was no word";
+    word = condition.value;
+    wrong = run_with(kernels::Entries::anywhere);
+    return wrong.empty() ? check(0, 1) : wrong;
+  }
+
+  std::vector<U> result() const { return c_.snapshot(); }
+
+ private:
+  static bool same(const std::vector<U>& x, const std::vector<U>& y) {
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(U)) == 0;
+  }
+
+  // On C as it is.
+  std::string launch(const Options& options, kernels::Entries entries, const kernels::Condition& condition,
+                     Counters* counters) {
     kernels::GemmParams p{};
-    p.a = a_.template arg<kernels::ConstMatrixArg>();
-    p.b = b_.template arg<kernels::ConstMatrixArg>();
-    p.c = c_.template arg<kernels::MatrixArg>();
+    p.a = a_.template arg<kernels::ConstMatrixArg>(entries);
+    p.b = b_.template arg<kernels::ConstMatrixArg>(entries);
+    p.c = c_.template arg<kernels::MatrixArg>(entries);
+    p.condition = condition;
     p.m = case_.m, p.n = case_.n, p.k = case_.k, p.batch_count = case_.batch;
     if (copies_c()) {
       for (std::int64_t b = 0; b < case_.batch; ++b)
@@ -187,12 +239,9 @@ class Problem {
     if (!a_.guards_intact(a_before_, true)) return "A was written";
     if (!b_.guards_intact(b_before_, true)) return "B was written";
     if (!c_.guards_intact(c_before_, false, case_.triangle)) return "a guard of C was overwritten";
-    return check();
+    return {};
   }
 
-  std::vector<U> result() const { return c_.snapshot(); }
-
- private:
   // A kernel that needs old C aligned, but not C, gets both kinds of C, and for the one a copy of what was there.
   static int vector_of_c(const SimKernel& kernel, const GemmCase& c) {
     return c.seed % 2 == 0 ? kernel.config.vector_c : std::max(kernel.config.vector_c, kernel.config.vector_old_c);
@@ -244,9 +293,10 @@ class Problem {
     }
   }
 
-  std::string check() {
+  // Every step-th entry from the first on.
+  std::string check(std::int64_t first, std::int64_t step) {
     const double slope = test::kConstant * test::kSumRoundoff<T> * static_cast<double>(case_.k + 2);
-    for (std::int64_t b = 0; b < case_.batch; ++b)
+    for (std::int64_t b = first; b < case_.batch; b += step)
       for (std::int64_t j = 0; j < case_.n; ++j)
         for (std::int64_t i = 0; i < case_.m; ++i) {
           if (!contains(case_.triangle, i, j)) continue;
@@ -310,6 +360,12 @@ std::string run_once(const SimKernel& kernel, const GemmCase& c, const Options& 
   return wrong.empty() ? wrong : to_string(c) + "\n" + wrong;
 }
 
+template <class T, class U>
+std::string run_shared_once(const SimKernel& kernel, const GemmCase& c) {
+  const std::string wrong = Problem<T, U>(kernel, c).run_shared({});
+  return wrong.empty() ? wrong : to_string(c) + "\n" + wrong;
+}
+
 // What varies along with the sizes, so that all of it meets all of the sizes somewhere.
 void vary(GemmCase& c, std::size_t n) {
   constexpr double kScalars[] = {1, -0.7, 0};
@@ -347,6 +403,7 @@ std::string to_string(const GemmCase& c) {
          " ld_pad=" + std::to_string(c.ld_pad) + " shift=" + std::to_string(c.shift) +
          " spread=" + std::to_string(c.spread) +
          (c.entries == kernels::Entries::anywhere     ? " pointers"
+          : c.mixed                                   ? " pointers, some to vectors"
           : c.entries == kernels::Entries::on_vectors ? " pointers to vectors"
                                                       : "") +
          (c.fill == Fill::special ? " special" : "") +
@@ -356,6 +413,11 @@ std::string to_string(const GemmCase& c) {
          " cluster=" + to_string(c.cluster) +
          (c.parts > 1 ? " parts=" + std::to_string(c.parts) + " from " + std::to_string(c.whole_tiles) : "") +
          " seed=" + std::to_string(c.seed);
+}
+
+std::string run_shared(const SimKernel& kernel, const GemmCase& c) {
+  return with_elements(kernel.config,
+                       [&](auto t, auto u) { return run_shared_once<decltype(t), decltype(u)>(kernel, c); });
 }
 
 std::string run_case(const SimKernel& kernel, const GemmCase& c) {
@@ -469,7 +531,7 @@ std::vector<GemmCase> special_cases(const SimKernel& kernel) {
 std::vector<GemmCase> batch_cases(const SimKernel& kernel) {
   std::vector<GemmCase> cases;
   for (const std::string& flags : flags_of(kernel.config))
-    for (const std::int64_t batch : {2, 5}) {
+    for (const std::int64_t batch : {2, 3}) {
       GemmCase c;
       c.transa = flags[0], c.transb = flags[1];
       c.m = kernel.config.cta_m / 2 + 1, c.n = kernel.config.cta_n + 1, c.k = kernel.config.cta_k + 1;
@@ -491,7 +553,7 @@ std::vector<GemmCase> pointer_cases(const SimKernel& kernel, kernels::Entries en
         for (const std::int64_t m : {config.cta_m / 2 + 1, config.cta_m + 8}) {
           GemmCase c;
           c.transa = flags[0], c.transb = flags[1];
-          c.m = m, c.n = config.cta_n / 2 + 3, c.k = k;
+          c.m = m, c.n = cases.size() % 3 == 1 ? config.cta_n + 8 : config.cta_n / 2 + 3, c.k = k;
           c.batch = 3;
           c.beta = beta;
           c.ld_pad = static_cast<int>(cases.size() % 2);

@@ -42,6 +42,7 @@ struct GemmCase {
   kernels::ClusterShape cluster = {};  // kernels that form them
   // By pointers, entries lie in another order; anywhere, each starts at another element.
   kernels::Entries entries = kernels::Entries::strided;
+  bool mixed = false;  // some matrices of A, of B and of C start off vectors, each of another entry
   Fill fill = Fill::uniform;
   std::uint64_t seed = 1;
 };
@@ -54,6 +55,10 @@ std::string run_case(const SimKernel& kernel, const GemmCase& c);
 
 // The same under one schedule; the counters go to *counters.
 std::string run_case(const SimKernel& kernel, const GemmCase& c, const Options& options, Counters* counters = nullptr);
+
+// Of a mixed batch that two kernels share (Condition): the kernel must store the entries that start on vectors, and
+// no others, and leave word of these; then, where it takes entries anywhere, store those alone where it finds word.
+std::string run_shared(const SimKernel& kernel, const GemmCase& c);
 
 // The cases that a kernel has to pass.
 struct Sizes {

@@ -70,17 +70,28 @@ class Gemm : public testing::TestWithParam<std::string> {
     return shapes[(place() + number) % shapes.size()];
   }
 
+  // Matrices that are found by pointers are not shared along a K that does not end with a slice (TensorBox::anywhere).
+  bool may_share(const GemmCase& c) {
+    return c.entries == kernels::Entries::strided || !persistent(kernel()) || c.k % kernel().config.cta_k == 0;
+  }
+
   // milliseconds: what these cases may take of an instance of a persistent kernel, of which there are hundreds. Others
   // have fewer, and those that take any flags and alignment stand for as many as there are ways to load.
   void run(std::vector<GemmCase> cases, double milliseconds) {
+    run(std::move(cases), milliseconds, [&](const GemmCase& c) { return run_case(kernel(), c); });
+  }
+  template <class RunOne>
+  void run(std::vector<GemmCase> cases, double milliseconds, const RunOne& run_one) {
     for (std::size_t i = 0; i < cases.size(); ++i)
-      if (cases[i].parts == 1) cases[i].cluster = cluster(i);
-    if (!persistent(kernel()) || kernel().config.any_strides) milliseconds *= 12;
+      if (cases[i].parts == 1 && may_share(cases[i])) cases[i].cluster = cluster(i);
+    const bool words =
+        kernel().family == std::string_view("wgmma_words");  // the kernel of wgmma_tma, for any alignment
+    if (!persistent(kernel()) || kernel().config.any_strides) milliseconds *= words ? 4 : 12;
     std::vector<GemmCase> some;
     for (std::size_t i = place() % step(); i < cases.size(); i += step()) some.push_back(cases[i]);
     int failures = 0;
     for (const GemmCase& c : share_of(std::move(some), kernel(), place(), milliseconds)) {
-      const std::string wrong = run_case(kernel(), c);
+      const std::string wrong = run_one(c);
       EXPECT_EQ(wrong, "");
       if (!wrong.empty() && ++failures == 5) break;
     }
@@ -123,14 +134,11 @@ TEST_P(Gemm, LoopsOverTilesAndBatchesThatTheGridDoesNotCover) {
              .alpha = 1,
              .beta = -0.7f,
              .cluster = cluster(0)};
-  std::vector<Order> orders = {Order::forward, Order::reverse, Order::random};
-  if (step_of(kernel()) > 1 || persistent(kernel())) orders = {orders[place() % orders.size()]};
-  for (const Order order : orders) {
-    Options options;
-    options.order = order;
-    options.max_grid_x = 2;
-    EXPECT_EQ(run_case(kernel(), c, options), "");
-  }
+  constexpr Order kOrders[] = {Order::forward, Order::reverse, Order::random};  // of neighbours in the list others
+  Options options;
+  options.order = kOrders[place() % std::size(kOrders)];
+  options.max_grid_x = 2;
+  EXPECT_EQ(run_case(kernel(), c, options), "");
 }
 
 // Matrices of a batch by pointers.
@@ -149,6 +157,21 @@ TEST_P(Pointers, LeadAnywhereOrToVectors) {
   if (!kernels::describe(own.family).splits(own))
     for (GemmCase& c : cases) c.parts = 1;
   run(cases, 40);
+}
+
+// A batch of which some matrices start on vectors.
+class SharedBatch : public Gemm {};
+
+TEST_P(SharedBatch, EachKernelStoresItsOwnEntries) {
+  const kernels::KernelInfo& own = info_of(kernel());
+  std::vector<GemmCase> cases;
+  for (GemmCase c : pointer_cases(kernel(), kernels::Entries::on_vectors)) {
+    c.mixed = true;
+    c.batch = 5;
+    if (!kernels::describe(own.family).splits(own)) c.parts = 1;
+    cases.push_back(c);
+  }
+  run(cases, 30, [&](const GemmCase& c) { return run_shared(kernel(), c); });
 }
 
 class AnyStrides : public Gemm {};
@@ -281,17 +304,19 @@ std::vector<std::string> names(bool any_strides_only) {
     if (!any_strides_only || kernel.config.any_strides) result.push_back(kernel.name);
   return result;
 }
-std::vector<std::string> names_following() {
+std::vector<std::string> names_following(bool shared_only) {
   std::vector<std::string> result;
   for (int i = 0; i < kernels::count(); ++i) {
     const kernels::KernelInfo& info = kernels::info(i);
-    if (kernels::describe(info.family).pointers(info) != kernels::Pointers::none) result.push_back(info.name);
+    const kernels::Pointers how = kernels::describe(info.family).pointers(info);
+    if (shared_only ? how == kernels::Pointers::shared : how != kernels::Pointers::none) result.push_back(info.name);
   }
   return result;
 }
 constexpr auto kName = [](const auto& row) { return row.param; };
 INSTANTIATE_TEST_SUITE_P(, Gemm, testing::ValuesIn(names(false)), kName);
-INSTANTIATE_TEST_SUITE_P(, Pointers, testing::ValuesIn(names_following()), kName);
+INSTANTIATE_TEST_SUITE_P(, Pointers, testing::ValuesIn(names_following(false)), kName);
+INSTANTIATE_TEST_SUITE_P(, SharedBatch, testing::ValuesIn(names_following(true)), kName);
 INSTANTIATE_TEST_SUITE_P(, AnyStrides, testing::ValuesIn(names(true)), kName);
 
 // The cases tell a wrong kernel from a right one: naive with one thing changed.

@@ -588,6 +588,14 @@ TEST_F(Sm90, MapsThatTheHardwareRefuses) {
   map = box(64, 8, 128);
   map.extent_x = kPitch;  // more than the kernel may read
   refuse(Fault::global_bounds, map);
+  map = box(64, 8, 128);
+  map.anywhere = true;
+  const auto entry = gpu::BoxEntry::at(matrix.data());
+  expect_fault(Fault::tensor_map, line, 32, 1, [&](Shared& s) {
+    init(s, 1);
+    NEXT_LINE(line);
+    if (gpu::thread_index() == 0) gpu::tma_load(s.tile[0], map, s.barriers[0], 0, kRows + kColumns, entry);
+  });
 }
 
 // Writes a tile, in order, and stores it at (x, y). Without a step where it is asked for.

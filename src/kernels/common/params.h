@@ -100,11 +100,17 @@ struct EpilogueArguments {
 };
 
 // Of a launch that is enqueued before it is known whether it shall compute: it does if the word, which kernels before
-// it write, is 0 or is not, as `expects` says, and leaves C alone otherwise. For kernels of the families whose params
-// have it.
+// it write, is `value` or is not, as `equal` says, and leaves C alone otherwise. For kernels of the families whose
+// params have it.
+//
+// Of matrices that are found by pointers it says as well that two kernels share the batch: each stores its own entries,
+// one those of which all three matrices start on vectors (Entries::on_vectors), and the other the rest
+// (Entries::anywhere). The one for vectors comes first, computes in any case, and leaves the value where there is a
+// rest.
 struct Condition {
-  const unsigned* word = nullptr;  // null: it computes
-  bool expects = false;            // that the word is not 0
+  unsigned* word = nullptr;  // null: it computes
+  unsigned value = 0;
+  bool equal = true;
 };
 
 // What becomes of alpha times a sum before it is rounded, in kernels that finish it themselves (FamilyInfo::finishes).

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "kernels/common/dtype.cuh"
+#include "kernels/common/entry_share.cuh"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/finishing.cuh"
 #include "kernels/common/sm90/cluster.cuh"
@@ -45,15 +46,19 @@ struct SplitSum {
     const int vectors = kThreads / lanes;
     const int lane = gpu::thread_index() / vectors;
     const std::int64_t index = gpu::block_x() * vectors + gpu::thread_index() % vectors;
-    const bool inside = index < p.layout.vectors();
+    bool inside = index < p.layout.vectors();
     Target target = target_of(p, index);  // some hundred cycles, while the parts are still computed
     if constexpr (gpu::kArch >= 900) {
       gpu::grid_launch_dependents();
       gpu::grid_wait_dependencies();
     }
-    if (!holds(p.condition)) return;
-    if (is_of_pointers(p.c_batch) && inside)
-      target.c = gpu::read<gpu::Space::global>(reinterpret_cast<Element* const*>(target.c));
+    if (!holds(p.condition, p.c_batch)) return;
+    if (is_of_pointers(p.c_batch) && inside) {
+      auto* const pointer = reinterpret_cast<Element* const*>(target.c);
+      const std::int64_t batch = pointer - static_cast<Element* const*>(p.c_data);
+      inside = stores_entry(p.condition, p.a_pointers, p.b_pointers, p.c_data, p.c_batch, batch);
+      target.c = gpu::read<gpu::Space::global>(pointer);
+    }
     const Epilogue epilogue = Epilogue::make(p);
     // A bias and old elements are under way together with the sums, all of them before anything is stored.
     Vector sum{}, bias{};

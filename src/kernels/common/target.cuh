@@ -246,6 +246,9 @@ XGEMM_DEVICE unsigned atomic_or(unsigned* pointer, unsigned bits, Loc = Loc::cur
 XGEMM_DEVICE unsigned atomic_add(unsigned* pointer, unsigned value, Loc = Loc::current()) {
   return atomicAdd(pointer, value);
 }
+XGEMM_DEVICE unsigned atomic_exchange(unsigned* pointer, unsigned value, Loc = Loc::current()) {
+  return atomicExch(pointer, value);
+}
 
 // An element of a view: a plain reference here, a checked proxy in the simulator.
 template <Space kSpace, class T>

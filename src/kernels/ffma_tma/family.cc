@@ -113,16 +113,15 @@ bool finishes(const KernelInfo& kernel, const Problem& problem) {
 
 }  // namespace
 
-constinit const FamilyInfo ffma_tma_family = {.instances = built_instances<Family::ffma_tma>(),
-                                              .serves = serves,
-                                              .why_not = why_not,
-                                              .estimate = estimate,
-                                              .splits = splits,
-                                              .schedule = schedule,
-                                              .triangles = true,
-                                              .finishes = finishes,
-                                              .pointers = [](const KernelInfo& kernel) {
-                                                return config_of(kernel).follows ? Pointers::checked : Pointers::none;
-                                              }};
+constinit const FamilyInfo ffma_tma_family = {
+    .instances = built_instances<Family::ffma_tma>(),
+    .serves = serves,
+    .why_not = why_not,
+    .estimate = estimate,
+    .splits = splits,
+    .schedule = schedule,
+    .triangles = true,
+    .finishes = finishes,
+    .pointers = [](const KernelInfo& kernel) { return config_of(kernel).follows ? Pointers::shared : Pointers::none; }};
 
 }  // namespace xgemm::kernels

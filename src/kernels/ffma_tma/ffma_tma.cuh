@@ -28,6 +28,7 @@
 #include <type_traits>
 
 #include "kernels/common/dtype.cuh"
+#include "kernels/common/entry_share.cuh"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
@@ -92,7 +93,7 @@ struct FfmaTma {
     const Mainloop mainloop = Mainloop::make(group, warp_row, warp_column, lane_m, lane_n);
     typename Cta::Ring ring;
     gpu::grid_wait_dependencies();
-    if (!holds(p.condition)) return;
+    if (!holds(p.condition, kFollows<Epilogue> ? p.c.batch_stride : 0)) return;
     const Epilogue epilogue = Epilogue::make(p);
     for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
       const bool inside = unit.row + warp_row < p.m && unit.col + warp_column < p.n;
@@ -105,14 +106,22 @@ struct FfmaTma {
       const Place place = {group_warp, warp_row, warp_column, warp_row + 4 * lane_m,
                            warp_column + 4 * lane_n + Output::column_of(group * Cta::kShareN)};
       if constexpr (Cta::kGroups == 1) {
-        if (inside || stores_together(p, unit)) finish_and_store(p, smem, unit, epilogue, place, sums);
+        if ((inside || stores_together(p, unit)) && is_own(p, unit))
+          finish_and_store(p, smem, unit, epilogue, place, sums);
       } else {
         typename Exchange::Share share = {};
         Exchange::run(smem, group, group_warp * gpu::kWarpSize + lane, sums, share);
-        if (inside) finish_and_store(p, smem, unit, epilogue, place, share);
+        if (inside && is_own(p, unit)) finish_and_store(p, smem, unit, epilogue, place, share);
       }
     });
     if constexpr (kConfig.stages_c()) StagedOutput::wait_until_read();
+  }
+
+  // Whether an entry of the batch is this kernel's, of two that share it.
+  XGEMM_DEVICE static bool is_own(const Params& p, const Unit& unit) {
+    if constexpr (!kFollows<Epilogue>) return true;
+    const auto pointers = [](const ConstMatrixArg& x) { return x.by_pointers() ? x.data : nullptr; };
+    return stores_entry(p.condition, pointers(p.a), pointers(p.b), p.c.data, p.c.batch_stride, unit.batch);
   }
 
   // The lanes of a warp as 4 x 8. Both operands are the same in neighbouring lanes, those of numbers that differ in bit

@@ -126,14 +126,18 @@ struct PanelLoader {
     XGEMM_UNROLL
     for (int i = 0; i < kPanels; i += kStep) {
       const int panel = i + warp;
-      if (panel < count)
-        gpu::tma_load(slice + panel * kPanelFloats, map, full, mn + panel * kPanel, static_cast<int>(k), entry);
+      if (panel < count) {
+        // No box may be outside of the matrix as a whole (TensorBox::anywhere); what is there is not stored.
+        const int existing = kFollows && panel * kPanel >= left ? 0 : panel;
+        gpu::tma_load(slice + panel * kPanelFloats, map, full, mn + existing * kPanel, static_cast<int>(k), entry);
+      }
     }
   }
 
   // Blocks along k, each where it will lie when it has been turned. Where a panel is one block, all come at once.
   XGEMM_DEVICE void copy_to_turn(const gpu::TensorMap& map, float* slice, gpu::Mbarrier& landed, std::int64_t k) const {
     const int x = static_cast<int>(k);
+    static_assert(!kFollows || kTileK == Turner::kDepth, "no box is outside of the matrix as a whole");
     if constexpr (kTileK == Turner::kDepth) {
       gpu::tma_load(slice, map, landed, x, mn, entry);
     } else {
@@ -250,7 +254,7 @@ struct FfmaTmaProducer {
     const bool turns = p.a_load == PanelLoad::turned || p.b_load == PanelLoad::turned;
     if (bulk && lane != 0) return;
     gpu::grid_wait_dependencies();
-    if (!holds(p.condition)) return;
+    if (!holds(p.condition, kFollows<Epilogue> ? p.c.batch_stride : 0)) return;
     if (turns) {
       turn(p, smem, producer, lane);
     } else if (bulk) {

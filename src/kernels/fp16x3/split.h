@@ -228,7 +228,7 @@ class SplitBlocks {
     } else {
       pass.unsafe_before[1] = SplitStorage::word_of(g.factors_b);
     }
-    p.condition = {pass.unsafe, false};
+    p.condition = {.word = pass.unsafe, .value = 0, .equal = true};
     return b;
   }
 

@@ -130,8 +130,10 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   };
   p.x_batch_step = batch_step(x);
   p.y_batch_step = batch_step(y);
-  p.x_pointers = static_cast<const void* const*>(x.data);
-  p.y_pointers = static_cast<const void* const*>(y.data);
+  if (has_product) {
+    p.x_pointers = static_cast<const void* const*>(x.data);
+    p.y_pointers = static_cast<const void* const*>(y.data);
+  }
 
   if (boxes.c_bytes != 0) {
     const auto box = [&](const auto& c, std::int64_t rows) {

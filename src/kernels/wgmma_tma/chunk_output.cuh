@@ -65,7 +65,8 @@ struct WgmmaTmaChunkOutput {
           if (!Cta::reaches_c(p, tile, g)) continue;
           XGEMM_NO_UNROLL
           for (int i = 0; i < chunks; ++i) {
-            if (place.stores(first + i, g)) f(g, i);
+            const int row = tile.row + Cta::group_row(g), column = tile.column + Cta::group_column(g);
+            if (place.stores(first + i, g) && is_loaded(p, first + i, row, column)) f(g, i);
           }
         }
       };
@@ -150,7 +151,7 @@ struct WgmmaTmaChunkOutput {
         const int warp_row = row + chunk / kChunks * 64 + 16 * warp;
         const int first_column = column + chunk % kChunks * kChunk;
         // Without old C, chunks that others store are converted as well: asking here would take as long.
-        if (!kReadsC || place.stores(chunk, tile_group)) {
+        if (!kReadsC || (place.stores(chunk, tile_group) && is_loaded(p, chunk, row, column))) {
           XGEMM_UNROLL
           for (int c = 0; c < kChunk / 16 * 16; c += 16) {
             convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,
@@ -201,6 +202,13 @@ struct WgmmaTmaChunkOutput {
   }
 
  private:
+  // Whether old C comes for a chunk of a part of a tile, which begins at (row, column): of matrices that are found by
+  // pointers not where nothing of the chunk is in C (TensorBox::anywhere).
+  XGEMM_DEVICE static bool is_loaded(const WgmmaTmaParams& p, int chunk, int row, int column) {
+    if constexpr (!kFollows<Epilogue>) return true;
+    return row + chunk / kChunks * 64 < Cta::rows_of(p) && column + chunk % kChunks * kChunk < Cta::columns_of(p);
+  }
+
   // Which C of the batch, as TMA is told: its number, or where it lies. Of kernels whose operands come by threads both.
   XGEMM_DEVICE static auto matrix_of(const WgmmaTmaParams& p, int batch) {
     if constexpr (kConfig.copy == Copy::bulk && !kFollows<Epilogue>) {

@@ -9,6 +9,7 @@
 #include "core/status.h"
 #include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
+#include "kernels/common/misaligned_c.h"
 #include "kernels/family.h"
 #include "kernels/wgmma_tma/cost_correction.h"
 #include "kernels/wgmma_tma/instances.h"
@@ -106,13 +107,19 @@ CostDevice cost_device(const device::DeviceInfo& device) {
   return d;
 }
 
-// What it costs that threads store a C that TMA cannot: in each round, a tile through the SM. Of ping-pong consumers
-// one multiplies meanwhile.
+// What it costs that threads store a C that TMA cannot: in each round, a tile through the SM, unless another consumer
+// multiplies meanwhile, and a part of what the L2 takes for the sectors (measured on an H100 and an H200).
 double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double rounds) {
   // On an H100 of tiles of 128 x 128, on an H200 of 16 x 64, mostly until the first elements leave.
   constexpr double kCycles = 1300, kCyclesPerElement = 0.02;
-  if (!c.c_through_shared() || c.ping_pong || divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
-  return rounds * (kCycles + c.cta_m * c.cta_n * kCyclesPerElement) * 1e-3 / request.device.rates.sm_ghz;
+  constexpr double kShare = 0.45, kShareOfPingPong = 0.65, kRowsOfAnAccess = 32;
+  const Problem& p = request.problem;
+  if (!c.c_through_shared() || divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
+  const device::Rates& rates = request.device.rates;
+  const double sectors_us = misaligned_c_us(double(p.m) * double(p.n) * double(p.batch_count), size_of(p.c.type),
+                                            kRowsOfAnAccess, double(p.m), rates, request.device.sm_count);
+  if (c.ping_pong) return kShareOfPingPong * sectors_us;
+  return kShare * sectors_us + rounds * (kCycles + c.cta_m * c.cta_n * kCyclesPerElement) * 1e-3 / rates.sm_ghz;
 }
 
 // An instance in clusters of one shape, by the model.
@@ -146,6 +153,12 @@ bool is_too_wide(const WgmmaTmaConfig& c, const ClusterShape& cluster, const Cos
          (cluster.size() > 1 && cluster.size() > device.sms) ||
          (cluster.k > 1 && (p.k < std::int64_t{CostSplit::kLeastSlices} * cluster.k * CostProblem::kSlice ||
                             cluster_tiles(c, cluster, p) > device.clusters_of(cluster.size())));
+}
+
+// Where CTAs share an operand along k, some have nothing of its last slice, and ask TMA for it: of matrices that are
+// found by pointers they may not (TensorBox::anywhere).
+bool asks_for_nothing(const ClusterShape& cluster, const Problem& p) {
+  return p.batch_kind == BatchKind::pointers && cluster.m * cluster.n > 1 && p.k % CostProblem::kSlice != 0;
 }
 
 // The network is asked about instances that may turn out to be the best, and of each about the clusters that the model
@@ -196,6 +209,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     BestClusters clusters;
     for (std::size_t shape = 0; shape < of_tile.shapes.size(); ++shape) {
       const ClusterShape& cluster = of_tile.shapes[shape];
+      if (asks_for_nothing(cluster, request.problem)) continue;
       if (request.cluster != nullptr
               ? cluster != *request.cluster
               : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(c, cluster, p, device))
@@ -248,16 +262,15 @@ bool finishes(const KernelInfo& kernel, const Problem& problem) {
 
 }  // namespace
 
-constinit const FamilyInfo wgmma_tma_family = {.instances = built_instances<Family::wgmma_tma>(),
-                                               .serves = serves,
-                                               .why_not = why_not,
-                                               .estimate = estimate,
-                                               .splits = splits,
-                                               .schedule = schedule,
-                                               .clusters = clusters,
-                                               .finishes = finishes,
-                                               .pointers = [](const KernelInfo& kernel) {
-                                                 return config_of(kernel).follows ? Pointers::checked : Pointers::none;
-                                               }};
+constinit const FamilyInfo wgmma_tma_family = {
+    .instances = built_instances<Family::wgmma_tma>(),
+    .serves = serves,
+    .why_not = why_not,
+    .estimate = estimate,
+    .splits = splits,
+    .schedule = schedule,
+    .clusters = clusters,
+    .finishes = finishes,
+    .pointers = [](const KernelInfo& kernel) { return config_of(kernel).follows ? Pointers::shared : Pointers::none; }};
 
 }  // namespace xgemm::kernels

@@ -83,7 +83,7 @@ struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   Map c;      // where c_whole_m is not 0, of those rows
   // In place of x, y and c_old where threads load them.
   WordLines x_lines, y_lines, c_lines;
-  // Of matrices that are found by pointers, where TMA brings them.
+  // Of matrices that are found by pointers; null where k is 0.
   const void* const* x_pointers;
   const void* const* y_pointers;
 };

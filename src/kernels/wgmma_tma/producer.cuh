@@ -123,7 +123,7 @@ struct WgmmaTmaProducer {
     auto [tile, loaders] = start;
     gpu::grid_wait_dependencies();
     if constexpr (Cta::kPlanes > 1 || kFollows<Epilogue>) {
-      if (!holds(p.condition)) return;
+      if (!holds(p.condition, p.c_batch)) return;
     }
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL

@@ -51,6 +51,7 @@
 #include <type_traits>
 
 #include "kernels/common/dtype.cuh"
+#include "kernels/common/entry_share.cuh"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
@@ -130,7 +131,7 @@ struct WgmmaTma {
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open
     gpu::grid_wait_dependencies();
     if constexpr (Cta::kPlanes > 1 || kByThreads || kFollows<Epilogue>) {
-      if (!holds(p.condition)) return;
+      if (!holds(p.condition, p.c_batch)) return;
     }
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
@@ -174,7 +175,10 @@ struct WgmmaTma {
       if constexpr (Cta::kPlanes > 1) {
         if (inside) multiply_factors(p, row + 16 * warp, column, tile.batch, acc);
       }
-      if (!inside) {
+      bool stores = inside;
+      if (Cta::template follows<Epilogue>(p)) [[unlikely]]  // out of the way of others
+        stores = stores && stores_entry(p.condition, p.x_pointers, p.y_pointers, p.c_data, p.c_batch, tile.batch);
+      if (!stores) {
         Output::skip(smem, place, ring, c_slots, group);
       } else if constexpr (kFinishes) {
         finisher.run(p, row + 16 * warp, column, epilogue.alpha, acc);

@@ -136,7 +136,7 @@ constinit const FamilyInfo wgmma_words_family = {.instances = built_instances<Fa
                                                  .splits = splits,
                                                  .schedule = schedule,
                                                  .clusters = clusters,
-                                                 .pointers = [](const KernelInfo&) { return Pointers::checked; },
+                                                 .pointers = [](const KernelInfo&) { return Pointers::shared; },
                                                  .yields_to = Family::wgmma_tma};
 
 }  // namespace xgemm::kernels

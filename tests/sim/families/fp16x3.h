@@ -116,7 +116,7 @@ Result run_fp16x3(const kernels::GemmParams& params, const Options& options, boo
   };
   kernels::run_split_product(own, room, workspace.data(), nullptr, split, multiply);
   kernels::GemmParams otherwise = params;
-  otherwise.condition = {reinterpret_cast<const unsigned*>(workspace.data()), true};
+  otherwise.condition = {.word = reinterpret_cast<unsigned*>(workspace.data()), .value = 0, .equal = false};
   const Region words = workspace.region(Access::read);
   append(result, run_fallback(otherwise, options, &words));
   *fell_back = *otherwise.condition.word != 0;

@@ -301,9 +301,9 @@ TEST(Planner, FollowsPointers) {
     element.c.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(size_of(p.c.type)));
     if (chosen.entries == Entries::on_vectors) {
       ++checked;
-      EXPECT_EQ(pointers(chosen.kernel), Pointers::checked);
+      EXPECT_EQ(pointers(chosen.kernel), Pointers::shared);
       ASSERT_TRUE(chosen.has_fallback);
-      EXPECT_EQ(pointers(chosen.fallback), Pointers::checked);
+      EXPECT_EQ(pointers(chosen.fallback), Pointers::shared);
       EXPECT_TRUE(is_legal(kernels::info(chosen.fallback), element, h200())) << to_string(chosen);
     } else {
       ++anywhere;

@@ -12,7 +12,8 @@ namespace xgemm::kernels {
 
 // Which matrix of a batch a copy is of, where they lie anywhere: its address, as the two outer coordinates of a tensor
 // that begins at address 0. A step of z is 16 bytes, and one of w as many as z counts, so that a single map reaches all
-// of the memory.
+// of the memory. An address between multiples of 16 bytes is rounded down: what comes from there is of no use, and
+// nothing may be stored.
 struct BoxEntry {
   static constexpr int kStepBits = 4, kBits = 24;  // of an address, below z; of z
   int z, w;
@@ -37,7 +38,7 @@ struct TensorBox {
   int element_bytes;      // 2, 4 or 8
   bool tf32 = false;      // elements are fp32, and are rounded to TF32 on their way
   // The matrices lie anywhere, on multiples of 16 bytes: z and w are the address (BoxEntry), and data, extent_z and
-  // stride_z do not count.
+  // stride_z do not count. No box may lie outside of its matrix as a whole: on an H100 that is an illegal access.
   bool anywhere = false;
 
   constexpr bool operator==(const TensorBox&) const = default;

@@ -55,6 +55,8 @@ inline GlobalMemory memory_of(const kernels::GemmParams& p, int element_bytes, i
   for (const auto& [name, scales, length] : {std::tuple{"the rows' scales", p.finishing.row_scales, p.m},
                                              std::tuple{"the columns' scales", p.finishing.column_scales, p.n}})
     if (scales != nullptr) memory.add({name, scales, 4, length, 1, 1, 1, length, 0, Access::read});
+  if (p.c.by_pointers() && p.condition.word != nullptr)
+    memory.add({"the condition", p.condition.word, 4, 1, 1, 1, 1, 1, 0, Access::read_write});
   for (const auto& [name, factor] : {std::pair{"alpha", p.alpha}, std::pair{"beta", p.beta}})
     if (factor.device) memory.add({name, factor.device, wide ? 8 : 4, 1, 1, 1, 1, 1, 0, Access::read});
   return memory;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -75,6 +76,11 @@ class GlobalMemory {
       }
     }
     return nullptr;
+  }
+
+  // Whether a matrix starts between this multiple of 16 bytes and the next one.
+  bool starts_behind(std::uintptr_t address) const {
+    return std::ranges::any_of(regions_, [=](const Mapped& x) { return x.begin > address && x.begin < address + 16; });
   }
 
   // Before each launch.

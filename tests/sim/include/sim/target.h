@@ -150,6 +150,10 @@ inline unsigned atomic_add(unsigned* pointer, unsigned value, Loc loc = Loc::cur
   return sim::atomic(
       pointer, [=](unsigned x) { return x + value; }, loc);
 }
+inline unsigned atomic_exchange(unsigned* pointer, unsigned value, Loc loc = Loc::current()) {
+  return sim::atomic(
+      pointer, [=](unsigned) { return value; }, loc);
+}
 
 // Stands for one element: reads and writes it, checked, when it is used.
 template <Space kSpace, class T>

@@ -83,6 +83,12 @@ bool check_place(const TensorBox& map, const void* shared, Loc loc) {
   return false;
 }
 
+// Where a matrix lies that is found by its address, which is rounded down.
+std::uintptr_t address_of(BoxEntry entry) {
+  return ((static_cast<std::uintptr_t>(entry.w) << BoxEntry::kBits) + static_cast<std::uintptr_t>(entry.z))
+         << BoxEntry::kStepBits;
+}
+
 // One row of a box, as far as it lies in the tensor.
 struct Run {
   std::size_t box_offset;  // before swizzling
@@ -97,11 +103,10 @@ std::vector<Run> runs_of(const TensorBox& map, std::int64_t end_x, std::int64_t 
   const std::int64_t end = std::min(x + map.box_x, end_x);
   if (first >= end) return runs;
   if (!map.anywhere && (entry.z < 0 || entry.z >= map.extent_z)) return runs;
-  const std::uintptr_t matrix =
-      map.anywhere ? ((static_cast<std::uintptr_t>(entry.w) << BoxEntry::kBits) + static_cast<std::uintptr_t>(entry.z))
-                         << BoxEntry::kStepBits
-                   : reinterpret_cast<std::uintptr_t>(map.data) +
-                         static_cast<std::uintptr_t>(entry.z * map.stride_z * map.element_bytes);
+  const std::uintptr_t matrix = map.anywhere
+                                    ? address_of(entry)
+                                    : reinterpret_cast<std::uintptr_t>(map.data) +
+                                          static_cast<std::uintptr_t>(entry.z * map.stride_z * map.element_bytes);
   for (std::int64_t row = 0; row < map.box_y; ++row) {
     if (y + row < 0 || y + row >= map.extent_y) continue;
     const std::int64_t element = first + (y + row) * map.stride_y;
@@ -294,6 +299,10 @@ void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned c
             nullptr,
             0,
             loc};
+  if (map.anywhere && load.runs.empty()) {
+    fail(Fault::tensor_map, loc, "nothing of the box is in a matrix that is found by its address");
+    return;
+  }
   bool checked = false;
   for (int rank = 0; cta_mask >> rank != 0; ++rank) {
     if ((cta_mask >> rank & 1) == 0) continue;
@@ -301,8 +310,10 @@ void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned c
     if (cta == nullptr) continue;
     load.barrier = find_mbarrier(*cta, thread.cta->shared.offset(barrier_address), true, loc);
     if (load.barrier == nullptr) continue;
+    // Of a matrix off 16 bytes poison comes.
     if (!std::exchange(checked, true))
-      load.good = check_runs(thread, load.runs, map.element_bytes, Access::read, event_of(load), loc);
+      load.good = !(map.anywhere && thread.machine->memory().starts_behind(address_of(entry))) &&
+                  check_runs(thread, load.runs, map.element_bytes, Access::read, event_of(load), loc);
     load.number = next_copy(*cta);
     start(thread, load);
     thread.machine->defer(thread, [&thread, load] { land(thread, load); });
