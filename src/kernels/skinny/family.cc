@@ -152,7 +152,7 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const bool long_rows = shape.short_rows && p.depth * element_bytes > kShortRowBytes;
   const bool kept = shape.short_rows && shape.ctas_per_sm * shape.rows * p.depth * element_bytes <= kMostKeptBytes;
   const double bytes = p.batch * double(p.rows) * p.depth * (kept ? 1 : p.vectors) *
-                       (together || along_k || along_rows ? element_bytes : std::max(32, element_bytes));
+                       (together ? element_bytes : std::max(32, element_bytes));
   const double memory_us =
       (bytes + p.c_bytes) * 1e-6 / ((long_rows ? kLongRowShare : 1) * costs.memory_share * rates.memory_tbs);
 
