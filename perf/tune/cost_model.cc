@@ -139,8 +139,9 @@ int xgemm_ffma_features() {
   return kFfmaTmaFeatures;
 }
 
-// rows: 11 numbers each: the instance, m, n, k, batch_count, how A and B come (0: by TMA, 1: by words, 2: by TMA and
-// turned), reads_c, whole_tiles, parts, misaligned_c. features, of as many as xgemm_ffma_features() a row, may be null.
+// rows: 12 numbers each: the instance, m, n, k, batch_count, how A and B come (0: by TMA, 1: by words, 2: by TMA and
+// turned), reads_c, whole_tiles, parts, misaligned_c, in_cluster. features, of as many as xgemm_ffma_features() a row,
+// may be null.
 void xgemm_ffma_cost(const double* constants, double sms, const double* rates, std::ptrdiff_t count, const double* rows,
                      double* us, float* features) {
   FfmaTmaCostConstants x;
@@ -150,7 +151,7 @@ void xgemm_ffma_cost(const double* constants, double sms, const double* rates, s
     return number == 0 ? PanelLoad::bulk : number == 1 ? PanelLoad::words_k : PanelLoad::turned;
   };
   for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const double* r = rows + 11 * i;
+    const double* r = rows + 12 * i;
     const FfmaTmaCostProblem p = {.m = r[1],
                                   .n = r[2],
                                   .k = r[3],
@@ -160,7 +161,7 @@ void xgemm_ffma_cost(const double* constants, double sms, const double* rates, s
                                   .reads_c = r[7] != 0,
                                   .misaligned_c = r[10] != 0};
     const FfmaTmaConfig& c = kConfigs<Family::ffma_tma>[static_cast<std::size_t>(r[0])];
-    const FfmaTmaEstimate estimate = FfmaTmaCost(c, p, device, x)({r[8], static_cast<int>(r[9])});
+    const FfmaTmaEstimate estimate = FfmaTmaCost(c, p, device, x)({r[8], static_cast<int>(r[9]), r[11] != 0});
     us[i] = estimate.us;
     if (features != nullptr) features = std::ranges::copy(ffma_tma_features(c, p, estimate), features).out;
   }
@@ -173,10 +174,10 @@ void xgemm_correction_features(int* of_way, int* of_estimate) {
 }
 
 // All plans that the planner weighs for a product, not corrected, and the way that each stands in: lines "name as
-// xgemm-tune has it, name that is corrected alike, 1 where that is a whole family, parts", with tabs between, in
-// `names`; their estimates, with copies; their features. Returns how many there are, at most `most`. device: SMs,
-// clusters of 1, 2, 4 and 8, bytes of L2. product: bytes of an element (2 or 4), m, n, k, batch, op(A) and op(B)
-// transposed, leading dimensions of A, B and C, beta, elements by which addresses miss 256 bytes.
+// xgemm-tune has it, name that is corrected alike, 1 where that is a whole family, parts, CTAs of a cluster that share
+// K", with tabs between, in `names`; their estimates, with copies; their features. Returns how many there are, at most
+// `most`. device: SMs, clusters of 1, 2, 4 and 8, bytes of L2. product: bytes of an element (2 or 4), m, n, k, batch,
+// op(A) and op(B) transposed, leading dimensions of A, B and C, beta, elements by which addresses miss 256 bytes.
 int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const double* product, int most, char* names,
                         double* us, float* features) {
   using namespace xgemm;
@@ -220,7 +221,8 @@ int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const dou
     if (const KernelInfo* const one = &kernel; !plan::corrected_as_a_whole(kernel))
       describe(kernel.family).estimate(request, &one, 1, &estimate);
     lines += tuned_name(each) + "\t" + plan::corrected_name(kernel) + "\t" +
-             (plan::corrected_as_a_whole(kernel) ? "1" : "0") + "\t" + std::to_string(sharing.parts) + "\n";
+             (plan::corrected_as_a_whole(kernel) ? "1" : "0") + "\t" + std::to_string(sharing.parts) + "\t" +
+             std::to_string(sharing.cluster.k) + "\n";
     us[count++] = each.estimated_us;
     features = std::ranges::copy(plan::way_features(request, each.packing, packing_us), features).out;
     features = std::ranges::copy(plan::estimate_features(kernel, request, estimate), features).out;

@@ -45,7 +45,8 @@ class Planner:
         self.names = ctypes.create_string_buffer(256 * MOST_PLANS)
 
     def __call__(self, gpu, device, product):
-        """(name, name that is corrected alike, whether that is a family, parts, us, features) of each plan."""
+        """(name, name that is corrected alike, whether that is a family, (parts, CTAs that share K), us, features) of each
+        plan."""
         pointer = lambda x: x.ctypes.data_as(ctypes.c_void_p)
         us = np.empty(MOST_PLANS)
         features = np.empty((MOST_PLANS, self.of_way + self.of_estimate), np.float32)
@@ -54,8 +55,8 @@ class Planner:
                                                  pointer(features))
         lines = self.names.value.decode().splitlines()
         for line, one_us, row in zip(lines, us[:count], features[:count]):
-            name, alike, whole, parts = line.split("\t")
-            yield name, alike, whole == "1", int(parts), one_us, row.copy()
+            name, alike, whole, parts, sharers = line.split("\t")
+            yield name, alike, whole == "1", (int(parts), int(sharers)), one_us, row.copy()
 
 
 def product_of(case):
@@ -85,25 +86,24 @@ class Measurements(fit.Measurements):
             device = [float(x) for x in ",".join(numbers).split(",")]
             measured = collections.defaultdict(dict)
             for line in text[1:]:
-                case, name, _, _, parts, us, estimate = line.split("\t")
+                case, name, cluster, _, parts, us, estimate = line.split("\t")
                 if tuple(case.split()[2].split("x")) in held_out:
                     raise SystemExit(f"fit_families.py: {case} of {file.name} is in perf/shapes")
                 if name == "cublas":
                     cublas[self.gpus.index(gpu), file.name, case] = float(us)
                 else:  # the cluster that is estimated as the fastest
-                    of_case = measured[case]
-                    of_case[name, int(parts)] = min(of_case.get((name, int(parts)), (math.inf, 0)),
-                                                    (float(estimate), float(us)))
+                    of_case, split = measured[case], (int(parts), int((cluster.split("x") + [1])[2]))
+                    of_case[name, split] = min(of_case.get((name, split), (math.inf, 0)), (float(estimate), float(us)))
             for case, times in measured.items():
                 key, wholes = (self.gpus.index(gpu), file.name, case), set()
-                for name, alike, whole, parts, estimate, features in planner(gpu, device, product_of(case)):
-                    if (name, parts) not in times or not 0 < estimate < FADES_TO:
+                for name, alike, whole, split, estimate, features in planner(gpu, device, product_of(case)):
+                    if (name, split) not in times or not 0 < estimate < FADES_TO:
                         continue
                     way = alike, name.partition("+")[2]
                     if whole and way in wholes:
                         continue
                     wholes.add(way)
-                    rows.append((key, alike, estimate, times[name, parts][1], features, not whole or "+" in name))
+                    rows.append((key, alike, estimate, times[name, split][1], features, not whole or "+" in name))
         count = collections.Counter(r[0] for r in rows)
         rows = sorted((r for r in rows if count[r[0]] > 1), key=lambda r: r[0])
         self.names = sorted({r[1] for r in rows})

@@ -87,7 +87,7 @@ class Measurements:
                 self.sms.append(float(sms))
                 self.rates.append([float(x) for x in known[gpu].split(",")])
             for line in text[1:]:
-                case, kernel, _, whole, parts, us, _ = line.split("\t")
+                case, kernel, cluster, whole, parts, us, _ = line.split("\t")
                 key = self.gpus.index(gpu), file.name, case
                 kernel, _, copies = kernel.partition("+")
                 if kernel == "cublas":
@@ -97,8 +97,10 @@ class Measurements:
                     if tuple(map(str, (m, n, k))) in hold_out:
                         raise SystemExit(f"fit_fp32.py: {case} of {file.name} is in perf/shapes/holdout.txt")
                     copied = ("A" in copies) * m * k + ("B" in copies) * k * n
+                    sharers = int((cluster.split("x") + [1])[2])
+                    split = (0, sharers) if sharers > 1 else (float(whole), int(parts))
                     rows.append((key, [instances.index(kernel), m, n, k, batch, words_a * ("A" not in copies),
-                                       words_b * ("B" not in copies), beta, float(whole), int(parts), misaligned_c],
+                                       words_b * ("B" not in copies), beta, *split, misaligned_c, sharers > 1],
                                  8e-6 * batch * copied, float(us)))
         rows.sort(key=lambda x: x[0])
         self.keys = list(dict.fromkeys(r[0] for r in rows))

@@ -129,7 +129,7 @@ static constexpr bool kHasSm90a = false;
 static constexpr bool kHasSm90a = true;
 #endif
 static constexpr bool is_built(Family family) {
-  enum Architectures { all, from_sm80, sm90a };
+  enum Architectures { all, from_sm80, to_sm80, sm90a };
   constexpr Architectures kArchitectures[] = {
 #define XGEMM_FAMILY(name, parts, architectures) architectures,
 #include "kernels/families.def"

@@ -181,6 +181,7 @@ constexpr unsigned sum_lanes(std::int64_t vectors, unsigned parts, int sms) {
 // A kernel that starts early shares SMs with the one before it, whose CTAs end one by one. New ones go where there is
 // room, and some SMs get more of them than others, which then take longer. So each asks for as much shared memory as
 // leaves room for an even share of them alone, used or not: a CTA starts where one has ended. 0: no more than it uses.
+// Of clusters, sms are as many as have an SM for each CTA.
 inline unsigned bytes_of_even_share(std::int64_t ctas, int sms, int most_bytes) {
   constexpr int kReserved = 1024, kGranularity = 128, kMostShare = 16;
   const std::int64_t share = (ctas + sms - 1) / sms;

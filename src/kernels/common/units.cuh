@@ -77,14 +77,17 @@ XGEMM_DEVICE void for_each_unit(const TileParams& p, bool has_product, const Bod
 
 // The same counted in 32 bits, for kernels that serve no product with more units or a larger k: less code, and no calls
 // of functions, for which sums and fragments leave no registers.
+// sharers: CTAs of a cluster that share K of whole units.
 template <int kTileM, int kTileN, int kTileK>
-XGEMM_DEVICE Unit unit_at_32(const TileParams& p, unsigned index) {
+XGEMM_DEVICE Unit unit_at_32(const TileParams& p, unsigned index, unsigned sharers = 1) {
   const BasicSchedule<unsigned> schedule = p.schedule.as<unsigned>();
   Unit unit = detail::whole_unit<kTileM, kTileN>(schedule, index, p.k);
-  if (schedule.is_partial(index)) {
-    const unsigned k = static_cast<unsigned>(p.k), all = (k + kTileK - 1) / kTileK, parts = schedule.parts;
+  const bool partial = schedule.is_partial(index);
+  if (partial || sharers > 1) {
+    const unsigned parts = partial ? schedule.parts : sharers;
+    const unsigned k = static_cast<unsigned>(p.k), all = (k + kTileK - 1) / kTileK;
     const auto begin = [&](unsigned part) { return (all / parts * part + all % parts * part / parts) * kTileK; };
-    const unsigned part = schedule.part_of(index), end = begin(part + 1);
+    const unsigned part = partial ? schedule.part_of(index) : gpu::block_x() & (sharers - 1), end = begin(part + 1);
     unit.k = begin(part);
     unit.depth = (end < k ? end : k) - unit.k;
   }
@@ -104,11 +107,12 @@ XGEMM_DEVICE void for_each_whole_unit_32(const TileParams& p, bool has_product, 
 }
 
 template <int kTileM, int kTileN, int kTileK, class Body>
-XGEMM_DEVICE void for_each_unit_32(const TileParams& p, bool has_product, const Body& body) {
-  const auto units = static_cast<unsigned>(p.schedule.units), step = static_cast<unsigned>(gpu::grid_x());
+XGEMM_DEVICE void for_each_unit_32(const TileParams& p, bool has_product, const Body& body, unsigned sharers = 1) {
+  const auto units = static_cast<unsigned>(p.schedule.units), cta = static_cast<unsigned>(gpu::block_x());
+  const unsigned step = sharers == 1 ? static_cast<unsigned>(gpu::grid_x()) : p.schedule.clusters;
   XGEMM_NO_UNROLL
-  for (auto index = static_cast<unsigned>(gpu::block_x()); index < units; index += step) {
-    Unit unit = unit_at_32<kTileM, kTileN, kTileK>(p, index);
+  for (unsigned index = sharers == 1 ? cta : cta / sharers; index < units; index += step) {
+    Unit unit = unit_at_32<kTileM, kTileN, kTileK>(p, index, sharers);
     if (p.fill != Fill::full && !detail::has_part<kTileM, kTileN>(p, unit)) continue;
     if (!has_product) unit.depth = 0;
     body(unit);

@@ -38,8 +38,8 @@ struct Operand {
     return along_mn ? PanelLoad::words_mn : PanelLoad::words_k;
   }
 
-  // tile: the extent of the CTA tile along mn.
-  TensorBox box(const FfmaTmaConfig& config, PanelLoad load, int tile) const {
+  // slice: the extent of a slot's slice along mn.
+  TensorBox box(const FfmaTmaConfig& config, PanelLoad load, int slice) const {
     const bool along_k = load == PanelLoad::turned;
     const int block_k = FfmaTmaConfig::block_k(config.cta_k());
     return {.data = x.data,
@@ -50,7 +50,7 @@ struct Operand {
             .stride_z = x.batch_stride,
             .box_x = along_k ? block_k : FfmaTmaConfig::kPanel,
             .box_y = !along_k                    ? config.cta_k()
-                     : config.cta_k() == block_k ? tile
+                     : config.cta_k() == block_k ? slice
                                                  : FfmaTmaConfig::kPanel,
             .swizzle_bytes = along_k ? 4 * block_k : FfmaTmaConfig::kRowBytes,
             .element_bytes = 4,
@@ -87,8 +87,8 @@ inline BasicFfmaTmaParams<TensorBox> ffma_tma_arguments(const FfmaTmaConfig& con
   // Producers turn, or bring words.
   if (by_words(p.a_load) && p.b_load == PanelLoad::turned) p.b_load = PanelLoad::words_k;
   if (by_words(p.b_load) && p.a_load == PanelLoad::turned) p.a_load = PanelLoad::words_k;
-  if (by_tma(p.a_load)) p.a_map = a.box(config, p.a_load, config.cta_m);
-  if (by_tma(p.b_load)) p.b_map = b.box(config, p.b_load, config.cta_n);
+  if (by_tma(p.a_load)) p.a_map = a.box(config, p.a_load, config.slot_m());
+  if (by_tma(p.b_load)) p.b_map = b.box(config, p.b_load, config.slot_n());
   const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0; };
   p.c_vectors =
       g.c.starts_on_vectors(sizeof(float), g.batch_count) && on_vector(g.m) && (g.n <= 1 || on_vector(g.c.col_stride));

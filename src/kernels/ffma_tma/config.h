@@ -3,7 +3,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "kernels/common/schedule.h"
 
 namespace xgemm::kernels {
 
@@ -50,13 +54,27 @@ struct FfmaTmaConfig {
   constexpr int cta_k() const { return depth * groups(); }
   constexpr int threads() const { return kProducerThreads + 32 * consumer_warps; }
 
-  constexpr int slot_bytes() const { return cta_k() * (cta_m + cta_n) * 4; }
+  // Extents of a slot's slices: whole panels, of which a tile may need a half.
+  static constexpr int whole_panels(int extent) { return (extent + kPanel - 1) / kPanel * kPanel; }
+  constexpr int slot_m() const { return whole_panels(cta_m); }
+  constexpr int slot_n() const { return whole_panels(cta_n); }
+  constexpr int slot_bytes() const { return cta_k() * (slot_m() + slot_n()) * 4; }
   constexpr int exchange_bytes() const { return (groups() - 1) * cta_m * cta_n * 4; }
   // Whether C leaves through a stage in shared memory, of a whole tile. It pays in tiles for short K, whose warps do
   // not share K; beside 16 x 8 sums the assembler would give the mainloop worse registers.
   constexpr bool stages_c() const { return groups() == 1 && !many_sums(); }
   constexpr int stage_bytes() const { return stages_c() ? cta_m * cta_n * 4 : 0; }
-  constexpr int shared_bytes() const { return stages * slot_bytes() + exchange_bytes() + stage_bytes() + 1024; }
+  constexpr int own_bytes() const { return stages * slot_bytes() + exchange_bytes() + stage_bytes() + 1024; }
+  constexpr int shared_bytes() const { return own_bytes() + (shares_k() ? cluster_bytes() : 0); }
+
+  // CTAs of a cluster can share a tile's K where groups of warps do: each warp's sums are then added up by one of them,
+  // in shared memory that it has for what the others send.
+  constexpr int warp_sums() const { return cta_m * cta_n / consumer_warps; }  // after the groups have added theirs
+  constexpr int cluster_bytes() const { return (consumer_warps - 1) * warp_sums() * 4; }
+  constexpr bool shares_k() const {
+    return groups() > 1 && ctas_per_sm * (own_bytes() + cluster_bytes() + 1024) <= kMaxSharedBytes + 1024;
+  }
+  constexpr int most_along_k() const { return shares_k() ? consumer_warps : 1; }
 
   // The k of a turn of the mainloop: periods of the swizzle. Nothing is in the instruction caches when a kernel starts,
   // and what is short is soon there; for long K, groups of warps that have an SM for themselves get on better with
@@ -82,5 +100,13 @@ struct FfmaTmaConfig {
     return (threads() * start_registers() - kProducerThreads * producer_registers()) / (32 * consumer_warps) / 8 * 8;
   }
 };
+
+// The clusters that an instance's CTAs can form.
+inline std::span<const ClusterShape> cluster_shapes(const FfmaTmaConfig& c) {
+  static constexpr ClusterShape kShapes[] = {{1, 1}, {1, 1, 2}, {1, 1, 4}, {1, 1, 8}};
+  std::size_t count = 0;
+  for (const ClusterShape& shape : kShapes) count += shape.k <= c.most_along_k();
+  return std::span(kShapes).first(count);
+}
 
 }  // namespace xgemm::kernels

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -44,12 +45,14 @@ double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p) {
 FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
                          const FfmaTmaCostConstants& x)
     : x_(&x),
+      clusters_(device.clusters),
       tiles_(ffma_tma_tiles(c, p)),
       slices_(ceil(p.k / c.cta_k())),
       sms_(device.sms),
       ctas_per_sm_(c.ctas_per_sm),
       us_per_cycle_(1e-3 / (x.clock * device.rates.sm_ghz)),
-      sum_bytes_(4.0 * c.cta_m * c.cta_n) {
+      sum_bytes_(4.0 * c.cta_m * c.cta_n),
+      most_along_k_(c.most_along_k()) {
   constexpr double kFmaUnits = 128;  // of an SM
   const double area = double(c.cta_m) * c.cta_n;
   const bool shared = c.ctas_per_sm > 1;
@@ -78,7 +81,7 @@ FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, co
 }
 
 double FfmaTmaCost::split_bytes(const FfmaTmaSplit& split) const {
-  return split.parts == 1 ? 0 : (tiles_ - split.whole_tiles) * split.parts * sum_bytes_;
+  return split.parts == 1 || split.in_cluster ? 0 : (tiles_ - split.whole_tiles) * split.parts * sum_bytes_;
 }
 
 FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
@@ -86,7 +89,9 @@ FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
   const double part_slices = ceil(slices_ / split.parts);
   // Units of the SM that has most of them.
   const double whole_units = ceil((tiles_ - split_tiles) / sms_);
-  const double part_units = split.parts == 1 ? 0 : ceil(split_tiles * split.parts / sms_);
+  const double part_units = split.parts == 1   ? 0
+                            : split.in_cluster ? ceil(tiles_ / clusters_of(split.parts))
+                                               : ceil(split_tiles * split.parts / sms_);
   const double slices = whole_units * slices_ + part_units * part_slices;
   FfmaTmaEstimate e;
   e.split = split;
@@ -106,7 +111,7 @@ FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
   }
   e.l2 = l2_us_;
   e.memory = memory_us_;
-  e.sums = split.parts > 1 ? x_->sum + split_bytes(split) * 1e-6 / x_->sum_bytes : 0.0;
+  e.sums = split.in_cluster ? x_->shared : split.parts > 1 ? x_->sum + split_bytes(split) * 1e-6 / x_->sum_bytes : 0.0;
   // What overlaps is joined between a sum and a maximum: what comes near the largest adds to it.
   const double cycles_us = e.multiply + e.slots + e.words + e.epilogue + e.alone;
   e.us = e.sums + joined_us(cycles_us);
@@ -125,7 +130,7 @@ double FfmaTmaCost::least_split_us() const {
   const double units = tiles_ / sms_, slices = std::max(units * slices_, double{kMinSlices});
   const double cycles =
       slices * (multiply_cycles_ + slot_cycles_ + word_cycles_) + std::max(units, 1.0) * epilogue_cycles_;
-  return x_->sum + joined_us(cycles * us_per_cycle_);
+  return std::min(x_->sum, x_->shared) + joined_us(cycles * us_per_cycle_);
 }
 
 FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
@@ -150,6 +155,17 @@ FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
       const FfmaTmaEstimate with_split = (*this)(split);
       if (with_split.us < best.us || best.split.parts == 1) best = with_split;
     }
+  }
+  return best;
+}
+
+FfmaTmaEstimate FfmaTmaCost::best_in_cluster(int only) const {
+  FfmaTmaEstimate best = whole();
+  for (int ctas = 2; ctas <= most_along_k_; ctas *= 2) {
+    const bool fits = ctas <= sms_ && slices_ >= kMinSlices * ctas && tiles_ <= clusters_of(ctas) * ctas_per_sm_;
+    if (only != 0 ? ctas != only : !fits) continue;
+    const FfmaTmaEstimate shared = (*this)({0, ctas, true});
+    if (shared.us < best.us || best.split.parts == 1) best = shared;
   }
   return best;
 }

@@ -8,6 +8,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/fill.h"
@@ -27,26 +30,28 @@ struct FfmaTmaCostProblem {
 struct FfmaTmaCostDevice {
   device::Rates rates;
   int sms = 132;
+  std::array<int, 4> clusters = {132, 66, 30, 15};  // of 1, 2, 4 and 8 CTAs that have an SM each, at the same time
 };
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
   double clock = 1.23;      // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.755;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.739;  // with 16 x 8, whose slots are longer
-  double slot = 277;        // cycles of a slot beside
-  double slot_x2 = 147;     // where CTAs share an SM
-  double groups = 0.258;    // more, where groups of warps share K
-  double word = 0.222;      // cycles of a word that a producer warp copies
-  double word_x2 = 0.195;   // where CTAs share an SM
-  double turned = 0.0353;   // of a word that is turned
-  double epilogue = 683;    // cycles of a tile
-  double exchange = 1030;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
-  double element = 0.337;   // cycles of an element of C that is written, or read
-  double alone = 0.381;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
-  double launch = 2.29;     // us
-  double sum = 2.66;        // us, of the second stage of a split
-  double sum_bytes = 1.07;  // TB/s of the parts' sums
+  double issue = 0.753;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.74;   // with 16 x 8, whose slots are longer
+  double slot = 267;        // cycles of a slot beside
+  double slot_x2 = 156;     // where CTAs share an SM
+  double groups = 0.213;    // more, where groups of warps share K
+  double word = 0.223;      // cycles of a word that a producer warp copies
+  double word_x2 = 0.196;   // where CTAs share an SM
+  double turned = 0.0483;   // of a word that is turned
+  double epilogue = 885;    // cycles of a tile
+  double exchange = 935;    // cycles of a tile whose K groups of warps share, where no other CTA hides them
+  double element = 0.282;   // cycles of an element of C that is written, or read
+  double alone = 0.308;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
+  double launch = 2.3;      // us
+  double shared = 0.46;     // us, of sums that a cluster adds up
+  double sum = 2.86;        // us, of the second stage of a split
+  double sum_bytes = 1.06;  // TB/s of the parts' sums
 };
 
 inline constexpr FfmaTmaCostConstants kFfmaTmaCostConstants;
@@ -54,6 +59,7 @@ inline constexpr FfmaTmaCostConstants kFfmaTmaCostConstants;
 struct FfmaTmaSplit {
   double whole_tiles = 0;
   int parts = 1;
+  bool in_cluster = false;  // all tiles are in parts, which the CTAs of clusters compute
 };
 
 // An estimate, and what it is made of, in us.
@@ -84,6 +90,10 @@ class FfmaTmaCost {
   // there is none.
   FfmaTmaEstimate best_split(double workspace_limit) const;
 
+  // Shared by the CTAs of clusters, with one for each tile at the same time; or by so many (only; 0: the best number).
+  // whole() where there is none.
+  FfmaTmaEstimate best_in_cluster(int only) const;
+
   // At most what any way to share K out is estimated at, other than whole(); infinite where there is none.
   double least_split_us() const;
 
@@ -92,13 +102,18 @@ class FfmaTmaCost {
 
  private:
   double joined_us(double cycles_us) const;  // of a launch, with what the memories take
+  int clusters_of(int ctas) const {
+    return clusters_[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(ctas)))];
+  }
 
   const FfmaTmaCostConstants* x_;
+  std::array<int, 4> clusters_;  // FfmaTmaCostDevice
   double tiles_, slices_, sms_, ctas_per_sm_;
   double multiply_cycles_, slot_cycles_, word_cycles_;  // of a slice
   double epilogue_cycles_;
   double us_per_cycle_;
   double sum_bytes_;  // of a part
+  int most_along_k_;
   double l2_us_, memory_us_, misaligned_us_;
 };
 

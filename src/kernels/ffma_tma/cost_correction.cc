@@ -76,6 +76,8 @@ std::array<float, kFfmaTmaFeatures> ffma_tma_features(const FfmaTmaConfig& c, co
           ln(parts),
           flag(parts > 1),
           flag(parts > 1 && e.split.whole_tiles > 0),
+          flag(e.split.in_cluster),
+          e.split.in_cluster ? ln(parts) : 0.0f,
           inside(p.m, c.cta_m),
           inside(p.n, c.cta_n),
           p.load_a != PanelLoad::bulk ? ln(c.cta_m / 64.0) : 0.0f,

@@ -14,7 +14,7 @@
 
 namespace xgemm::kernels {
 
-inline constexpr int kFfmaTmaFeatures = 28;
+inline constexpr int kFfmaTmaFeatures = 30;
 std::array<float, kFfmaTmaFeatures> ffma_tma_features(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p,
                                                       const FfmaTmaEstimate& estimate);
 

@@ -26,13 +26,14 @@ struct FfmaTmaCta {
   static constexpr int kGroupThreads = 32 * kConfig.group_warps();
   static constexpr int kPanel = FfmaTmaConfig::kPanel;
   static constexpr int kPanelFloats = kTileK * kPanel;
-  static constexpr int kSlotFloats = kTileK * (kTileM + kTileN);
-  static constexpr int kBFloats = kTileK * kTileM;  // where the slice of B begins in a slot
+  static constexpr int kSlotFloats = kConfig.slot_bytes() / 4;
+  static constexpr int kBFloats = kTileK * kConfig.slot_m();  // where the slice of B begins in a slot
   static constexpr int kThreadM = kConfig.thread_m, kThreadN = kConfig.thread_n;
   static constexpr int kShareN = kThreadN / kGroups;  // columns of a thread that a group sums up and stores
 
   static_assert(kTileM % kConfig.warp_m() == 0 && kTileN % kConfig.warp_n() == 0, "warps divide the tile");
-  static_assert(kConfig.warp_m() % kPanel == 0 && kConfig.warp_n() % kPanel == 0, "warps read whole panels");
+  static constexpr bool begins_on_panels(int tile, int warp) { return tile == warp || warp % kPanel == 0; }
+  static_assert(begins_on_panels(kTileM, kConfig.warp_m()) && begins_on_panels(kTileN, kConfig.warp_n()));
   static_assert(kGroups * kConfig.group_warps() == kConfig.consumer_warps, "all consumer warps have work");
   static_assert(kThreadN % kGroups == 0, "groups share the columns of a tile");
   static_assert(!(kConfig.stages_c() && kConfig.follows), "the stage is stored by the number of the batch's entry");
@@ -53,6 +54,10 @@ struct FfmaTmaCta {
     // For each group what the others have summed of its columns; vectors of a thread lie kGroupThreads apart.
     alignas(16) float exchange[kGroups][kGroups > 1 ? kGroups - 1 : 1][kGroups > 1 ? kShareN* kThreadM / 4 : 1]
                               [kGroups > 1 ? kGroupThreads : 1][4];
+    // Of CTAs that share K: what the others have summed of the warps whose sums this one adds up.
+    alignas(16) float of_cluster[kConfig.shares_k() ? kConfig.consumer_warps - 1 : 1]
+                                [kConfig.shares_k() ? kConfig.warp_sums() : 1];
+    gpu::Mbarrier sums_arrived[kConfig.consumer_warps];
     gpu::Mbarrier landed[kStages];  // what is to be turned
     gpu::Mbarrier full[kStages];
     gpu::Mbarrier empty[kStages];
@@ -75,7 +80,15 @@ struct FfmaTmaCta {
       gpu::mbarrier_init(smem.full[s], arrivals);
       gpu::mbarrier_init(smem.empty[s], kConfig.consumer_warps);
     }
+    if (sharers(p) > 1) {
+      for (int warp = 0; warp < kConfig.consumer_warps; ++warp) gpu::mbarrier_init(smem.sums_arrived[warp], 1);
+    }
     gpu::mbarrier_init_fence();
+  }
+
+  // CTAs of a cluster that share K: a power of two.
+  XGEMM_DEVICE static unsigned sharers(const TileParams& p) {
+    return kConfig.shares_k() ? static_cast<unsigned>(p.schedule.cluster.k) : 1;
   }
 
   // A position in the ring of slots. `phase` is the parity that consumers wait for. Behind it are slots that a consumer

@@ -1,10 +1,13 @@
 // The sums of an ffma_tma tile whose K is shared by consumer groups: each group hands each other one its sums of that
-// group's columns; then each adds what it got to its own, in the order of K.
+// group's columns; then each adds what it got to its own, in the order of K. And by CTAs of a cluster: each warp hands
+// its share to the one that adds up those of all CTAs, in the order of CTAs, to its own.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "kernels/common/dtype.cuh"
+#include "kernels/common/sm90/cluster.cuh"
+#include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/ffma_tma/cta.cuh"
 
@@ -51,6 +54,35 @@ struct FfmaTmaExchange {
         }
       });
     }
+  }
+
+  // By a consumer warp, of CTAs that share K. Whether the share has all sums now; else another CTA has.
+  XGEMM_DEVICE static bool run_in_cluster(typename Cta::SharedStorage& smem, unsigned sharers, int warp, Share& share) {
+    const unsigned rank = gpu::block_x() & (sharers - 1), owner = warp & (sharers - 1);
+    const int lane = gpu::lane_index(), others = static_cast<int>(sharers) - 1;
+    // Parts of the warps that a CTA adds up lie one after the other.
+    auto* const parts = &smem.of_cluster[warp - static_cast<int>(owner)];
+    if (rank != owner) {
+      float* const part = parts[rank < owner ? rank : rank - 1];
+      for_each_vector([&](int v, int j, int i) {
+        const auto word = [&](int e) { return gpu::detail::bit_cast<unsigned>(share[j][i + e]); };
+        gpu::write_remote_async(reinterpret_cast<unsigned*>(part + (v * gpu::kWarpSize + lane) * 4),
+                                smem.sums_arrived[warp], static_cast<int>(owner), word(0), word(1), word(2), word(3));
+      });
+      return false;
+    }
+    if (lane == 0) gpu::mbarrier_arrive_expect(smem.sums_arrived[warp], others * kConfig.warp_sums() * 4);
+    gpu::mbarrier_wait(smem.sums_arrived[warp], 0);
+    XGEMM_NO_UNROLL
+    for (int from = 0; from < others; ++from) {
+      for_each_vector([&](int v, int j, int i) {
+        const auto part = gpu::read<gpu::Space::shared>(
+            reinterpret_cast<const gpu::Vector<float, 4>*>(parts[from] + (v * gpu::kWarpSize + lane) * 4));
+        XGEMM_UNROLL
+        for (int e = 0; e < 4; ++e) share[j][i + e] += part[e];
+      });
+    }
+    return true;
   }
 
  private:

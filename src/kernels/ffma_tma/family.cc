@@ -59,7 +59,9 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
                                            .load_b = load(request.facts.b, Axis::col),
                                            .reads_c = p.reads_c(),
                                            .misaligned_c = divisibility_along(request.facts.c, Axis::row) < 16};
-  const FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
+  FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
+  for (int i = 0; i < 4; ++i) device.clusters[static_cast<std::size_t>(i)] = request.device.clusters_of(1 << i);
+  const int only = request.cluster != nullptr ? request.cluster->k : 0;  // CTAs of a cluster; 0: any number
   struct Candidate {
     FfmaTmaCost cost;
     FfmaTmaEstimate whole;
@@ -84,12 +86,17 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     const auto weigh = [&](const FfmaTmaEstimate& e) {
       if (out_of_question(e.us)) return;
       const double us = e.us * ffma_tma_correction(kernels[place]->index, cost_problem, e);
-      if (us < estimate.us) estimate = {us, e.rounds, static_cast<std::int64_t>(e.split.whole_tiles), e.split.parts};
+      if (us >= estimate.us) return;
+      const auto [whole_tiles, parts, in_cluster] = e.split;
+      estimate = {us, e.rounds, {static_cast<std::int64_t>(whole_tiles), parts}};
+      if (in_cluster) estimate.sharing = {static_cast<std::int64_t>(cost.tiles()), 1, {1, 1, parts}};
     };
-    weigh(whole);
-    if (!out_of_question(least_split_us)) {
+    if (only <= 1) weigh(whole);
+    if (!out_of_question(least_split_us) || only > 1) {
       const FfmaTmaEstimate split = cost.best_split(workspace_limit(request.device));
-      if (split.split.parts > 1) weigh(split);
+      if (only <= 1 && split.split.parts > 1) weigh(split);
+      const FfmaTmaEstimate shared = cost.best_in_cluster(only);
+      if (only != 1 && shared.split.in_cluster) weigh(shared);
     }
     to_beat = std::min(to_beat, estimate.us);
   }
@@ -101,9 +108,10 @@ bool splits(const KernelInfo&) {
 
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   const Sharing& sharing) {
-  Schedule s = ffma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing.whole_tiles, sharing.parts,
+  Schedule s = ffma_tma_schedule(config_of(kernel), p.m, p.n, p.batch_count, sharing,
                                  device.sm_count * config_of(kernel).ctas_per_sm, device.sm_count, p.fill);
-  s.shared_bytes = bytes_of_even_share(s.clusters, device.sm_count, device.max_shared_bytes_per_block);
+  const int together = device.clusters_of(s.cluster.size());  // clusters that have an SM for each of their CTAs
+  s.shared_bytes = bytes_of_even_share(s.clusters, together, device.max_shared_bytes_per_block);
   return s;
 }
 
@@ -121,6 +129,7 @@ constinit const FamilyInfo ffma_tma_family = {
     .splits = splits,
     .schedule = schedule,
     .triangles = true,
+    .clusters = [](const KernelInfo& kernel) { return cluster_shapes(config_of(kernel)); },
     .finishes = finishes,
     .pointers = [](const KernelInfo& kernel) { return config_of(kernel).follows ? Pointers::shared : Pointers::none; }};
 

@@ -15,7 +15,8 @@
 // are consumer warps: these then form groups that share K, and add their sums at the end (exchange.cuh).
 //
 // CTAs are persistent, and walk units of the schedule (common/schedule.h). Of a part of a tile they leave the sums,
-// column after column, in the workspace, and a second kernel (split_sum.cuh) adds them in the order of K.
+// column after column, in the workspace, and a second kernel (split_sum.cuh) adds them in the order of K. CTAs of a
+// cluster share one tile's K, and add their sums in shared memory.
 //
 // Edges: zeros stand beyond k in both operands, so that zeros never meet an Inf. Beyond m and n stand zeros, or what
 // was left in the slot; the sums of it are not stored. Warps with nothing inside of C compute nothing, but may help to
@@ -70,7 +71,12 @@ struct FfmaTma {
       if (kConfig.stages_c() && p.c_vectors) gpu::tma_prefetch_map(p.c_map);
       Cta::init_barriers(smem, p);
     }
-    gpu::sync_threads();
+    if (Cta::sharers(p) > 1) {
+      gpu::cluster_arrive();
+      gpu::cluster_wait();
+    } else {
+      gpu::sync_threads();
+    }
     gpu::grid_launch_dependents();
     if (warp < Cta::kProducerWarps) {
       gpu::release_registers<kConfig.producer_registers()>();
@@ -95,7 +101,8 @@ struct FfmaTma {
     gpu::grid_wait_dependencies();
     if (!holds(p.condition, kFollows<Epilogue> ? p.c.batch_stride : 0)) return;
     const Epilogue epilogue = Epilogue::make(p);
-    for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+    const unsigned sharers = Cta::sharers(p);
+    const auto compute = [&](const Unit& unit) {
       const bool inside = unit.row + warp_row < p.m && unit.col + warp_column < p.n;
       typename Cta::Sums sums = {};
       if (inside) {
@@ -111,9 +118,14 @@ struct FfmaTma {
       } else {
         typename Exchange::Share share = {};
         Exchange::run(smem, group, group_warp * gpu::kWarpSize + lane, sums, share);
-        if (inside && is_own(p, unit)) finish_and_store(p, smem, unit, epilogue, place, share);
+        bool stores = inside;
+        if constexpr (kConfig.shares_k()) {
+          if (stores && sharers > 1) stores = Exchange::run_in_cluster(smem, sharers, warp, share);
+        }
+        if (stores && is_own(p, unit)) finish_and_store(p, smem, unit, epilogue, place, share);
       }
-    });
+    };
+    for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, compute, sharers);
     if constexpr (kConfig.stages_c()) StagedOutput::wait_until_read();
   }
 

@@ -44,16 +44,19 @@ cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void*
   if (error == cudaSuccess && kConfig.stages_c() && p.c_vectors) error = encode_tensor_map(p.c_map, boxes.c_map);
   if (error != cudaSuccess) return error;
 
-  cudaLaunchAttribute attribute;
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  const auto cluster_size = static_cast<unsigned>(schedule.cluster.size());
+  cudaLaunchAttribute attributes[2];
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {cluster_size, 1, 1};
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(schedule.clusters);
+  config.gridDim = dim3(schedule.clusters * cluster_size);
   config.blockDim = dim3(Kernel::kThreads);
   config.dynamicSmemBytes = std::max<std::size_t>(kBytes, schedule.shared_bytes);
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = cluster_size > 1 ? 2 : 1;
   error = cudaLaunchKernelEx(&config, ffma_tma_entry<Kernel>, p);
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
   const SplitSumLayout layout = ffma_tma_sum_layout(kConfig, schedule);

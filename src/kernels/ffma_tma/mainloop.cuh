@@ -26,7 +26,7 @@ struct FfmaTmaFragmentReader {
   // Chunks of a thread lie kLanes apart. Where that is half a panel, every other one is in the half that the exclusive
   // or with k exchanges: a distance that only depends on k.
   static constexpr bool kHalves = kLanes == 4;
-  static_assert(kLanes == 8 || (kHalves && kChunks % 2 == 0), "warps begin on whole panels");
+  static_assert(kLanes == 8 || kHalves);
   static constexpr int kPeriod = kHalves ? 4 : 8;
 
   int at[kPeriod];  // of the first chunk, by k modulo kPeriod; in bytes, without the row

@@ -79,9 +79,9 @@ struct FfmaTmaTurner {
 template <int kExtent, int kTileK, int kWarp, int kWarps, bool kFollows>
 struct PanelLoader {
   static constexpr int kPanel = FfmaTmaConfig::kPanel;
-  static constexpr int kPanels = kExtent / kPanel;
+  static constexpr int kPanels = FfmaTmaConfig::whole_panels(kExtent) / kPanel;
   static constexpr int kPanelFloats = kTileK * kPanel;
-  static constexpr int kSliceBytes = kExtent * kTileK * 4;
+  static constexpr int kSliceBytes = kPanels * kPanelFloats * 4;
   static_assert(kTileK % 8 == 0);
   using Turner = FfmaTmaTurner<kTileK>;
 
@@ -111,7 +111,10 @@ struct PanelLoader {
     }
   }
 
-  XGEMM_DEVICE int panels() const { return (left + kWarp - 1) / kWarp * (kWarp / kPanel); }
+  XGEMM_DEVICE int panels() const {
+    constexpr int kOfWarp = kWarp < kPanel ? 1 : kWarp / kPanel;
+    return (left + kWarp - 1) / kWarp * kOfWarp;
+  }
 
   // Of the panels that TMA brings along m (or n), a warp asks for every kStep-th. What comes for it, in bytes.
   template <int kStep>
@@ -159,7 +162,7 @@ struct PanelLoader {
   // depth: what there is of K from k on.
   XGEMM_DEVICE void copy_words(float* slice, gpu::Mbarrier& full, std::int64_t k, std::int64_t depth, int warp,
                                int lane) const {
-    const bool whole = left == kExtent && depth >= kTileK;
+    const bool whole = kExtent % kPanel == 0 && left == kExtent && depth >= kTileK;
     const int rows = depth < kTileK ? static_cast<int>(depth) : kTileK;
     if ((kind == PanelLoad::words_k ? k_stride : mn_stride) != 1) {
       copy_strided(slice, k, rows, warp, lane);
@@ -285,7 +288,7 @@ struct FfmaTmaProducer {
     int slice = producer / kTeamWarps;  // the team's next one, of the unit
     typename Cta::Ring ring;
     ring.skip(slice);
-    for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+    const auto load = [&](const Unit& unit) {
       const LoaderA a = loader_a(p, unit);
       const LoaderB b = loader_b(p, unit);
       const int bytes =
@@ -310,7 +313,8 @@ struct FfmaTmaProducer {
         ring.skip(kConfig.teams());
       }
       slice -= slices;
-    });
+    };
+    for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, load, Cta::sharers(p));
   }
 
   // By a warp for each slot, which turns there what TMA has brought for it along k. On a busy SM it gets on slowly, and
@@ -322,7 +326,7 @@ struct FfmaTmaProducer {
     int slice = warp;
     typename Cta::Ring ring;
     ring.skip(slice);
-    for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+    const auto load = [&](const Unit& unit) {
       const LoaderA a = loader_a(p, unit);
       const LoaderB b = loader_b(p, unit);
       const int slices = Cta::slices(unit.depth);
@@ -354,7 +358,8 @@ struct FfmaTmaProducer {
         ring.skip(Cta::kProducerWarps);
       }
       slice -= slices;
-    });
+    };
+    for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, load, Cta::sharers(p));
   }
 };
 

@@ -13,21 +13,22 @@
 
 namespace xgemm::kernels {
 
-// The tiles from whole_tiles on are computed in `parts` parts each; with one part, all are whole. ctas: those that the
-// GPU runs at the same time. sms: its SMs.
+// ctas: those that the GPU runs at the same time. sms: its SMs. Tiles whose K a cluster shares are not split, and each
+// has a cluster.
 inline Schedule ffma_tma_schedule(const FfmaTmaConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
-                                  std::int64_t whole_tiles, int parts, int ctas, int sms, Fill fill = Fill::full) {
+                                  const Sharing& sharing, int ctas, int sms, Fill fill = Fill::full) {
   const TileGrid grid = tile_grid(fill, m, n, c.cta_m, c.cta_n);
   Schedule s;
+  s.cluster = sharing.cluster;
   s.tiles_m = grid.m;
   s.tiles_n = grid.n;
   s.triangle = grid.triangle;
   const std::int64_t all = s.tiles_m * s.tiles_n * batch_count;
-  s.parts = static_cast<unsigned>(parts);
-  s.whole_tiles = parts == 1 ? all : std::min(whole_tiles, all);
+  s.parts = static_cast<unsigned>(s.cluster.k > 1 ? 1 : sharing.parts);
+  s.whole_tiles = s.parts == 1 ? all : std::min(sharing.whole_tiles, all);
   s.split_tiles = all - s.whole_tiles;
-  s.units = s.whole_tiles + s.split_tiles * parts;
-  s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, ctas));
+  s.units = s.whole_tiles + s.split_tiles * s.parts;
+  s.clusters = static_cast<unsigned>(s.cluster.k > 1 ? s.units : std::min<std::int64_t>(s.units, ctas));
   if (s.split_tiles > 0) {
     const std::int64_t sums = s.split_tiles * c.cta_m * c.cta_n;
     s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);

@@ -17,7 +17,8 @@ namespace xgemm::sim {
 template <class Kernel>
 Result launch_ffma_tma(const typename Kernel::Params& params, GlobalMemory& memory, const Options& options) {
   LaunchShape shape;
-  shape.grid = static_cast<std::int64_t>(params.schedule.clusters);
+  shape.cluster = params.schedule.cluster.size();
+  shape.grid = static_cast<std::int64_t>(params.schedule.clusters) * shape.cluster;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
   shape.granule = 4;
@@ -34,8 +35,9 @@ template <kernels::FfmaTmaConfig kConfig>
 Result run_ffma_tma(const kernels::GemmParams& params, const Options& options) {
   const int ctas =
       options.max_grid_x > 0 ? static_cast<int>(options.max_grid_x) : 4;  // few, so that they loop over tiles
-  const kernels::Schedule schedule = kernels::ffma_tma_schedule(
-      kConfig, params.m, params.n, params.batch_count, options.whole_tiles, options.parts, ctas, 132, params.fill);
+  const kernels::Schedule schedule =
+      kernels::ffma_tma_schedule(kConfig, params.m, params.n, params.batch_count,
+                                 {options.whole_tiles, options.parts, options.cluster}, ctas, 132, params.fill);
   return run_scheduled<kernels::SplitSum<float>>(
       params, schedule, 4, 4, options,
       [](const kernels::Schedule& s) { return kernels::ffma_tma_sum_layout(kConfig, s); },

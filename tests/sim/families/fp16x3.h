@@ -36,7 +36,7 @@ Result launch_split(const kernels::SplitParams& params, std::int64_t ctas, int c
 inline Result run_fallback(const kernels::GemmParams& params, const Options& options, const Region* workspace) {
   static constexpr kernels::FfmaTmaConfig kConfig = kernels::kConfigs<kernels::Family::ffma_tma>.back();
   const kernels::Schedule schedule =
-      kernels::ffma_tma_schedule(kConfig, params.m, params.n, params.batch_count, 0, 2, 4, 132);
+      kernels::ffma_tma_schedule(kConfig, params.m, params.n, params.batch_count, {0, 2}, 4, 132);
   Options own = options;
   own.workspace_bytes = 0;  // of the sums, which lie in memory of their own here
   return run_scheduled<kernels::SplitSum<float>>(

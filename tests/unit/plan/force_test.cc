@@ -78,7 +78,7 @@ TEST(Force, ByFamilyTakesItsBestInstance) {
       if (least >= 0) {
         EXPECT_TRUE(status.ok()) << message;
         EXPECT_EQ(kernels::info(chosen.kernel).family, family);
-        EXPECT_EQ(chosen.estimated_us, least);
+        EXPECT_EQ(chosen.estimated_us, least) << to_string(chosen) << " " << to_string(p) << " on " << device.name;
         EXPECT_TRUE(chosen.forced);
       } else {
         EXPECT_EQ(status.code, XGEMM_KERNEL_NOT_USABLE);

@@ -64,8 +64,8 @@ TEST(TrianglePlan, EveryTileOnce) {
     kernels::FfmaTmaConfig f;
     f.cta_m = pick(random, {32, 64, 128, 256});
     f.cta_n = pick(random, {32, 64, 128});
-    const Schedule t =
-        kernels::ffma_tma_schedule(f, n, n, batch, random.integer(0, 20), parts, pick(random, {1, 7, 132}), 132, fill);
+    const Schedule t = kernels::ffma_tma_schedule(f, n, n, batch, {random.integer(0, 20), parts},
+                                                  pick(random, {1, 7, 132}), 132, fill);
     expect_walked(t, fill, n, batch, f.cta_m, f.cta_n);
   }
 }

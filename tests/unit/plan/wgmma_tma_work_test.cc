@@ -362,7 +362,7 @@ TEST(FfmaTmaSchedule, CoversC) {
     for (const kernels::FfmaTmaConfig& c : kernels::kConfigs<kernels::Family::ffma_tma>) {
       const std::int64_t m = pick(random, kExtents), n = pick(random, kExtents), batch = random.integer(1, 3);
       const int ctas = static_cast<int>(random.integer(1, 132));
-      const Schedule s = kernels::ffma_tma_schedule(c, m, n, batch, 0, 1, ctas, 132);
+      const Schedule s = kernels::ffma_tma_schedule(c, m, n, batch, {}, ctas, 132);
       EXPECT_TRUE(s.tiles_m * c.cta_m >= m && (s.tiles_m - 1) * c.cta_m < m);
       EXPECT_TRUE(s.tiles_n * c.cta_n >= n && (s.tiles_n - 1) * c.cta_n < n);
       EXPECT_EQ(s.whole_tiles, s.tiles_m * s.tiles_n * batch);
@@ -370,10 +370,18 @@ TEST(FfmaTmaSchedule, CoversC) {
       expect_sound(s, batch);
       const std::int64_t whole = random.integer(0, s.units - 1);
       const int parts = static_cast<int>(random.integer(2, 20));
-      const Schedule split = kernels::ffma_tma_schedule(c, m, n, batch, whole, parts, ctas, 132);
+      const Schedule split = kernels::ffma_tma_schedule(c, m, n, batch, {whole, parts}, ctas, 132);
       EXPECT_TRUE(split.whole_tiles == whole && split.split_tiles == s.units - whole);
       EXPECT_EQ(split.workspace_bytes, static_cast<std::size_t>(4 * split.split_tiles * parts * c.cta_m * c.cta_n));
       expect_sound(split, batch);
+      // Each tile has a cluster where CTAs share its K, and nothing is left to a second stage.
+      for (const kernels::ClusterShape& cluster : kernels::cluster_shapes(c)) {
+        if (cluster.k == 1) continue;
+        const Schedule shared = kernels::ffma_tma_schedule(c, m, n, batch, {whole, parts, cluster}, ctas, 132);
+        EXPECT_TRUE(shared.cluster == cluster && shared.clusters == s.units && shared.units == s.units);
+        EXPECT_TRUE(shared.split_tiles == 0 && shared.workspace_bytes == 0);
+        expect_sound(shared, batch);
+      }
       if (HasFailure()) return;
     }
 }
@@ -389,7 +397,7 @@ TEST(FfmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
     g.b = {reinterpret_cast<const void*>(std::uintptr_t{1 << 20}), 128, 1, batch_stride};
     g.c = {reinterpret_cast<void*>(std::uintptr_t{1 << 21}), 1, 100, batch_stride};
     g.m = g.n = g.k = 100, g.batch_count = 2, g.alpha = kernels::Factor::of(1.0f);
-    return kernels::ffma_tma_arguments(c, g, kernels::ffma_tma_schedule(c, 100, 100, 2, 0, 1, 4, 4), nullptr);
+    return kernels::ffma_tma_arguments(c, g, kernels::ffma_tma_schedule(c, 100, 100, 2, {}, 4, 4), nullptr);
   };
   EXPECT_EQ(loads(1, 100, 1 << 16, 40000).a_load, PanelLoad::bulk);
   EXPECT_EQ(loads(1, 100, 1 << 16, 40000).b_load, PanelLoad::bulk);
@@ -437,7 +445,8 @@ TEST(DmmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
 TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {
   constexpr double kExtents[] = {1, 8, 127, 128, 1000, 4096, 16384};
   Random random(37);
-  int splits = 0;
+  constexpr double kRounding = 1 + 1e-12;
+  int splits = 0, clusters = 0;
   for (int round = 0; round < 300; ++round)
     for (const kernels::FfmaTmaConfig& c : kernels::kConfigs<kernels::Family::ffma_tma>) {
       kernels::FfmaTmaCostProblem p;
@@ -452,13 +461,23 @@ TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {
       ASSERT_TRUE(std::isfinite(best.us) && best.us > 0 && best.rounds >= 1);
       const auto whole = cost.whole();
       ASSERT_TRUE(std::isfinite(whole.us) && whole.us > 0 && whole.split.parts == 1);
+      if (const auto shared = cost.best_in_cluster(0); shared.split.in_cluster) {
+        ++clusters;
+        ASSERT_TRUE(std::isfinite(shared.us) && shared.us > 0);
+        EXPECT_GE(shared.us * kRounding, cost.least_split_us());
+        EXPECT_LE(shared.split.parts, c.most_along_k());
+        EXPECT_LE(shared.units, c.ctas_per_sm) << "all clusters at the same time";
+        EXPECT_EQ(cost.split_bytes(shared.split), 0);
+      }
       if (best.split.parts == 1) continue;
+      EXPECT_GE(best.us * kRounding, cost.least_split_us());
       ++splits;
       EXPECT_LE(cost.split_bytes(best.split), limit);
       EXPECT_LE(best.split.parts * c.cta_k(), p.k + c.cta_k()) << "each part has a slice of K";
       EXPECT_TRUE(best.split.whole_tiles >= 0 && best.split.whole_tiles < tiles);
     }
   EXPECT_GT(splits, 100);
+  EXPECT_GT(clusters, 100);
 }
 
 TEST(TileSchedule, CoversC) {
