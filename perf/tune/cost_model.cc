@@ -146,7 +146,7 @@ void xgemm_ffma_cost(const double* constants, double sms, const double* rates, s
                      double* us, float* features) {
   FfmaTmaCostConstants x;
   std::copy_n(constants, sizeof x / sizeof(double), reinterpret_cast<double*>(&x));
-  const FfmaTmaCostDevice device = {{rates[0], rates[1], rates[2], rates[3]}, static_cast<int>(sms)};
+  const CostDevice device = {{rates[0], rates[1], rates[2], rates[3]}, static_cast<int>(sms)};
   const auto load = [](double number) {
     return number == 0 ? PanelLoad::bulk : number == 1 ? PanelLoad::words_k : PanelLoad::turned;
   };

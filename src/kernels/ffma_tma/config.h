@@ -3,11 +3,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "kernels/common/schedule.h"
+#include "kernels/common/cluster_shapes.h"
 
 namespace xgemm::kernels {
 
@@ -102,11 +101,8 @@ struct FfmaTmaConfig {
 };
 
 // The clusters that an instance's CTAs can form.
-inline std::span<const ClusterShape> cluster_shapes(const FfmaTmaConfig& c) {
-  static constexpr ClusterShape kShapes[] = {{1, 1}, {1, 1, 2}, {1, 1, 4}, {1, 1, 8}};
-  std::size_t count = 0;
-  for (const ClusterShape& shape : kShapes) count += shape.k <= c.most_along_k();
-  return std::span(kShapes).first(count);
+constexpr std::span<const ClusterShape> cluster_shapes(const FfmaTmaConfig& c) {
+  return with_most_along_k(kClusterShapesAlongK, c.most_along_k());
 }
 
 }  // namespace xgemm::kernels

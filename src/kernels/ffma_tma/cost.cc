@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -42,10 +41,10 @@ double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p) {
   return double(grid.m) * double(grid.n) * p.batch_count;
 }
 
-FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
+FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const CostDevice& device,
                          const FfmaTmaCostConstants& x)
     : x_(&x),
-      clusters_(device.clusters),
+      device_(&device),
       tiles_(ffma_tma_tiles(c, p)),
       slices_(ceil(p.k / c.cta_k())),
       sms_(device.sms),
@@ -90,7 +89,7 @@ FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
   // Units of the SM that has most of them.
   const double whole_units = ceil((tiles_ - split_tiles) / sms_);
   const double part_units = split.parts == 1   ? 0
-                            : split.in_cluster ? ceil(tiles_ / clusters_of(split.parts))
+                            : split.in_cluster ? ceil(tiles_ / device_->clusters_of(split.parts))
                                                : ceil(split_tiles * split.parts / sms_);
   const double slices = whole_units * slices_ + part_units * part_slices;
   FfmaTmaEstimate e;
@@ -162,7 +161,8 @@ FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
 FfmaTmaEstimate FfmaTmaCost::best_in_cluster(int only) const {
   FfmaTmaEstimate best = whole();
   for (int ctas = 2; ctas <= most_along_k_; ctas *= 2) {
-    const bool fits = ctas <= sms_ && slices_ >= kMinSlices * ctas && tiles_ <= clusters_of(ctas) * ctas_per_sm_;
+    const bool fits =
+        ctas <= sms_ && slices_ >= kMinSlices * ctas && tiles_ <= device_->clusters_of(ctas) * ctas_per_sm_;
     if (only != 0 ? ctas != only : !fits) continue;
     const FfmaTmaEstimate shared = (*this)({0, ctas, true});
     if (shared.us < best.us || best.split.parts == 1) best = shared;

@@ -8,13 +8,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
-#include <bit>
-#include <cstddef>
 #include <cstdint>
 
 #include "core/fill.h"
-#include "device/rates.h"
+#include "kernels/common/cost_device.h"
 #include "kernels/ffma_tma/config.h"
 
 namespace xgemm::kernels {
@@ -25,12 +22,6 @@ struct FfmaTmaCostProblem {
   PanelLoad load_a = PanelLoad::bulk, load_b = PanelLoad::bulk;  // as they lie: words_mn and words_k are the same
   bool reads_c = false;
   bool misaligned_c = false;  // its columns do not all start on 16 bytes
-};
-
-struct FfmaTmaCostDevice {
-  device::Rates rates;
-  int sms = 132;
-  std::array<int, 4> clusters = {132, 66, 30, 15};  // of 1, 2, 4 and 8 CTAs that have an SM each, at the same time
 };
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
@@ -79,7 +70,7 @@ double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p);
 // An instance on a problem: what does not depend on how K is shared out.
 class FfmaTmaCost {
  public:
-  FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const FfmaTmaCostDevice& device,
+  FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, const CostDevice& device,
               const FfmaTmaCostConstants& constants = kFfmaTmaCostConstants);
 
   FfmaTmaEstimate operator()(const FfmaTmaSplit& split) const;
@@ -102,12 +93,9 @@ class FfmaTmaCost {
 
  private:
   double joined_us(double cycles_us) const;  // of a launch, with what the memories take
-  int clusters_of(int ctas) const {
-    return clusters_[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(ctas)))];
-  }
 
   const FfmaTmaCostConstants* x_;
-  std::array<int, 4> clusters_;  // FfmaTmaCostDevice
+  const CostDevice* device_;
   double tiles_, slices_, sms_, ctas_per_sm_;
   double multiply_cycles_, slot_cycles_, word_cycles_;  // of a slice
   double epilogue_cycles_;

@@ -59,8 +59,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
                                            .load_b = load(request.facts.b, Axis::col),
                                            .reads_c = p.reads_c(),
                                            .misaligned_c = divisibility_along(request.facts.c, Axis::row) < 16};
-  FfmaTmaCostDevice device = {request.device.rates, request.device.sm_count};
-  for (int i = 0; i < 4; ++i) device.clusters[static_cast<std::size_t>(i)] = request.device.clusters_of(1 << i);
+  const CostDevice device = CostDevice::of(request.device);
   const int only = request.cluster != nullptr ? request.cluster->k : 0;  // CTAs of a cluster; 0: any number
   struct Candidate {
     FfmaTmaCost cost;

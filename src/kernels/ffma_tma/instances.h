@@ -38,41 +38,29 @@ struct Instances<Family::ffma_tma> {
          .consumer_warps = 4,
          .ctas_per_sm = 2,
          .follows = true},
-        // For few rows or columns, which leave a panel of 32 half empty.
-        {.cta_m = 64,
-         .cta_n = 16,
-         .thread_n = 4,
-         .lanes_m = 8,
-         .depth = 8,
-         .stages = 8,
-         .consumer_warps = 4,
-         .ctas_per_sm = 2},
-        {.cta_m = 16, .cta_n = 64, .thread_m = 4, .depth = 8, .stages = 8, .consumer_warps = 4, .ctas_per_sm = 2},
-        {.cta_m = 64,
-         .cta_n = 16,
-         .thread_n = 4,
-         .lanes_m = 8,
-         .depth = 16,
-         .stages = 4,
-         .consumer_warps = 4,
-         .ctas_per_sm = 2},
-        {.cta_m = 16, .cta_n = 64, .thread_m = 4, .depth = 16, .stages = 4, .consumer_warps = 4, .ctas_per_sm = 2},
-        {.cta_m = 128,
-         .cta_n = 16,
-         .thread_n = 4,
-         .lanes_m = 8,
-         .depth = 16,
-         .stages = 5,
-         .consumer_warps = 4,
-         .ctas_per_sm = 2},
-        {.cta_m = 16, .cta_n = 128, .thread_m = 4, .depth = 16, .stages = 5, .consumer_warps = 4, .ctas_per_sm = 2},
-        // For short K: no groups that would have to exchange their sums.
+    };
+    // For few rows or columns, which leave a panel of 32 half empty: each along m and along n.
+    struct Narrow {
+      int length, depth, stages;
+    };
+    constexpr Narrow kNarrow[] = {{64, 8, 8}, {64, 16, 4}, {128, 16, 5}};
+    // For short K: no groups that would have to exchange their sums.
+    constexpr FfmaTmaConfig kShortK[] = {
         {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
         {.cta_m = 64, .cta_n = 64, .thread_n = 4, .depth = 16, .stages = 8, .consumer_warps = 4, .ctas_per_sm = 2},
-        // Two, where tiles of 8 x 8 sums have four.
+        // Two groups, where tiles of 8 x 8 sums have four.
         {.cta_m = 64, .cta_n = 32, .thread_n = 4, .depth = 16, .stages = 5, .consumer_warps = 4, .ctas_per_sm = 2},
     };
     for (const FfmaTmaConfig& tile : kTiles) add(tile);
+    for (const auto& [length, depth, stages] : kNarrow) {
+      const FfmaTmaConfig tile = {.depth = depth, .stages = stages, .consumer_warps = 4, .ctas_per_sm = 2};
+      FfmaTmaConfig tall = tile, flat = tile;
+      tall.cta_m = length, tall.cta_n = 16, tall.thread_n = 4, tall.lanes_m = 8;
+      flat.cta_m = 16, flat.cta_n = length, flat.thread_m = 4;
+      add(tall);
+      add(flat);
+    }
+    for (const FfmaTmaConfig& tile : kShortK) add(tile);
   }
 
   static constexpr void describe(InstanceName& name, const FfmaTmaConfig& c) {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/dtype.h"
+#include "kernels/common/cluster_shapes.h"
 #include "kernels/common/schedule.h"
 #include "kernels/common/sm90/major.h"
 #include "kernels/common/tile_config.h"
@@ -154,16 +155,12 @@ struct WgmmaTmaConfig {
 inline constexpr ClusterShape kClusterShapes[] = {
     {1, 1},    {1, 2},    {2, 1},    {2, 2},    {1, 4},    {4, 1},    {2, 4},    {4, 2},    {1, 8},    {8, 1},  //
     {1, 1, 2}, {1, 2, 2}, {2, 1, 2}, {2, 2, 2}, {1, 4, 2}, {4, 1, 2}, {1, 1, 4}, {1, 2, 4}, {2, 1, 4}, {1, 1, 8}};
-// Only TMA brings what CTAs share.
-inline constexpr ClusterShape kClusterShapesAlongK[] = {{1, 1}, {1, 1, 2}, {1, 1, 4}, {1, 1, 8}};
 
 constexpr std::span<const ClusterShape> cluster_shapes(const WgmmaTmaConfig& c) {
+  // Only TMA brings what CTAs share.
   const std::span<const ClusterShape> all = c.copy == Copy::bulk ? std::span<const ClusterShape>(kClusterShapes)
                                                                  : std::span<const ClusterShape>(kClusterShapesAlongK);
-  const int most = c.most_along_k();
-  std::size_t count = 0;
-  for (const ClusterShape& shape : all) count += shape.k <= most;
-  return all.first(count);
+  return with_most_along_k(all, c.most_along_k());
 }
 
 // The instance as the kernel sees it: D = X Y.

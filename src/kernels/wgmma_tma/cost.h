@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "device/rates.h"
+#include "kernels/common/cost_device.h"
 #include "kernels/common/schedule.h"
 #include "kernels/wgmma_tma/config.h"
 
@@ -36,16 +36,6 @@ struct CostProblem {
   bool lines_a = true, lines_b = true;  // the rows of A, of B start on 128-byte lines
   int bytes_c = 2;                      // of an element
   double finishing = 0;                 // cycles of an SM for what the kernel makes of an element beyond alpha * AB
-};
-
-// What a GPU has.
-struct CostDevice {
-  device::Rates rates;
-  int sms = 132;
-  int clusters[4] = {132, 66, 30, 15};  // of 1, 2, 4 and 8 CTAs that run at the same time
-  double l2_bytes = 50e6;
-
-  int clusters_of(int size) const { return std::max(1, clusters[size >= 8 ? 3 : size >= 4 ? 2 : size - 1]); }
 };
 
 // How K is shared out (Schedule in common/schedule.h), in tiles of clusters.

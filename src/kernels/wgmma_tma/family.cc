@@ -98,15 +98,6 @@ CostProblem cost_problem(const Request& request) {
           .finishing = finishing_cycles(p.epilogue)};
 }
 
-CostDevice cost_device(const device::DeviceInfo& device) {
-  CostDevice d;
-  d.rates = device.rates;
-  d.sms = device.sm_count;
-  for (int i = 0; i < 4; ++i) d.clusters[i] = device.clusters_of(1 << i);
-  d.l2_bytes = static_cast<double>(device.l2_bytes);
-  return d;
-}
-
 // What it costs that threads store a C that TMA cannot: in each round, a tile through the SM, unless another consumer
 // multiplies meanwhile, and a part of what the L2 takes for the sectors (measured on an H100 and an H200).
 double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double rounds) {
@@ -178,7 +169,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     return all;
   }();
   const CostProblem p = cost_problem(request);
-  const CostDevice device = cost_device(request.device);
+  const CostDevice device = CostDevice::of(request.device);
   const CostCorrection correction(p, device);
   const double limit = workspace_limit(request.device);
 

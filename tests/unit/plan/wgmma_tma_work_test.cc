@@ -454,7 +454,7 @@ TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {
       constexpr kernels::PanelLoad kLoads[] = {kernels::PanelLoad::bulk, kernels::PanelLoad::turned,
                                                kernels::PanelLoad::words_k};
       p.load_a = pick(random, kLoads), p.load_b = pick(random, kLoads);
-      const kernels::FfmaTmaCostDevice device;
+      const kernels::CostDevice device;
       const kernels::FfmaTmaCost cost(c, p, device);
       const double limit = 32 << 20, tiles = cost.tiles();
       const auto best = cost.best_split(limit);
