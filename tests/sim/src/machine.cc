@@ -291,7 +291,12 @@ void Machine::defer(Thread& thread, std::function<void()> action) {
 
 void Machine::run_deferred(std::size_t index) {
   const Deferred chosen = std::move(deferred_[index]);
-  deferred_.erase(deferred_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (index == 0) {
+    deferred_.pop_front();  // the order in which the others were deferred stays
+  } else {
+    deferred_[index] = std::move(deferred_.back());  // taken from within by a random schedule alone
+    deferred_.pop_back();
+  }
   Thread* const outer = std::exchange(current_thread, chosen.thread);
   chosen.action();
   current_thread = outer;

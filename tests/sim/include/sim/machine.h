@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -191,7 +192,7 @@ class Machine {
     Thread* thread;
     std::function<void()> action;
   };
-  std::vector<Deferred> deferred_;
+  std::deque<Deferred> deferred_;
   std::vector<Thread*> impatient_;  // in wait_for_a_while()
   int idle_rounds_ = 0;             // since somebody was woken for a reason
   std::vector<std::unique_ptr<Cluster>> clusters_;

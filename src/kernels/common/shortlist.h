@@ -1,0 +1,79 @@
+// How a family whose model a network corrects estimates its instances: the network, which takes longer than the model,
+// is asked about a few plans alone, those that the model thinks best.
+//
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "kernels/common/cost_math.h"
+#include "kernels/family.h"
+
+namespace xgemm::kernels {
+
+// The least of what was added, the least first. Weighed has us.
+template <class Weighed, int kMost>
+class Shortlist {
+ public:
+  // What takes as long does not get in.
+  double bound() const { return count_ < kMost ? std::numeric_limits<double>::infinity() : best_[kMost - 1].us; }
+
+  void add(const Weighed& w) {
+    int place = count_ < kMost ? count_++ : kMost;
+    for (; place > 0 && w.us < best_[place - 1].us; --place)
+      if (place < kMost) best_[place] = best_[place - 1];
+    if (place < kMost) best_[place] = w;
+  }
+
+  const Weighed* begin() const { return best_; }
+  const Weighed* end() const { return best_ + count_; }
+
+ private:
+  Weighed best_[kMost];
+  int count_ = 0;
+};
+
+// candidates: an instance each, with the least that a plan of it can be estimated at, least_us, and its place among the
+// estimates. expand(candidate, hopeless, bound, add) calls add(weighed) for its plans, as the model thinks of them; it
+// may leave out what takes bound() or more, and all but one where that is hopeless. Weighed has us, place and
+// estimate(us). correct(weighed) is what the network makes of it: at least least_correction * us.
+//
+// An instance that is not on the shortlist is estimated at more than the best that is; where there is a time to
+// beat, and it cannot, perhaps at infinity.
+template <class Weighed, int kMost, class Candidate, class Expand, class Correct>
+void estimate_shortlisted(const Request& request, double least_correction, const std::vector<Candidate>& candidates,
+                          const Expand& expand, const Correct& correct, Estimate* estimates) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double to_beat = request.to_beat.value_or(kInfinity);
+  Shortlist<Weighed, kMost> shortlist;
+  const auto bound = [&] { return std::min(shortlist.bound(), to_beat / least_correction); };
+  const auto add = [&](const Weighed& w) {
+    if (w.us < estimates[w.place].us) estimates[w.place] = w.estimate(w.us);
+    shortlist.add(w);
+  };
+  for (const Candidate& each : candidates) estimates[each.place] = {kInfinity};
+  for (const Candidate* const each : cost::least_first(candidates)) {
+    const bool hopeless = each->least_us >= bound();
+    if (hopeless && request.to_beat) break;
+    expand(*each, hopeless, bound, add);
+  }
+
+  double least_us = kInfinity;
+  std::vector<bool> corrected(candidates.size());
+  for (const Weighed& w : shortlist) {
+    if (request.to_beat && w.us * least_correction >= std::min(to_beat, least_us)) break;
+    const double us = correct(w);
+    auto seen = corrected[static_cast<std::size_t>(w.place)];
+    if (!seen || us < estimates[w.place].us) estimates[w.place] = w.estimate(us);
+    seen = true;
+    least_us = std::min(least_us, us);
+  }
+  for (std::size_t i = 0; i < corrected.size(); ++i)
+    if (!corrected[i]) estimates[i].us = std::max(estimates[i].us, std::nextafter(least_us, kInfinity));
+}
+
+}  // namespace xgemm::kernels
