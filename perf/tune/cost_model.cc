@@ -102,8 +102,8 @@ void xgemm_cost(const double* constants, const double* device_numbers, const dou
     p.a_transposed = number() != 0;
     p.b_transposed = number() != 0;
     p.reads_c = number() != 0;
-    p.lines_a = number() != 0;
-    p.lines_b = number() != 0;
+    p.align_a = number();
+    p.align_b = number();
     CostSplit split;
     split.whole_tiles = *r++;
     split.parts = number();

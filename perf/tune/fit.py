@@ -35,11 +35,11 @@ from scipy.optimize import least_squares
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSTANCE = re.compile(r"wgmma_tma_f16_((\d+)x(\d+)x64(_pp)?(_t)?_s(\d+))_(nn|nt|tn|tt)$")
 RATES = dict(sm_ghz=1.85, l2_tbs=10., memory_tbs=3.5, tensor_tflops=800.)  # where the search begins
-CONSTANTS = dict(tensor=0.938, read=0.389, write=1, ingest=0.449, unaligned=2.08, unaligned_shared=0.887, slice=212,
-                 epilogue=6.06, element=0.139, old_c=0.914, exchange=1.08e+03, exchange_element=0.486,
+CONSTANTS = dict(tensor=0.938, read=0.389, write=1, ingest=0.449, slice=212, unaligned=2.08, unaligned_shared=0.887,
+                 off_lines=.5, epilogue=6.06, element=0.139, old_c=0.914, exchange=1.08e+03, exchange_element=0.486,
                  ping_pong=1.39, l2_reach=22.3, latency=0.522, launch=1.93, cluster=0.197, sum=3.78, sum_bytes=2.29)
 HIDDEN, STEPS, RATE, DECAY = 48, 600, .01, 4e-3
-WEIGHED = 4         # pairs of a tile and a cluster that the planner weighs, for each tile
+WEIGHED = 8         # pairs of a tile and a cluster that the planner weighs, for each tile
 MANY_SHAPES = 6     # of clusters that a problem was measured in, to have a say in which these are
 UNMEASURED = .25
 SOFTNESS = .02   # of the choice that is trained: plans whose estimates differ by less share it
@@ -48,21 +48,22 @@ ABSOLUTE = 1.    # and of predicting the times themselves
 PARTS = 4        # of the shapes, for judging
 # Tables in which split products took the memory for their sums from a pool, as calls do: for the others it was lent,
 # which is faster.
-POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again", "round", "mixed", "thin", "attention"}
+POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again", "round", "mixed", "thin", "attention",
+          "big"}
 # In those before these, the second stage of a split product read one part after the other: so many us more, in the
 # median of plans that were measured both ways. Where that is much of the time, it is not known well enough.
-AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed", "thin", "attention"}, 1.6, 25.
+AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed", "thin", "attention", "big"}, 1.6, 25.
 
 
 def parse_case(text):
-    """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, flags and what rows start on 128-byte lines."""
+    """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, flags and the bytes that rows start on multiples of."""
     fields = text.split()
     m, n, k = map(int, fields[2].split("x"))
     extra = dict(x.split("=") for x in fields[3:])
     ta, tb = (x == "T" for x in fields[1])
     ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k]
-    return (m, n, k, int(extra.get("batch", 1)), ta, tb, float(extra.get("beta", 0)) != 0, ld[0] * 2 % 128 == 0,
-            ld[1] * 2 % 128 == 0)
+    return (m, n, k, int(extra.get("batch", 1)), ta, tb, float(extra.get("beta", 0)) != 0,
+            *(math.gcd(2 * x, 128) for x in ld[:2]))
 
 
 def parse_instance(name):
@@ -72,7 +73,8 @@ def parse_instance(name):
         return None
     tile, m, n, pp, t, stages, _ = match.groups()
     rows = int(n) if t else int(m)
-    return tile, (int(m), int(n), int(stages), t is not None, 1 if pp else rows // 64, pp is not None)
+    groups = 1 if pp else 2 if rows == 256 else rows // 64  # of warps, along the rows: instances.h
+    return tile, (int(m), int(n), int(stages), t is not None, groups, pp is not None)
 
 
 def cost_library():

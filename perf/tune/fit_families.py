@@ -124,13 +124,23 @@ class Measurements(fit.Measurements):
         self.keep(np.ones(len(rows), bool))
 
 
-def corrected(data, rows, output):
+def bounds(data, rows, output):
+    """(least, most) of the network's output for each name: as far as measurements went."""
+    least, most = np.zeros(len(data.names)), np.zeros(len(data.names))
+    output = data.corrected[rows] * np.clip(output, math.log(LEAST), math.log(MOST))
+    np.minimum.at(least, data.tile[rows], output)
+    np.maximum.at(most, data.tile[rows], output)
+    return least, most
+
+
+def corrected(data, rows, output, least, most):
     """Logarithms of estimates, as the planner corrects them."""
     fading = np.clip(np.log(FADES_TO / np.exp(data.estimate[rows])) / math.log(FADES_TO / FADES_FROM), 0, 1)
-    return data.estimate[rows] + data.corrected[rows] * fading * np.clip(output, math.log(LEAST), math.log(MOST))
+    output = np.clip(output, least[data.tile[rows]], most[data.tile[rows]])
+    return data.estimate[rows] + data.corrected[rows] * fading * output
 
 
-def write(planner, data, network, mean, deviation, report):
+def write(planner, data, network, mean, deviation, least, most, report):
     hidden, direct = network.hidden / deviation[:, None], network.direct / deviation
     way, number = planner.of_way, lambda v: (f"{v:.4g}f" if re.search("[.e]", f"{v:.4g}") else f"{v:.4g}.0f")
     def array(name, values):
@@ -149,6 +159,7 @@ def write(planner, data, network, mean, deviation, report):
         + f"constexpr float kDirectBias = {number(-mean @ direct)};\n" + array("kWayDirect", direct[:way])
         + array("kEstimateWeights", hidden[way:]) + array("kEstimateDirect", direct[way:])
         + array("kNameHidden", network.tile_hidden) + array("kNameDirect", network.tile_direct)
+        + array("kNameLeast", least) + array("kNameMost", most)
         + array("kOutputWeights", network.output) + "// clang-format on\n")
 
 
@@ -172,15 +183,17 @@ def main():
         rows, first = fit.rows_of(data, data.part != part)
         network = fresh().train(x[rows], data.tile[rows], data.estimate[rows], data.lost[rows], data.best[rows], first,
                                 data.corrected[rows])
+        seen = bounds(data, rows, network.forward(x[rows], data.tile[rows])[1])
         rows, _ = fit.rows_of(data, data.part == part)
-        score[rows] = corrected(data, rows, network.forward(x[rows], data.tile[rows])[1])
+        score[rows] = corrected(data, rows, network.forward(x[rows], data.tile[rows])[1], *seen)
     report += ["corrected: " + line for line in fit.judge(data, score)]
     print("\n".join(report))
     if not arguments.check:
         network = fresh().train(x, data.tile, data.estimate, data.lost, data.best, data.first, data.corrected)
-        score = corrected(data, slice(None), network.forward(x, data.tile)[1])
-        print("all shapes seen: ", *fit.judge(data, score), sep="\n  ")
-        write(planner, data, network, mean, deviation, report)
+        output = network.forward(x, data.tile)[1]
+        seen = bounds(data, slice(None), output)
+        print("all shapes seen: ", *fit.judge(data, corrected(data, slice(None), output, *seen)), sep="\n  ")
+        write(planner, data, network, mean, deviation, *seen, report)
 
 
 if __name__ == "__main__":

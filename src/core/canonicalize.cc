@@ -145,6 +145,12 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
     const Columns columns = columns_of(c);
     p.c.ld = columns.transposed ? c.col_stride : columns.ld;
     p.c.step = columns.transposed ? c.row_stride : columns.step;
+  } else if (const std::int64_t rows = row_major ? args.n : args.m; rows == 1 && lines > 1 && args.ldc == 1) {
+    // A row without gaps is a column as well: kernels store it in vectors, and know one kind of vectors.
+    if (e.old_c == nullptr && e.aux == nullptr && p.compute != Compute::fp32_emulated) {
+      turned = !turned;
+      p.c.ld = lines;
+    }
   }
   const auto describe = [&](InputMatrix& x, Strided stored, xgemm_strided bit) {
     if ((args.strided & bit) == 0) {

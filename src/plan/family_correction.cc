@@ -50,20 +50,30 @@ std::array<float, kCount> within(std::array<float, kCount> features, const float
   return features;
 }
 
-// An instance's place among the names of the fit, -1 of one that was not measured.
-int place_of(const KernelInfo& kernel) {
+// Of a family: its instances' places among the names of the fit, -1 of one that was not measured; and the least that
+// the logarithm of a factor can be.
+struct Places {
+  std::vector<int> of_instances;
+  double least = 0;
+};
+const Places& places_of(Family family) {
   static const auto places = [] {
-    std::array<std::vector<int>, static_cast<std::size_t>(Family::count)> of_families;
+    std::array<Places, static_cast<std::size_t>(Family::count)> of_families;
     for (int i = 0; i < kernels::count(); ++i) {
       const KernelInfo& each = kernels::info(i);
+      Places& own = of_families[static_cast<std::size_t>(each.family)];
       const auto* found = std::find(std::begin(kCorrectedNames), std::end(kCorrectedNames), corrected_name(each));
       const bool is_there = found != std::end(kCorrectedNames);
-      of_families[static_cast<std::size_t>(each.family)].push_back(
-          is_there ? static_cast<int>(found - std::begin(kCorrectedNames)) : -1);
+      own.of_instances.push_back(is_there ? static_cast<int>(found - std::begin(kCorrectedNames)) : -1);
+      if (is_there) own.least = std::min(own.least, double(kNameLeast[own.of_instances.back()]));
     }
     return of_families;
   }();
-  return places[static_cast<std::size_t>(kernel.family)][static_cast<std::size_t>(kernel.index)];
+  return places[static_cast<std::size_t>(family)];
+}
+
+int place_of(const KernelInfo& kernel) {
+  return places_of(kernel.family).of_instances[static_cast<std::size_t>(kernel.index)];
 }
 
 }  // namespace
@@ -138,6 +148,16 @@ FamilyCorrection::FamilyCorrection(const Request& request, const Packing& packin
   direct_ += tuning::weighted(features, kWayDirect);
 }
 
+double FamilyCorrection::output(int place, const std::array<float, kEstimateFeatures>& features) const {
+  Layer hidden;
+  float sum = direct_ + kNameDirect[place];
+  for (std::size_t j = 0; j < kHidden; ++j) hidden[j] = hidden_[j] + kNameHidden[place][j];
+  const auto bounded = within(features, kEstimateLeast, kEstimateMost);
+  tuning::add_weighted(bounded, kEstimateWeights, &hidden);
+  sum += tuning::weighted(bounded, kEstimateDirect) + tuning::weighted_positive(hidden, kOutputWeights);
+  return std::clamp(sum, kNameLeast[place], kNameMost[place]);
+}
+
 double FamilyCorrection::operator()(const KernelInfo& kernel, const Estimate& estimate) const {
   const double us = estimate.us + packing_us_;
   if (!known_ || us >= kFadesToUs || kernel.config.compute != Compute::strict ||
@@ -145,16 +165,20 @@ double FamilyCorrection::operator()(const KernelInfo& kernel, const Estimate& es
     return 1;
   const int place = place_of(kernel);
   if (place < 0) return 1;
-  Layer hidden;
-  float sum = direct_ + kNameDirect[place];
-  for (std::size_t j = 0; j < kHidden; ++j) hidden[j] = hidden_[j] + kNameHidden[place][j];
-  const auto features = within(estimate_features(kernel, request_, estimate), kEstimateLeast, kEstimateMost);
-  tuning::add_weighted(features, kEstimateWeights, &hidden);
-  sum += tuning::weighted(features, kEstimateDirect) + tuning::weighted_positive(hidden, kOutputWeights);
   const double fading = us <= kFadesFromUs ? 1 : std::log(kFadesToUs / us) / std::log(kFadesToUs / kFadesFromUs);
   // Bounded before it fades: what is estimated at more is then corrected to more, whatever the weights are.
   static_assert(kMost < kFadesToUs / kFadesFromUs);
-  return std::exp(fading * std::clamp(double(sum), std::log(kLeast), std::log(kMost)));
+  return std::exp(fading * output(place, estimate_features(kernel, request_, estimate)));
+}
+
+double FamilyCorrection::most_before(Family family, double us) const {
+  if (!known_) return us;
+  const Places& own = places_of(family);
+  double least = own.least;
+  // All its instances have one factor, which is known before any of them is estimated.
+  if (corrected_as_a_whole(family))
+    least = !packs_ || own.of_instances.empty() || own.of_instances[0] < 0 ? 0.0 : output(own.of_instances[0], {});
+  return std::max(us, std::min(us / std::exp(least), kFadesToUs));
 }
 
 }  // namespace xgemm::plan

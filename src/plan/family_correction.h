@@ -45,8 +45,8 @@ class FamilyCorrection {
 
   FamilyCorrection(const kernels::Request& request, const Packing& packing, double packing_us);
 
-  // us: what is estimated at more, copies and all, no factor brings below this.
-  static constexpr double most_before(double us) { return std::max(us, std::min(us / kLeast, kFadesToUs)); }
+  // us: of the family's plans, what is estimated at more, copies and all, no factor brings below this.
+  double most_before(kernels::Family family, double us) const;
 
   // From kLeast to kMost: by what to multiply the estimate of a plan, copies and all. Of plans of one way in a family
   // that is corrected as a whole, the order stays.
@@ -55,6 +55,9 @@ class FamilyCorrection {
  private:
   static constexpr int kHidden = 24;
   using Layer = std::array<float, kHidden>;
+
+  // The logarithm of the factor, before it fades.
+  double output(int place, const std::array<float, kEstimateFeatures>& features) const;
 
   const kernels::Request& request_;
   bool packs_;

@@ -176,9 +176,9 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
     serving[f] = force.empty();
     estimates.resize(able.size());
     if (to_beat != nullptr) {
-      const double uncorrected_us = way.blocks == 1 ? FamilyCorrection::most_before(*to_beat) : *to_beat;
+      const double uncorrected_us = way.blocks == 1 ? correction.most_before(each, *to_beat) : *to_beat;
       request.to_beat = (uncorrected_us - way.packing_us) / way.blocks;
-      if (*request.to_beat <= 0) return;
+      if (*request.to_beat <= 0) continue;
     }
     family.estimate(request, able.data(), static_cast<int>(able.size()), estimates.data());
     for (std::size_t i = 0; i < able.size(); ++i) {

@@ -29,7 +29,8 @@ void expect_products() {
   for (const ClusterShape& cluster : kernels::cluster_shapes(kConfig)) {
     is_corner = !is_corner;
     const std::int64_t m = kConfig.cta_m * cluster.m, n = kConfig.cta_n * cluster.n;
-    GemmCase c{.transa = flags[0], .transb = flags[1], .m = m + 8, .n = n - 3, .k = std::min(kConfig.stages, 3) * 64 + 5};
+    GemmCase c{
+        .transa = flags[0], .transb = flags[1], .m = m + 8, .n = n - 3, .k = std::min(kConfig.stages, 3) * 64 + 5};
     c.cluster = cluster;
     c.beta = -0.7f;
     c.ld_pad = 1;

@@ -83,7 +83,8 @@ double FfmaTmaCost::split_bytes(const FfmaTmaSplit& split) const {
   return split.parts == 1 || split.in_cluster ? 0 : (tiles_ - split.whole_tiles) * split.parts * sum_bytes_;
 }
 
-FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
+// Inline: of what is not looked at, nothing is worked out.
+[[gnu::always_inline]] inline FfmaTmaEstimate FfmaTmaCost::terms(const FfmaTmaSplit& split) const {
   const double split_tiles = split.parts == 1 ? 0 : tiles_ - split.whole_tiles;
   const double part_slices = ceil(slices_ / split.parts);
   // Units of the SM that has most of them.
@@ -117,7 +118,11 @@ FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
   return e;
 }
 
-double FfmaTmaCost::joined_us(double cycles_us) const {
+FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
+  return terms(split);
+}
+
+[[gnu::always_inline]] inline double FfmaTmaCost::joined_us(double cycles_us) const {
   constexpr double kWaited = 0.25;  // of what the L2 takes longer: warps that store do not multiply meanwhile
   return x_->launch + kWaited * misaligned_us_ +
          std::sqrt(std::sqrt(fourth(cycles_us) + fourth(l2_us_ + misaligned_us_) + fourth(memory_us_)));
@@ -134,10 +139,10 @@ double FfmaTmaCost::least_split_us() const {
 
 FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
   constexpr int kMaxParts = 1024;
-  FfmaTmaEstimate best = whole();
-  if (tiles_ >= 0x1p31) return best;
+  FfmaTmaSplit best = {tiles_, 1};
   const double most = std::min(floor(slices_ / kMinSlices), double{kMaxParts});
-  if (most < 2) return best;
+  if (tiles_ >= 0x1p31 || most < 2) return whole();
+  double least_us = std::numeric_limits<double>::infinity();
   double last_whole = -1;
   for (int ctas = 1; ctas <= ctas_per_sm_; ++ctas) {
     const double round = ctas * sms_;
@@ -151,23 +156,25 @@ FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
       last_parts = parts;
       const FfmaTmaSplit split = {whole, static_cast<int>(parts)};
       if (split_bytes(split) > workspace_limit) break;
-      const FfmaTmaEstimate with_split = (*this)(split);
-      if (with_split.us < best.us || best.split.parts == 1) best = with_split;
+      const double us = terms(split).us;
+      if (us < least_us) least_us = us, best = split;
     }
   }
-  return best;
+  return (*this)(best);
 }
 
 FfmaTmaEstimate FfmaTmaCost::best_in_cluster(int only) const {
-  FfmaTmaEstimate best = whole();
+  FfmaTmaSplit best = {tiles_, 1};
+  double least_us = std::numeric_limits<double>::infinity();
   for (int ctas = 2; ctas <= most_along_k_; ctas *= 2) {
     const bool fits =
         ctas <= sms_ && slices_ >= kMinSlices * ctas && tiles_ <= device_->clusters_of(ctas) * ctas_per_sm_;
     if (only != 0 ? ctas != only : !fits) continue;
-    const FfmaTmaEstimate shared = (*this)({0, ctas, true});
-    if (shared.us < best.us || best.split.parts == 1) best = shared;
+    const FfmaTmaSplit shared = {0, ctas, true};
+    const double us = terms(shared).us;
+    if (us < least_us) least_us = us, best = shared;
   }
-  return best;
+  return (*this)(best);
 }
 
 }  // namespace xgemm::kernels

@@ -92,6 +92,7 @@ class FfmaTmaCost {
   double split_bytes(const FfmaTmaSplit& split) const;  // of the parts' sums
 
  private:
+  FfmaTmaEstimate terms(const FfmaTmaSplit& split) const;
   double joined_us(double cycles_us) const;  // of a launch, with what the memories take
 
   const FfmaTmaCostConstants* x_;

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <vector>
 
 #include "core/finishing.h"
 #include "core/status.h"
 #include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
+#include "kernels/common/shortlist.h"
 #include "kernels/ffma_tma/arguments.h"
 #include "kernels/ffma_tma/cost_correction.h"
 #include "kernels/ffma_tma/instances.h"
@@ -67,6 +67,14 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     double least_split_us, least_us;
     int place;
   };
+  struct Weighed : FfmaTmaEstimate {
+    int place;
+
+    Estimate estimate(double of_us) const {
+      if (split.in_cluster) return {of_us, rounds, {0, 1, {1, 1, split.parts}}};
+      return {of_us, rounds, {static_cast<std::int64_t>(split.whole_tiles), split.parts}};
+    }
+  };
   std::vector<Candidate> candidates;
   candidates.reserve(static_cast<std::size_t>(number));
   for (int i = 0; i < number; ++i) {
@@ -74,31 +82,21 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     const FfmaTmaEstimate whole = cost.whole();
     const double least_split_us = cost.least_split_us();
     candidates.push_back({cost, whole, least_split_us, std::min(whole.us, least_split_us), i});
-    estimates[i] = {std::numeric_limits<double>::infinity()};
   }
-  double to_beat = request.to_beat.value_or(std::numeric_limits<double>::infinity());
-  const auto out_of_question = [&](double us) { return request.to_beat && us * kFfmaTmaLeastCorrection > to_beat; };
-  for (const Candidate* const each : cost::least_first(candidates)) {
-    const auto& [cost, whole, least_split_us, least_us, place] = *each;
-    if (out_of_question(least_us)) break;
-    Estimate& estimate = estimates[place];
-    const auto weigh = [&](const FfmaTmaEstimate& e) {
-      if (out_of_question(e.us)) return;
-      const double us = e.us * ffma_tma_correction(kernels[place]->index, cost_problem, e);
-      if (us >= estimate.us) return;
-      const auto [whole_tiles, parts, in_cluster] = e.split;
-      estimate = {us, e.rounds, {static_cast<std::int64_t>(whole_tiles), parts}};
-      if (in_cluster) estimate.sharing = {static_cast<std::int64_t>(cost.tiles()), 1, {1, 1, parts}};
-    };
-    if (only <= 1) weigh(whole);
-    if (!out_of_question(least_split_us) || only > 1) {
-      const FfmaTmaEstimate split = cost.best_split(workspace_limit(request.device));
-      if (only <= 1 && split.split.parts > 1) weigh(split);
-      const FfmaTmaEstimate shared = cost.best_in_cluster(only);
-      if (only != 1 && shared.split.in_cluster) weigh(shared);
-    }
-    to_beat = std::min(to_beat, estimate.us);
-  }
+  const auto expand = [&](const Candidate& candidate, bool hopeless, const auto& bound, const auto& add) {
+    const auto& [cost, whole, least_split_us, least_us, place] = candidate;
+    if (only <= 1) add(Weighed{whole, place});
+    if (only <= 1 && (hopeless || least_split_us >= bound())) return;
+    const FfmaTmaEstimate split = cost.best_split(workspace_limit(request.device));
+    if (only <= 1 && split.split.parts > 1) add(Weighed{split, place});
+    const FfmaTmaEstimate shared = cost.best_in_cluster(only);
+    if (only != 1 && shared.split.in_cluster) add(Weighed{shared, place});
+  };
+  const auto correct = [&](const Weighed& w) {
+    return w.us * ffma_tma_correction(kernels[w.place]->index, cost_problem, w);
+  };
+  constexpr int kShortlist = 12;
+  estimate_shortlisted<Weighed, kShortlist>(request, kFfmaTmaLeastCorrection, candidates, expand, correct, estimates);
 }
 
 bool splits(const KernelInfo&) {

@@ -132,7 +132,7 @@ struct WgmmaTmaConfig {
   constexpr int accumulators() const {                                  // of a thread
     return cta_m * cta_n / tile_groups() / 128 * (planes > 1 ? 3 : 1);  // sums, and those under way (mainloop.cuh)
   }
-  constexpr bool many_accumulators() const { return accumulators() > 144; }
+  constexpr bool many_accumulators() const { return accumulators() > 160; }
   constexpr int producer_registers() const {
     return consumers() == 1 || copy != Copy::bulk ? 0 : consumers() == 3 ? 32 : many_accumulators() ? 24 : 40;
   }

@@ -26,6 +26,12 @@ double one_over(int power_of_two) {
   return kInverse[power_of_two];
 }
 
+// Of what a row takes that starts off sectors of the L2, the share that one takes which starts on so many bytes.
+double unaligned(int bytes, const CostConstants& x) {
+  constexpr int kSector = 32, kLine = 128;
+  return bytes >= kLine ? 0.0 : bytes >= kSector ? x.off_lines : 1.0;
+}
+
 // Of tiles of clusters that run at the same time, how many lie beside one another along m and along n: as many as near
 // a square (schedule.h).
 struct Beside {
@@ -60,7 +66,8 @@ TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevi
   const double reads = double(rows / 64) * (64 + columns);
   slice_fourth = fourth(area / 32 * x.tensor) + fourth((rows + columns) * x.write + reads * x.read) +
                  fourth(c.x_through_registers() ? kRegistersSlice : x.slice);
-  unaligned_shared = x.unaligned_shared * ((p.lines_a ? 0 : c.cta_m) + (p.lines_b ? 0 : c.cta_n));
+  unaligned_a = unaligned(p.align_a, x), unaligned_b = unaligned(p.align_b, x);
+  unaligned_shared = x.unaligned_shared * (unaligned_a * c.cta_m + unaligned_b * c.cta_n);
   const double element_bytes = (p.reads_c ? 1 + x.old_c : 1.0) * p.bytes_c / 2;
   double epilogue = x.epilogue + area * (x.element * element_bytes + p.finishing);
   us_per_cycle = 1e-3 / d.rates.sm_ghz;
@@ -114,8 +121,8 @@ TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
   }
 
   const double own_a = c.cta_m * one_over(cluster.n), own_b = c.cta_n * one_over(cluster.m);
-  const double unaligned = work.unaligned_shared + x.unaligned * ((p.lines_a ? 0 : own_a) + (p.lines_b ? 0 : own_b));
-  const double slice = fourth_root(work.slice_fourth + fourth((own_a + own_b) * x.ingest) + fourth(unaligned));
+  const double off = work.unaligned_shared + x.unaligned * (work.unaligned_a * own_a + work.unaligned_b * own_b);
+  const double slice = fourth_root(work.slice_fourth + fourth((own_a + own_b) * x.ingest) + fourth(off));
   slice_us_ = slice * work.us_per_cycle;
 
   const double together = std::min(tiles_, clusters_);

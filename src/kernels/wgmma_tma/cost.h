@@ -32,10 +32,10 @@ struct CostProblem {
 
   std::int64_t m = 0, n = 0, k = 0, batch_count = 1;
   bool a_transposed = false, b_transposed = false;
-  bool reads_c = false;                 // beta is not 0
-  bool lines_a = true, lines_b = true;  // the rows of A, of B start on 128-byte lines
-  int bytes_c = 2;                      // of an element
-  double finishing = 0;                 // cycles of an SM for what the kernel makes of an element beyond alpha * AB
+  bool reads_c = false;              // beta is not 0
+  int align_a = 128, align_b = 128;  // bytes, up to a line's, that the rows of A, of B start on multiples of
+  int bytes_c = 2;                   // of an element
+  double finishing = 0;              // cycles of an SM for what the kernel makes of an element beyond alpha * AB
 };
 
 // How K is shared out (Schedule in common/schedule.h), in tiles of clusters.
@@ -49,7 +49,9 @@ struct CostSplit {
 // Of the kernel, on any GPU. Fitted.
 struct CostConstants {
   // cycles of a slice
-  double tensor, read, write, ingest, unaligned, unaligned_shared, slice;
+  double tensor, read, write, ingest, slice;
+  double unaligned, unaligned_shared;  // of rows that start off sectors: brought by a CTA, and in its slots
+  double off_lines;                    // of rows that start on sectors, off lines, the share of this
   // cycles of an epilogue: in all, and of an element of C
   double epilogue, element, old_c, exchange, exchange_element;
   double ping_pong;             // of two consumers' turns, how much they stand in each other's way
@@ -89,9 +91,10 @@ struct TileWork {
   const CostDevice& device;
   const CostConstants& constants;
   double ctas_m, ctas_n;
-  double slices;        // of a tile
-  double slice_fourth;  // of the cycles of a slice, without what a cluster changes
-  int exchange_chunks;  // of a tile whose K a cluster shares
+  double slices;                    // of a tile
+  double slice_fourth;              // of the cycles of a slice, without what a cluster changes
+  int exchange_chunks;              // of a tile whose K a cluster shares
+  double unaligned_a, unaligned_b;  // of a row: its share of what one takes that starts off sectors
   double unaligned_shared;
   double epilogue_us;
   double inputs, c_bytes;

@@ -22,11 +22,17 @@ float ln(double x) {
   return tuning::ln(static_cast<float>(x));
 }
 
+float flag(bool x) {
+  return x ? 1.0f : 0.0f;
+}
+
 // Of the extents of clusters, which are powers of two.
 float ln_of_power(int x) {
   constexpr float kLn2 = 0.693147181f;
   return kLn2 * static_cast<float>(std::countr_zero(static_cast<unsigned>(x)));
 }
+
+constexpr int kSector = 32, kLine = 128;  // bytes, of the L2
 
 // How much of the tiles' extent lies inside of the matrix.
 float inside(std::int64_t extent, int tile) {
@@ -49,11 +55,13 @@ std::array<float, kProblemFeatures> problem_features(const CostProblem& p, const
   const double balance = std::clamp(1e3 * device.rates.memory_tbs / device.rates.tensor_tflops, 2.0, 6.0);
   return {ln(1 + operands / device.l2_bytes),
           ln(double((std::max<std::int64_t>(p.k, 1) + 63) / 64)),
-          p.a_transposed ? 1.0f : 0.0f,
-          p.b_transposed ? 1.0f : 0.0f,
-          p.reads_c ? 1.0f : 0.0f,
-          p.lines_a ? 1.0f : 0.0f,
-          p.lines_b ? 1.0f : 0.0f,
+          flag(p.a_transposed),
+          flag(p.b_transposed),
+          flag(p.reads_c),
+          flag(p.align_a >= kLine),
+          flag(p.align_b >= kLine),
+          flag(p.align_a >= kSector),
+          flag(p.align_b >= kSector),
           ln(double(p.batch_count)),
           ln(balance),
           static_cast<float>(p.m / double(p.m + p.n))};
@@ -62,11 +70,11 @@ std::array<float, kProblemFeatures> problem_features(const CostProblem& p, const
 std::array<float, kTileFeatures> tile_features(const WgmmaTmaConfig& c) {
   return {ln(c.cta_m * c.cta_n / 16384.0),
           ln(double(c.cta_m) / c.cta_n),
-          c.ping_pong ? 1.0f : 0.0f,
-          c.transposed ? 1.0f : 0.0f,
+          flag(c.ping_pong),
+          flag(c.transposed),
           ln(c.stages / 6.0),
-          c.consumers() == 1 ? 1.0f : 0.0f,
-          c.consumers() == 3 ? 1.0f : 0.0f};
+          flag(c.consumers() == 1),
+          flag(c.consumers() == 3)};
 }
 
 std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const ClusterShape& cluster,
@@ -74,7 +82,9 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
                                                const CostTerms& t) {
   const int size = cluster.size();
   // Of what a CTA needs, the share that it fetches itself.
-  const double own = (double(c.cta_m) / cluster.n + double(c.cta_n) / cluster.m) / (c.cta_m + c.cta_n);
+  const double own_a = double(c.cta_m) / cluster.n, own_b = double(c.cta_n) / cluster.m, own = own_a + own_b;
+  const double slot = c.cta_m + c.cta_n;
+  const bool off_a = p.align_a < kSector, off_b = p.align_b < kSector;
   const auto share = [&](double us, double most) { return static_cast<float>(std::min(most, us / t.us)); };
   const double of_a = double(p.m) / double(p.m + p.n);
   return {ln(t.us),
@@ -93,7 +103,7 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
           static_cast<float>(t.busy),
           ln(std::max(t.slices, 1.0)),
           ln(split.parts),
-          split.parts > 1 ? 1.0f : 0.0f,
+          flag(split.parts > 1),
           share(t.sums, 2),
           inside(p.m, c.cta_m),
           inside(p.n, c.cta_n),
@@ -102,16 +112,22 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
           ln_of_power(cluster.m),
           ln_of_power(cluster.n),
           ln_of_power(cluster.k),
-          cluster.k > 1 ? 1.0f : 0.0f,
-          ln(own),
-          size > 1 ? 1.0f : 0.0f,
-          size > 2 ? 1.0f : 0.0f,
-          size > 4 ? 1.0f : 0.0f,
+          flag(cluster.k > 1),
+          ln(own / slot),
+          flag(size > 1),
+          flag(size > 2),
+          flag(size > 4),
           ln(double(device.clusters_of(size)) * size / device.sms),
-          c.transposed && p.a_transposed ? 1.0f : 0.0f,
-          c.transposed && p.b_transposed ? 1.0f : 0.0f,
-          c.transposed && !p.lines_a ? 1.0f : 0.0f,
-          c.transposed && !p.lines_b ? 1.0f : 0.0f,
+          flag(c.transposed && p.a_transposed),
+          flag(c.transposed && p.b_transposed),
+          flag(c.transposed && p.align_a < kLine),
+          flag(c.transposed && p.align_b < kLine),
+          flag(c.transposed && off_a),
+          flag(c.transposed && off_b),
+          off_a ? ln_of_power(cluster.n) : 0.0f,
+          off_b ? ln_of_power(cluster.m) : 0.0f,
+          static_cast<float>(((off_a ? own_a : 0.0) + (off_b ? own_b : 0.0)) / own),
+          static_cast<float>(((off_a ? c.cta_m : 0.0) + (off_b ? c.cta_n : 0.0)) / slot),
           c.ping_pong ? static_cast<float>(1 / t.rounds) : 0.0f,
           ln(t.along_m),
           ln(t.along_n),

@@ -19,7 +19,7 @@ namespace xgemm::kernels {
 
 // What the network looks at, in three parts: what is the same for all plans of a problem or all uses of a tile is
 // multiplied by its weights once.
-inline constexpr int kProblemFeatures = 10, kTileFeatures = 7, kPlanFeatures = 40;
+inline constexpr int kProblemFeatures = 12, kTileFeatures = 7, kPlanFeatures = 46;
 std::array<float, kProblemFeatures> problem_features(const CostProblem& p, const CostDevice& device);
 std::array<float, kTileFeatures> tile_features(const WgmmaTmaConfig& c);
 std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const ClusterShape& cluster,

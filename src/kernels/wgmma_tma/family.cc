@@ -1,8 +1,6 @@
 // wgmma_tma, as the planner sees it: what TMA can address, and a model of its tiles that measurements correct.
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <memory>
 #include <vector>
 
 #include "core/finishing.h"
@@ -10,6 +8,7 @@
 #include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/common/misaligned_c.h"
+#include "kernels/common/shortlist.h"
 #include "kernels/family.h"
 #include "kernels/wgmma_tma/cost_correction.h"
 #include "kernels/wgmma_tma/instances.h"
@@ -80,10 +79,11 @@ double finishing_cycles(const Epilogue& e) {
 }
 
 CostProblem cost_problem(const Request& request) {
-  constexpr int kL2LineBytes = 128;
   const Problem& p = request.problem;
-  const auto lines = [&](const StridedOperand& x, Op op) {
-    return !p.reads_inputs() || divisibility_along(x, op == Op::none ? Axis::row : Axis::col) >= kL2LineBytes;
+  const auto align = [&](const StridedOperand& x, Op op) {
+    constexpr int kLine = 128;
+    if (!p.reads_inputs()) return kLine;
+    return std::min<int>(divisibility_along(x, op == Op::none ? Axis::row : Axis::col), kLine);
   };
   return {.m = p.m,
           .n = p.n,
@@ -92,8 +92,8 @@ CostProblem cost_problem(const Request& request) {
           .a_transposed = p.a.op == Op::transpose,
           .b_transposed = p.b.op == Op::transpose,
           .reads_c = p.reads_c(),
-          .lines_a = lines(request.facts.a, p.a.op),
-          .lines_b = lines(request.facts.b, p.b.op),
+          .align_a = align(request.facts.a, p.a.op),
+          .align_b = align(request.facts.b, p.b.op),
           .bytes_c = size_of(p.c.type),
           .finishing = finishing_cycles(p.epilogue)};
 }
@@ -115,25 +115,11 @@ double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double ro
 
 // An instance in clusters of one shape, by the model.
 struct Weighed : TileCost::Best {
+  int place;  // among the instances
   const ClusterShape* cluster;
-  const TileCost* cost;
 
-  Estimate estimate(double corrected_us) const {
-    return {corrected_us, rounds, {static_cast<std::int64_t>(split.whole_tiles), split.parts, *cluster}};
-  }
-};
-
-// The clusters that the model thinks best for an instance, the best first.
-struct BestClusters {
-  static constexpr int kMost = 3;
-  Weighed best[kMost];
-  int count = 0;
-
-  void add(const Weighed& w) {
-    int place = count < kMost ? count++ : kMost;
-    for (; place > 0 && w.us < best[place - 1].us; --place)
-      if (place < kMost) best[place] = best[place - 1];
-    if (place < kMost) best[place] = w;
+  Estimate estimate(double of_us) const {
+    return {of_us, rounds, {static_cast<std::int64_t>(split.whole_tiles), split.parts, *cluster}};
   }
 };
 
@@ -152,8 +138,6 @@ bool asks_for_nothing(const ClusterShape& cluster, const Problem& p) {
   return p.batch_kind == BatchKind::pointers && cluster.m * cluster.n > 1 && p.k % CostProblem::kSlice != 0;
 }
 
-// The network is asked about instances that may turn out to be the best, and of each about the clusters that the model
-// thinks best.
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
   // Names are compared, and clusters counted, once in a process, not once in a call.
   struct Known {
@@ -168,6 +152,9 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     });
     return all;
   }();
+  const auto known_of = [&](int place) -> const Known& {
+    return known[static_cast<std::size_t>(kernels[place]->index)];
+  };
   const CostProblem p = cost_problem(request);
   const CostDevice device = CostDevice::of(request.device);
   const CostCorrection correction(p, device);
@@ -181,47 +168,33 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   std::vector<Candidate> candidates;
   candidates.reserve(static_cast<std::size_t>(number));
   for (int i = 0; i < number; ++i) {
-    const int chunks = known[static_cast<std::size_t>(kernels[i]->index)].exchange_chunks;
-    const TileWork work(config_of(*kernels[i]), p, device, kCostConstants, chunks);
+    const TileWork work(config_of(*kernels[i]), p, device, kCostConstants, known_of(i).exchange_chunks);
     candidates.push_back({work, work.least_us(), i});
   }
-  double to_beat = request.to_beat.value_or(std::numeric_limits<double>::infinity());
-  for (const Candidate* const each : cost::least_first(candidates)) {
-    const auto& [work, least_us, place] = *each;
-    const WgmmaTmaConfig& c = work.config;
-    const Known& of_tile = known[static_cast<std::size_t>(kernels[place]->index)];
-    Estimate& estimate = estimates[place];
-    estimate = {std::numeric_limits<double>::infinity()};
-    // So slow that one cluster is enough for its estimate.
-    const bool hopeless = least_us * CostCorrection::kLeast >= to_beat;
-    if (hopeless && request.to_beat) continue;
+  const auto expand = [&](const Candidate& candidate, bool hopeless, const auto& bound, const auto& add) {
+    const auto& [work, least_us, place] = candidate;
+    const Known& of_tile = known_of(place);
     const unsigned fitted = hopeless ? 1 : fitted_clusters(of_tile.tile);
-    std::array<TileCost, std::size(kClusterShapes)> costs;
-    BestClusters clusters;
     for (std::size_t shape = 0; shape < of_tile.shapes.size(); ++shape) {
       const ClusterShape& cluster = of_tile.shapes[shape];
       if (asks_for_nothing(cluster, request.problem)) continue;
       if (request.cluster != nullptr
               ? cluster != *request.cluster
-              : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(c, cluster, p, device))
+              : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(work.config, cluster, p, device))
         continue;
-      std::construct_at(&costs[shape], work, cluster);
-      if (request.to_beat && costs[shape].takes(to_beat / CostCorrection::kLeast)) continue;
-      clusters.add({costs[shape].best_split(limit), &cluster, &costs[shape]});
+      const TileCost cost(work, cluster);
+      if (request.to_beat && cost.takes(bound())) continue;
+      add(Weighed{cost.best_split(limit), place, &cluster});
     }
-    if (clusters.count == 0) continue;
-    estimate = clusters.best[0].estimate(clusters.best[0].us);
-    if (clusters.best[0].us * CostCorrection::kLeast < to_beat) {
-      for (int i = 0; i < clusters.count; ++i) {
-        const Weighed& w = clusters.best[i];
-        if (w.us * CostCorrection::kLeast >= (i == 0 ? to_beat : std::min(to_beat, estimate.us))) break;
-        const double us = w.us * correction(c, of_tile.tile, *w.cluster, w.split, (*w.cost)(w.split));
-        if (i == 0 || us < estimate.us) estimate = w.estimate(us);
-      }
-    }
-    estimate.us += scattered_c_us(c, request, estimate.waves);
-    to_beat = std::min(to_beat, estimate.us);
-  }
+  };
+  const auto correct = [&](const Weighed& w) {
+    const TileWork& work = candidates[static_cast<std::size_t>(w.place)].work;
+    const CostTerms terms = TileCost(work, *w.cluster)(w.split);
+    return w.us * correction(work.config, known_of(w.place).tile, *w.cluster, w.split, terms) +
+           scattered_c_us(work.config, request, w.rounds);
+  };
+  constexpr int kShortlist = 12;  // twice as many are .1 % better
+  estimate_shortlisted<Weighed, kShortlist>(request, CostCorrection::kLeast, candidates, expand, correct, estimates);
 }
 
 bool splits(const KernelInfo&) {

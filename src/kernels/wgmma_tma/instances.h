@@ -61,6 +61,7 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k16, kNN | kTN},
       {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll, kNN | kTN, kAllFlags, kTN, true},
       // Large.
+      {{.cta_m = 160, .cta_n = 256, .stages = 4, .transposed = true}, k16},
       {{.cta_m = 128, .cta_n = 256, .stages = 4}, kF16 | kTf32, 0, kAllFlags, kNN | kTN},
       {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll, 0, kAllFlags, kTT, true},
       {{.cta_m = 128, .cta_n = 192, .stages = 5}, kTf32, 0, 0, kNN},
@@ -70,9 +71,9 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 128, .cta_n = 208, .stages = 4}, kF16},
       {{.cta_m = 128, .cta_n = 160, .stages = 5}, k16, kTN},
       {{.cta_m = 128, .cta_n = 128, .stages = 6}, k16, kNN | kTN},
+      {{.cta_m = 160, .cta_n = 128, .stages = 5, .transposed = true}, k16},
       {{.cta_m = 192, .cta_n = 96, .stages = 5}, k16, kTN},
       // Medium.
-      {{.cta_m = 80, .cta_n = 128, .stages = 6, .transposed = true}, kF16},
       {{.cta_m = 128, .cta_n = 96, .stages = 7}, k16, kNN | kTN},
       {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true}, k16, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8}, kF16 | kF32c | kTf32, 0, kAllFlags, kNN | kTN},
@@ -99,7 +100,8 @@ struct Instances<Family::wgmma_tma> {
         WgmmaTmaConfig c = tile.config;
         c.type = c.element = product.type;
         c.type_c = product.type_c;
-        c.groups_rows = c.ping_pong ? 1 : c.tile_rows() / 64;  // a warpgroup multiplies 64 rows at a time
+        // A warpgroup multiplies 64 rows at a time. Of four the registers would not be enough for their sums.
+        c.groups_rows = c.ping_pong ? 1 : c.tile_rows() == 256 ? 2 : c.tile_rows() / 64;
         const unsigned flags = product.kind == kTf32 ? tile.flags_tf32 : tile.flags;
         add_flags(c, flags, [&](WgmmaTmaConfig instance) {
           const unsigned pair = instance.a_along_k() ? kTN : kNN;

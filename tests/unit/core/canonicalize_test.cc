@@ -147,6 +147,27 @@ TEST(Canonicalize, RowMajorIsTheSwappedColumnMajorCall) {
   }
 }
 
+// y^T = x^T op(B) with nothing between the elements of y is y = op(B)^T x.
+TEST(Canonicalize, ARowWithoutGapsIsAColumn) {
+  xgemm_args row = legal_args(1, 7, 9);
+  row.transa = 'n', row.transb = 't';
+  row.lda = 3, row.ldb = 12, row.ldc = 1;
+  xgemm_args column = legal_args(7, 1, 9);
+  column.transa = 'n', column.transb = 't';
+  column.a = row.b, column.b = row.a, column.c = row.c;
+  column.lda = 12, column.ldb = 3, column.ldc = 7;
+  EXPECT_EQ(canonicalize(row, false), canonicalize(column, false));
+
+  xgemm_args with_gaps = row;
+  with_gaps.ldc = 2;
+  EXPECT_EQ(canonicalize(with_gaps, false).m, 1);
+  // Old C and outputs beside C have leading dimensions of their own.
+  xgemm_args beside = row;
+  beside.beta = &kBeta;
+  beside.old_c = nowhere(0x9000), beside.ld_old_c = 2;
+  EXPECT_EQ(canonicalize(beside, false).m, 1);
+}
+
 TEST(Canonicalize, CanonicalProblemsStayAsTheyAre) {
   Random random(2);
   for (int i = 0; i < 2000; ++i) {

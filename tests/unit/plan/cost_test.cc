@@ -69,7 +69,7 @@ void walk(std::uint64_t seed, int count, F&& f) {
     p.batch_count = pick(random, {1, 1, 1, 7});
     p.a_transposed = random.integer(0, 1) != 0, p.b_transposed = random.integer(0, 1) != 0;
     p.reads_c = random.integer(0, 3) == 0;
-    p.lines_a = random.integer(0, 1) != 0, p.lines_b = random.integer(0, 1) != 0;
+    p.align_a = 16 << random.integer(0, 3), p.align_b = 16 << random.integer(0, 3);
     const Nameplate& gpu = kGpus[random.integer(0, 5)];
     SCOPED_TRACE(format("%s: %lldx%lldx%lld", gpu.name.data(), static_cast<long long>(p.m), static_cast<long long>(p.n),
                         static_cast<long long>(p.k)));
@@ -94,14 +94,15 @@ TEST(Cost, FallsWithEveryRate) {
 TEST(Cost, MoreBytesAreNotFaster) {
   walk(72, 300, [](const CostProblem& p, const CostDevice& device, Random&) {
     for_each_tile([&](const WgmmaTmaConfig& c, const ClusterShape& cluster) {
-      const auto us = [&](bool aligned, bool reads_c) {
+      const auto us = [&](int align, bool reads_c) {
         CostProblem q = p;
-        q.lines_a = q.lines_b = aligned;
+        q.align_a = q.align_b = align;
         q.reads_c = reads_c;
         return TileCost(c, cluster, q, device)({kernels::cluster_tiles(c, cluster, q), 1}).us;
       };
-      EXPECT_LE(us(true, false), us(false, false));
-      EXPECT_LE(us(true, false), us(true, true));
+      EXPECT_LE(us(128, false), us(32, false));
+      EXPECT_LE(us(32, false), us(16, false));
+      EXPECT_LE(us(128, false), us(128, true));
     });
   });
 }

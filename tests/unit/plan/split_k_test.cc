@@ -48,9 +48,9 @@ std::vector<const KernelInfo*> wgmma_tma_instances() {
 // ---- The cost model -------------------------------------------------------------------------------------------------
 
 std::string describe(const CostProblem& p) {
-  return format("m=%lld n=%lld k=%lld batch=%lld reads_c=%d lines_a=%d lines_b=%d", static_cast<long long>(p.m),
+  return format("m=%lld n=%lld k=%lld batch=%lld reads_c=%d align_a=%d align_b=%d", static_cast<long long>(p.m),
                 static_cast<long long>(p.n), static_cast<long long>(p.k), static_cast<long long>(p.batch_count),
-                p.reads_c, p.lines_a, p.lines_b);
+                p.reads_c, p.align_a, p.align_b);
 }
 
 std::string describe(const TileCost::Best& e) {
@@ -66,8 +66,8 @@ CostProblem random_extents(Random& random) {
   p.m = pick(random, kExtents), p.n = pick(random, kExtents), p.k = pick(random, kDepths);
   p.batch_count = random.integer(0, 3) != 0 ? 1 : pick(random, {2, 5, 64, 1000});
   p.reads_c = random.integer(0, 1) != 0;
-  p.lines_a = random.integer(0, 2) != 0;
-  p.lines_b = random.integer(0, 2) != 0;
+  p.align_a = 16 << random.integer(0, 3);
+  p.align_b = 16 << random.integer(0, 3);
   return p;
 }
 
