@@ -177,6 +177,14 @@ Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute com
     if (e.bias != nullptr) e.bias_along = e.bias_along == Along::rows ? Along::columns : Along::rows;
     p.fill = transposed(p.fill);
   }
+  // So is an input of one row.
+  const auto stand_up = [&](InputMatrix& x, std::int64_t rows, std::int64_t length) {
+    if (rows != 1 || x.ld != 1 || length <= 1 || !p.reads_inputs() || p.compute == Compute::fp32_emulated) return;
+    x.op = x.op == Op::none ? Op::transpose : Op::none;
+    x.ld = length, x.step = 1;
+  };
+  stand_up(p.a, p.a_rows(), p.a_cols());
+  stand_up(p.b, p.b_rows(), p.b_cols());
   return p;
 }
 

@@ -29,8 +29,8 @@ bool is_activation(std::int32_t activation);
 
 // A row-major product is the column-major product of the transposes: C^T = op(B)^T op(A)^T, so that A and B, m and n
 // swap. Matrices given by their strides become plain ones (core/problem.h) where they can; by those of C it is decided
-// which of the two products it is, as it is for a C of one row without gaps, which becomes a column. compute: the
-// context's mode.
+// which of the two products it is, as it is for a C of one row without gaps, which becomes a column, as such an input
+// does. compute: the context's mode.
 Problem canonicalize(const xgemm_args& args, bool scalars_on_device, Compute compute = Compute::strict);
 
 }  // namespace xgemm

@@ -168,6 +168,16 @@ TEST(Canonicalize, ARowWithoutGapsIsAColumn) {
   EXPECT_EQ(canonicalize(beside, false).m, 1);
 }
 
+TEST(Canonicalize, AnInputRowWithoutGapsIsAColumn) {
+  xgemm_args args = legal_args(7, 1, 9);
+  args.transb = 't', args.ldb = 1;
+  xgemm_args standing = args;
+  standing.transb = 'n', standing.ldb = 9;
+  EXPECT_EQ(canonicalize(args, false), canonicalize(standing, false));
+  args.ldb = 2;
+  EXPECT_EQ(canonicalize(args, false).b.ld, 2);
+}
+
 TEST(Canonicalize, CanonicalProblemsStayAsTheyAre) {
   Random random(2);
   for (int i = 0; i < 2000; ++i) {
