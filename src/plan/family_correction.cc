@@ -176,8 +176,7 @@ double FamilyCorrection::most_before(Family family, double us) const {
   const Places& own = places_of(family);
   double least = own.least;
   // All its instances have one factor, which is known before any of them is estimated.
-  if (corrected_as_a_whole(family))
-    least = !packs_ || own.of_instances.empty() || own.of_instances[0] < 0 ? 0.0 : output(own.of_instances[0], {});
+  if (corrected_as_a_whole(family)) least = !packs_ || own.of_instances[0] < 0 ? 0.0 : output(own.of_instances[0], {});
   return std::max(us, std::min(us / std::exp(least), kFadesToUs));
 }
 

@@ -16,9 +16,11 @@
 namespace xgemm::kernels {
 
 // The least of what was added, the least first. Weighed has us.
-template <class Weighed, int kMost>
+template <class Weighed>
 class Shortlist {
  public:
+  static constexpr int kMost = 12;
+
   // What takes as long does not get in.
   double bound() const { return count_ < kMost ? std::numeric_limits<double>::infinity() : best_[kMost - 1].us; }
 
@@ -44,12 +46,12 @@ class Shortlist {
 //
 // An instance that is not on the shortlist is estimated at more than the best that is; where there is a time to
 // beat, and it cannot, perhaps at infinity.
-template <class Weighed, int kMost, class Candidate, class Expand, class Correct>
+template <class Weighed, class Candidate, class Expand, class Correct>
 void estimate_shortlisted(const Request& request, double least_correction, const std::vector<Candidate>& candidates,
                           const Expand& expand, const Correct& correct, Estimate* estimates) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double to_beat = request.to_beat.value_or(kInfinity);
-  Shortlist<Weighed, kMost> shortlist;
+  Shortlist<Weighed> shortlist;
   const auto bound = [&] { return std::min(shortlist.bound(), to_beat / least_correction); };
   const auto add = [&](const Weighed& w) {
     if (w.us < estimates[w.place].us) estimates[w.place] = w.estimate(w.us);

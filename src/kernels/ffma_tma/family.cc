@@ -95,8 +95,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   const auto correct = [&](const Weighed& w) {
     return w.us * ffma_tma_correction(kernels[w.place]->index, cost_problem, w);
   };
-  constexpr int kShortlist = 12;
-  estimate_shortlisted<Weighed, kShortlist>(request, kFfmaTmaLeastCorrection, candidates, expand, correct, estimates);
+  estimate_shortlisted<Weighed>(request, kFfmaTmaLeastCorrection, candidates, expand, correct, estimates);
 }
 
 bool splits(const KernelInfo&) {

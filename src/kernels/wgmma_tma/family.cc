@@ -193,8 +193,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     return w.us * correction(work.config, known_of(w.place).tile, *w.cluster, w.split, terms) +
            scattered_c_us(work.config, request, w.rounds);
   };
-  constexpr int kShortlist = 12;  // what the network prefers is hardly ever further down
-  estimate_shortlisted<Weighed, kShortlist>(request, CostCorrection::kLeast, candidates, expand, correct, estimates);
+  estimate_shortlisted<Weighed>(request, CostCorrection::kLeast, candidates, expand, correct, estimates);
 }
 
 bool splits(const KernelInfo&) {

@@ -294,7 +294,7 @@ void Machine::run_deferred(std::size_t index) {
   if (index == 0) {
     deferred_.pop_front();  // the order in which the others were deferred stays
   } else {
-    deferred_[index] = std::move(deferred_.back());  // taken from within by a random schedule alone
+    std::swap(deferred_[index], deferred_.back());  // not the last one: by a random schedule alone
     deferred_.pop_back();
   }
   Thread* const outer = std::exchange(current_thread, chosen.thread);
