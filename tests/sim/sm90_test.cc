@@ -463,10 +463,11 @@ TEST_F(Sm90, LoadsBoxesWithSwizzlesAndZeros) {
   struct At {
     int x, y;
   };
-  // Pairs of elements may be elements as well.
+  // From multiples of 16 bytes on. Pairs of elements may be elements as well.
   for (const int pair : {1, 2})
     for (const int swizzle : {0, 32, 64, 128})
-      for (const At at : {At{0, 0}, At{8, 32}, At{-3, -5}, At{kRows - 7, kColumns - 3}, At{200, 3}, At{0, -100}}) {
+      for (const At at :
+           {At{0, 0}, At{8, 32}, At{-8, -5}, At{(kRows - 1) / 8 * 8, kColumns - 3}, At{200, 3}, At{0, -100}}) {
         const int width = swizzle == 0 ? 8 : swizzle / 2, height = 16;
         const int rows = kRows / pair * pair, first = at.x / pair * pair;
         TensorBox map = box(width / pair, height, swizzle);
@@ -565,11 +566,11 @@ TEST_F(Sm90, WrongBytes) {
 
 TEST_F(Sm90, MapsThatTheHardwareRefuses) {
   int line = 0;
-  const auto refuse = [&](Fault fault, const TensorBox& map, int offset = 0) {
+  const auto refuse = [&](Fault fault, const TensorBox& map, int offset = 0, int x = 0) {
     expect_fault(fault, line, 32, 1, [&](Shared& s) {
       init(s, 1);
       NEXT_LINE(line);
-      if (gpu::thread_index() == 0) gpu::tma_load(s.tile[0] + offset, map, s.barriers[0], 0, 0, 0);
+      if (gpu::thread_index() == 0) gpu::tma_load(s.tile[0] + offset, map, s.barriers[0], x, 0, 0);
     });
   };
   TensorBox map = box(64, 8, 128);
@@ -582,6 +583,7 @@ TEST_F(Sm90, MapsThatTheHardwareRefuses) {
   refuse(Fault::tensor_map, box(64, 8, 96));
   refuse(Fault::tensor_map, box(64, 257, 128));
   refuse(Fault::tensor_map, box(4, 8, 0));
+  refuse(Fault::tensor_map, box(64, 8, 128), 0, 4);
   refuse(Fault::misaligned, box(64, 8, 128), 64);
   refuse(Fault::misaligned, box(64, 8, 128), 256);
   refuse(Fault::misaligned, box(8, 8, 0), 8);

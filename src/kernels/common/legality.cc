@@ -100,10 +100,10 @@ std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& req
 }
 
 bool strides_fit_tma(const layout::StridedOperand& x, Axis axis) {
-  constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+  constexpr double kMostBytes = 0x1p40;
   const Axis line = layout::other(axis);
   const auto fits = [&](std::int64_t count, std::int64_t stride) {
-    return count <= 1 || stride < kMostBytes / x.element_bytes;
+    return count <= 1 || double(stride) * x.element_bytes < kMostBytes;
   };
   return fits(x.extent(line), x.stride(line)) && fits(x.batch_count, x.batch_stride);
 }

@@ -74,8 +74,9 @@ void estimate_shortlisted(const Request& request, double least_correction, const
     seen = true;
     least_us = std::min(least_us, us);
   }
+  const double more_us = std::nextafter(least_us, kInfinity);
   for (std::size_t i = 0; i < corrected.size(); ++i)
-    if (!corrected[i]) estimates[i].us = std::max(estimates[i].us, std::nextafter(least_us, kInfinity));
+    if (!corrected[i]) estimates[i].us = std::max(estimates[i].us, more_us);
 }
 
 }  // namespace xgemm::kernels

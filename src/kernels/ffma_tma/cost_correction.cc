@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "kernels/common/cost_math.h"
 #include "kernels/ffma_tma/instances.h"
 #include "tuning/network.h"
 
@@ -30,7 +31,7 @@ float flag(bool x) {
 
 // How much of the tiles' extent lies inside of the matrix.
 float inside(double extent, int tile) {
-  return ln(std::max(extent, 1.0) / (std::ceil(std::max(extent, 1.0) / tile) * tile));
+  return ln(std::max(extent, 1.0) / (cost::ceil(std::max(extent, 1.0) / tile) * tile));
 }
 
 // An instance's place in the fit; -1 of one that was not measured.

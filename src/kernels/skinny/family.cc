@@ -45,10 +45,6 @@ constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) 
 // Rows of X, in bytes, that a warp with many of them reads as well as others do; what an L1 keeps.
 constexpr double kShortRowBytes = 1024, kLongRowShare = 0.75, kMostKeptBytes = 200e3;
 
-double rounded_up(std::int64_t extent, int tile) {
-  return double(extent / tile + (extent % tile != 0 ? 1 : 0));
-}
-
 Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const TileConfig& c = kernel.config;
   const SkinnyShape shape = SkinnyShape::of(c);
@@ -57,7 +53,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double sms = request.device.sm_count;
   // Of X, which is read again for each tile of columns; of Y, which comes from the L2 for each tile of rows; and of C.
   const std::int64_t rows = shape.streams_b ? p.n : p.m, columns = shape.streams_b ? p.m : p.n;
-  const double row_tiles = rounded_up(rows, shape.rows), column_tiles = rounded_up(columns, shape.width);
+  const double row_tiles = cost::tiles(rows, shape.rows), column_tiles = cost::tiles(columns, shape.width);
   const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
   const double element = size_of(p.a.type);
   const double wide = batch * column_tiles * double(rows) * depth * element;
@@ -156,7 +152,7 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
   const double memory_us =
       (bytes + p.c_bytes) * 1e-6 / ((long_rows ? kLongRowShare : 1) * costs.memory_share * rates.memory_tbs);
 
-  const double tiles = p.batch * rounded_up(p.rows, shape.rows);
+  const double tiles = p.batch * cost::tiles(p.rows, shape.rows);
   // Where warps have rows of their own, some may have none.
   const double used = shape.along_k ? std::min(1.0, double(p.rows) / shape.rows) : 1;
   const double wider = element_bytes == 8 ? kDoublesShare : 1;
@@ -197,7 +193,7 @@ bool counts(const KernelInfo& kernel, const Request& request) {
   constexpr std::int64_t kMostExtent = (std::int64_t{1} << 31) - 4096;
   if (!VectorShape::is(c) || !VectorShape::of(c).short_rows) return true;
   return std::max({p.m, p.n, p.k}) <= kMostExtent &&
-         rounded_up(p.m, c.cta_m) * rounded_up(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
+         cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "kernels/common/cost_math.h"
 #include "kernels/wgmma_tma/instances.h"
 #include "tuning/network.h"
 
@@ -35,14 +36,13 @@ float ln_of_power(int x) {
 constexpr int kSector = 32, kLine = 128;  // bytes, of the L2
 
 // How much of the tiles' extent lies inside of the matrix.
-float inside(std::int64_t extent, int tile) {
-  return ln(double(extent) / double((extent + tile - 1) / tile * tile));
+float inside(double extent, int tile) {
+  return ln(extent / (cost::ceil(extent / tile) * tile));
 }
 
 // The same of the CTAs of a cluster.
-float inside(std::int64_t extent, int tile, int cluster) {
-  const std::int64_t tiles = (extent + tile - 1) / tile;
-  return cluster == 1 ? 0.0f : inside(tiles, cluster);
+float inside(double extent, int tile, int cluster) {
+  return cluster == 1 ? 0.0f : inside(cost::ceil(extent / tile), cluster);
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
   const double slot = c.cta_m + c.cta_n;
   const bool off_a = p.align_a < kSector, off_b = p.align_b < kSector;
   const auto share = [&](double us, double most) { return static_cast<float>(std::min(most, us / t.us)); };
-  const double of_a = double(p.m) / double(p.m + p.n);
+  const double m = double(p.m), n = double(p.n), of_a = m / (m + n);
   return {ln(t.us),
           ln(t.mainloop / t.us + 1e-3),
           share(t.epilogue, 2),
@@ -105,10 +105,10 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
           ln(split.parts),
           flag(split.parts > 1),
           share(t.sums, 2),
-          inside(p.m, c.cta_m),
-          inside(p.n, c.cta_n),
-          inside(p.m, c.cta_m, cluster.m),
-          inside(p.n, c.cta_n, cluster.n),
+          inside(m, c.cta_m),
+          inside(n, c.cta_n),
+          inside(m, c.cta_m, cluster.m),
+          inside(n, c.cta_n, cluster.n),
           ln_of_power(cluster.m),
           ln_of_power(cluster.n),
           ln_of_power(cluster.k),

@@ -30,9 +30,8 @@ constexpr std::int64_t kMaxTmaExtent = (std::int64_t{1} << 31) - 4096;
 
 bool extents_fit_tma(const WgmmaTmaConfig& c, const Problem& p) {
   if (p.m > kMaxTmaExtent || p.n > kMaxTmaExtent || p.k > kMaxTmaExtent || p.batch_count > kMaxTmaExtent) return false;
-  const auto tiles = [](std::int64_t extent, int tile) { return double((extent + tile - 1) / tile); };
   // Tiles are counted in 32 bits.
-  return tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
+  return cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
 }
 
 // The operand whose strides are too long for TMA; nullptr when none is.

@@ -17,15 +17,11 @@ const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
   return config_of<Family::wgmma_words>(kernel);
 }
 
-double tiles(std::int64_t extent, int tile) {
-  return cost::ceil(double(extent) / tile);
-}
-
 // Coordinates and tiles are counted in 32 bits.
 bool fits(const WgmmaTmaConfig& c, const Problem& p) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
   return std::max({p.m, p.n, p.k}) <= kMost &&
-         tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
+         cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
 }
 
 // Of C, that the copy engine stores what it can.
@@ -69,8 +65,8 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const
   const Problem& p = request.problem;
   const double sms = request.device.sm_count;
   const double us_per_cycle = 1e-3 / request.device.rates.sm_ghz;
-  const double all = tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * double(p.batch_count);
-  const double slices = p.reads_inputs() ? tiles(p.k, c.cta_k()) : 0;
+  const double all = cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count);
+  const double slices = p.reads_inputs() ? cost::tiles(p.k, c.cta_k()) : 0;
   const double c_accesses = p.reads_c() ? 2 : 1;
   const double inputs = p.reads_inputs() ? 2 * double(p.batch_count) * double(p.k) * (double(p.m) + double(p.n)) : 0;
   const double bytes = inputs + p.elements() * size_of(p.c.type) * c_accesses;

@@ -4,7 +4,7 @@
 // Loads fill what lies outside the tensor with zeros and complete on an mbarrier with the bytes of the whole box;
 // stores write nothing outside. Maps have rank 3: contiguous axis, other axis, and the number of an entry of a batch;
 // or, where entries lie anywhere (TensorBox), rank 4: two axes are an entry's address (BoxEntry). Small boxes of rank 4
-// take longer.
+// take longer. A box begins on 16 bytes along the contiguous axis: elsewhere it is an illegal instruction (H100).
 //
 // TMA and wgmma reach shared memory through the async proxy. What ordinary stores have written becomes visible to it
 // by fence_async_shared() in the writing thread, then a barrier. TMA may write over it, too, where the thread that asks

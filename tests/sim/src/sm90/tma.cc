@@ -29,7 +29,7 @@ std::size_t box_bytes(const TensorBox& map) {
   return row_bytes(map) * static_cast<std::size_t>(map.box_y);
 }
 
-bool check_map(const TensorBox& map, BoxEntry entry, Loc loc) {
+bool check_map(const TensorBox& map, int x, BoxEntry entry, Loc loc) {
   const auto refuse = [loc](std::string why) {
     fail(Fault::tensor_map, loc, std::move(why));
     return false;
@@ -55,6 +55,8 @@ bool check_map(const TensorBox& map, BoxEntry entry, Loc loc) {
   if (map.element_bytes != 2 && map.element_bytes != 4 && map.element_bytes != 8)
     return refuse("elements of two, four or eight bytes");
   if (row_bytes(map) % 16 != 0) return refuse("rows of a box are multiples of 16 bytes");
+  if (x * map.element_bytes % 16 != 0)
+    return refuse("a box from element " + std::to_string(x) + " on: boxes begin on multiples of 16 bytes");
   if (map.swizzle_bytes != 0 && map.swizzle_bytes != 32 && map.swizzle_bytes != 64 && map.swizzle_bytes != 128) {
     return refuse("a swizzle of " + std::to_string(map.swizzle_bytes) + " bytes");
   }
@@ -287,7 +289,7 @@ void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned c
               Loc loc) {
   Thread& thread = current();
   const auto barrier_address = reinterpret_cast<std::uintptr_t>(barrier);
-  if (!check_map(map, entry, loc) || !check_place(map, destination, loc) ||
+  if (!check_map(map, x, entry, loc) || !check_place(map, destination, loc) ||
       !detail::check_shared_bounds(thread, barrier_address, 8, loc)) {
     return;
   }
@@ -322,7 +324,7 @@ void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned c
 }
 
 void tma_store(const TensorBox& map, const void* source, int x, int y, BoxEntry entry, Loc loc) {
-  if (!check_map(map, entry, loc) || !check_place(map, source, loc)) return;
+  if (!check_map(map, x, entry, loc) || !check_place(map, source, loc)) return;
   Thread& thread = current();
   SharedMemory& shared = thread.cta->shared;
   Stores& stores = stores_of(thread);
