@@ -30,7 +30,7 @@ OUTPUT = ROOT / "src/plan/family_correction_fit.inc"
 PARTS = 4
 MOST_PLANS = 4096  # of a product
 LEAST, MOST, FADES_FROM, FADES_TO = .33, 3, 15, 60  # family_correction.h
-fit.HIDDEN, fit.DECAY = 24, 6e-3
+fit.HIDDEN, fit.DECAY = 24, 7e-3
 fit.REGRESSION, fit.ABSOLUTE = 16., .2
 
 

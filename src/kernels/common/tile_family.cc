@@ -8,6 +8,7 @@
 
 #include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
+#include "kernels/common/misaligned_c.h"
 #include "kernels/common/tile_schedule.h"
 #include "tuning/table.h"
 
@@ -38,9 +39,14 @@ struct Waves {
   double number = 0, us = 0;
 };
 
+// What a CTA computes in so many slices, edges and all, and what that takes it at least.
+struct CtaWork {
+  double flops, least_us;
+};
+
 // A wave of CTAs runs for as long as one of its CTAs, whatever the edges leave of it; the last wave may leave SMs idle.
 // turn_us: from a wave to the next one, until the loads of its CTAs are there.
-Waves waves_of(double ctas, double cta_flops, const tuning::KernelRow& row, int sms, double turn_us) {
+Waves waves_of(double ctas, const CtaWork& cta, const tuning::KernelRow& row, int sms, double turn_us) {
   if (ctas == 0) return {};
   const double slots = double(sms) * row.ctas_per_sm;
   const double number = cost::ceil(ctas / slots);
@@ -48,19 +54,19 @@ Waves waves_of(double ctas, double cta_flops, const tuning::KernelRow& row, int 
   // Clamped because beyond 2^53 CTAs the difference is rounding.
   const double last_sharing = std::clamp(cost::ceil((ctas - (number - 1) * slots) / sms), 1.0, double(row.ctas_per_sm));
   const double last_rate = std::min(row.gflops_per_sm, last_sharing * row.gflops_per_cta);
-  const double full_us = (number - 1) * row.ctas_per_sm * cta_flops / row.gflops_per_sm * 1e-3;
-  return {number, full_us + last_sharing * cta_flops / last_rate * 1e-3 + (number - 1) * turn_us};
+  const double full_us = std::max(row.ctas_per_sm * cta.flops / row.gflops_per_sm * 1e-3, cta.least_us);
+  const double last_us = std::max(last_sharing * cta.flops / last_rate * 1e-3, cta.least_us);
+  return {number, (number - 1) * (full_us + turn_us) + last_us};
 }
 
-// What a CTA computes in so many slices, edges and all. Kernels for tensor cores that bring operands element by element
-// take as long for it as for what they bring: nothing for lines that there are not.
-double flops_of_cta(const TileConfig& c, const Problem& p, double slices) {
-  double share = 1;
-  if (c.on_tensor_cores() && size_of(c.type) == 2 && c.vector == 1) {
-    const auto lines = double(std::min<std::int64_t>(p.m, c.cta_m) + std::min<std::int64_t>(p.n, c.cta_n));
-    share = lines / (c.cta_m + c.cta_n);
-  }
-  return share * 2.0 * c.cta_m * c.cta_n * slices * c.cta_k;
+// Kernels for tensor cores that bring operands element by element take as long as for what they bring: nothing for
+// lines that there are not, but from a slice to the next one a trip to the memory, on an H100 and an H200.
+CtaWork work_of_cta(const TileConfig& c, const Problem& p, double slices) {
+  constexpr double kTripUs = 1.0;
+  const double flops = 2.0 * c.cta_m * c.cta_n * slices * c.cta_k;
+  if (!(c.on_tensor_cores() && size_of(c.type) == 2 && c.vector == 1)) return {flops, 0};
+  const auto lines = double(std::min<std::int64_t>(p.m, c.cta_m) + std::min<std::int64_t>(p.n, c.cta_n));
+  return {flops * lines / (c.cta_m + c.cta_n), (slices - 1) * kTripUs};
 }
 
 // What a C whose vectors start off 16 bytes costs instances that bring operands in vectors, on tensor cores in 16 bits:
@@ -72,6 +78,18 @@ double scattered_c_us(const TileConfig& c, const Request& request, double waves)
                         request.device.compute_capability >= 90 &&
                         divisibility_along(request.facts.c, Axis::row) % 16 != 0;
   return elements ? waves * kElementUs * (c.warp_m * c.warp_n / 32) : 0;
+}
+
+// What C takes the L2 where threads of register tiles without tensor cores store it, or read old C, element by element:
+// few rows of a column side by side. By fp32 products of a short K on an H100 and an H200; of older GPUs it is not
+// known.
+double elements_us(const TileConfig& c, const Request& request) {
+  constexpr double kRows = 2.5;
+  const Problem& p = request.problem;
+  if (c.on_tensor_cores() || c.thread_m == 1 || request.device.compute_capability < 90) return 0;
+  const bool stores = c.vector == 1 || divisibility_along(request.facts.c, Axis::row) % 16 != 0;
+  return misaligned_c_us(p.elements() * ((stores ? 1 : 0) + (p.reads_c() ? 1 : 0)), size_of(p.c.type), kRows,
+                         double(p.m), request.device.rates, request.device.sm_count);
 }
 
 // The best way to share K out, where it pays. Split are the tiles of the last wave, which they do not fill: into as
@@ -96,14 +114,14 @@ void weigh_splits(const KernelInfo& kernel, const Request& request, const tuning
   const double most = cost::floor(double(p.k) / std::max(kMinSlices * c.cta_k, kMinDepth));
   if (rest == 0 || most < 2) return;
   const double area = double(c.cta_m) * c.cta_n;
-  const Waves whole_waves = waves_of(whole, flops_of_cta(c, p, slices), row, sms, turn_us);
+  const Waves whole_waves = waves_of(whole, work_of_cta(c, p, slices), row, sms, turn_us);
   const double unsplit_us = best->us;
   for (int rounds = 1; rounds <= 3; ++rounds) {
     const double parts = std::min(most, cost::floor(rounds * slots / rest));
     if (parts < 2) continue;
     const double bytes = size_of(p.sums()) * area * rest * parts;
     if (bytes > workspace_limit(request.device)) break;
-    const Waves part_waves = waves_of(rest * parts, flops_of_cta(c, p, cost::ceil(slices / parts)), row, sms, 0);
+    const Waves part_waves = waves_of(rest * parts, work_of_cta(c, p, cost::ceil(slices / parts)), row, sms, 0);
     const double us = std::max(fixed_us + whole_waves.us + part_waves.us, least_us) + kSumUs + bytes / kSumBytesPerUs;
     if (us < std::min(best->us, kMargin * unsplit_us))
       *best = {us, whole_waves.number + part_waves.number, static_cast<std::int64_t>(whole), static_cast<int>(parts)};
@@ -119,11 +137,11 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   // Counted in doubles: the estimate must not overflow where the extents do not.
   const TileGrid grid = tile_grid(p.fill, p.m, p.n, c.cta_m, c.cta_n);
   const double ctas = double(grid.m) * double(grid.n) * double(p.batch_count);
-  const double cta_flops = flops_of_cta(c, p, cost::tiles(std::max<std::int64_t>(p.k, 1), c.cta_k));
+  const CtaWork cta = work_of_cta(c, p, cost::tiles(std::max<std::int64_t>(p.k, 1), c.cta_k));
   // Of doubles on tensor cores, whose memory time is mostly hidden. Of others most is in the memory's; 16384 products
   // of 8x64x64 on an H200 took mma_swizzled 1 to 1.7 us more for each wave.
   const double turn_us = c.type == DType::f64 && c.on_tensor_cores() ? 0.7 : 1.0;
-  Waves waves = waves_of(ctas, cta_flops, *row, sms, turn_us);
+  Waves waves = waves_of(ctas, cta, *row, sms, turn_us);
   // Rows are of SMs; what the power limit or the GPU's make leaves of all of them together is a rate of the device.
   if (c.on_tensor_cores()) waves.us = std::max(waves.us, p.flops() * 1e-6 / request.device.rates.tensor_tflops);
   // These kernels overlap memory with arithmetic poorly, and those without tensor cores more so: 8192x8192x16 in fp32
@@ -134,7 +152,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double bytes =
       double(p.batch_count) * depth * (double(p.m) * size_of(p.a.type) + double(p.n) * size_of(p.b.type)) +
       p.elements() * size_of(p.c.type) * (p.reads_c() ? 2 : 1);
-  const double memory_us = bytes / memory_bytes_per_us;
+  const double memory_us = std::max(bytes / memory_bytes_per_us, elements_us(c, request));
   // Of doubles, which take the tensor cores long, and of operands that come element by element, most of the shorter one
   // is hidden.
   constexpr double kHidden = 0.75;

@@ -33,7 +33,7 @@ constexpr Cycles cycles_of(DType type) {
 // and for an element that a lane stores; how many of them an SM issues in a cycle, fewer of doubles, whose products
 // take longer and of whose warps it holds half as many; and how long one takes in a warp that has an SM almost to
 // itself.
-constexpr double kStagedMemoryShare = 0.95;
+constexpr double kStagedMemoryShare = 0.95, kStagedOldShare = 0.5;  // of old C, which lanes read when they store
 constexpr double kStagedTile = 100, kStagedCopy = 6, kStagedStore = 5;
 constexpr double kStagedRate = 1.58, kStagedRateOfDoubles = 0.67;
 constexpr double kStagedTileUs = 0.6, kStagedSliceUs = 1.0, kStagedInstructionUs = 0.0017;
@@ -65,10 +65,11 @@ struct Work {
 // Lanes have every second or fourth row, of which 4 side by side take as many sectors; or 8 side by side.
 constexpr double kRowsOfVectors = 4, kRowsStaged = 8;
 
-// rows: of a column, that lanes have side by side.
-double c_us(const Request& request, double rows) {
+// Of a C whose columns do not start on so many bytes, or do not end there. rows: of a column, that lanes have side by
+// side.
+double c_us(const Request& request, double rows, int bytes) {
   const Problem& p = request.problem;
-  if (divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
+  if (divisibility_along(request.facts.c, Axis::row) >= bytes && p.m * size_of(p.c.type) % bytes == 0) return 0;
   return misaligned_c_us(p.elements() * (p.reads_c() ? 2 : 1), size_of(p.c.type), rows, double(p.m),
                          request.device.rates, request.device.sm_count);
 }
@@ -97,7 +98,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double rounds = cost::ceil(tiles / (sms * shape.ctas_per_sm * WarpTiledShape::kWarps));
   const double warps_us =
       tiles <= WarpTiledShape::kWarps ? kFewTilesUs + slices * kFewSlicesUs : rounds * (kTileUs + slices * kSliceUs);
-  return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us, c_us(request, kRowsOfVectors)}),
+  return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us, c_us(request, kRowsOfVectors, 16)}),
           rounds,
           {},
           memory_us,
@@ -112,7 +113,9 @@ Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
   const double sms = request.device.sm_count;
   const Work work(c, p);
   const double depth = work.depth, tiles = work.tiles;
-  const double memory_us = work.bytes * 1e-6 / (kStagedMemoryShare * rates.memory_tbs);
+  const double old_bytes = p.reads_c() ? work.c_bytes / 2 : 0.0;
+  const double memory_us =
+      ((work.bytes - old_bytes) / kStagedMemoryShare + old_bytes / kStagedOldShare) * 1e-6 / rates.memory_tbs;
 
   const double rows = double(std::min<std::int64_t>(p.m, c.cta_m));
   const double columns = double(std::min<std::int64_t>(p.n, c.cta_n));
@@ -127,7 +130,8 @@ Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
 
   const double rounds = cost::ceil(tiles / (sms * WarpStagedShape::of(c).ctas_per_sm * WarpStagedShape::kWarps));
   const double warps_us = rounds * (kStagedTileUs + work.slices * kStagedSliceUs + instructions * kStagedInstructionUs);
-  return {kLaunchUs + std::max({memory_us, sm_us, warps_us, c_us(request, kRowsStaged)}), rounds, {}, memory_us, sm_us};
+  return {
+      kLaunchUs + std::max({memory_us, sm_us, warps_us, c_us(request, kRowsStaged, 32)}), rounds, {}, memory_us, sm_us};
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
