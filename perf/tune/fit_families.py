@@ -7,7 +7,7 @@ Where several families serve, small, thin, shallow and misaligned products, each
 own. A network is trained on times of plans of all families for the choice between them. How good the choices are is said
 for shapes that the fit did not see: they are dealt into parts, of which each is judged by a fit to the others. --check
 prints this alone. Estimates and features are the library's, from build/.../libxgemm_cost_model.so; shapes of
-perf/shapes/holdout.txt and wild.txt are refused. Run it after fit.py and fit_fp32.py. Needs NumPy.
+perf/shapes/broad.txt, holdout.txt and wild.txt are refused. Run it after fit.py and fit_fp32.py. Needs NumPy.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -75,7 +75,7 @@ class Measurements(fit.Measurements):
     in which operands reach it: the plan that it estimates as the fastest."""
 
     def __init__(self, files, planner):
-        held_out = {tuple(x.split()[:3]) for name in ("holdout", "wild")
+        held_out = {tuple(x.split()[:3]) for name in ("broad", "holdout", "wild")
                     for x in (ROOT / f"perf/shapes/{name}.txt").read_text().splitlines()}
         self.gpus, rows, cublas = [], [], {}
         for file in files:

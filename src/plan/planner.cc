@@ -159,7 +159,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
   std::vector<Estimate> estimates;
   const Ranges& ranges = instances_for(request.problem.types());
   const unsigned axes = axes_of(request);
-  const bool finished = request.problem.epilogue.any();
+  const bool has_epilogue = request.problem.epilogue.any();
   std::array<bool, static_cast<std::size_t>(Family::count) + 1> serving{};
   for (const Family each : weighing_order()) {
     const auto f = static_cast<std::size_t>(each);
@@ -170,7 +170,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
       if ((its_axes & axes) != 0 && (force.empty() || kernels::matches(*kernel, force)) &&
           forms(family, *kernel, request.cluster) && (!way.packing.any() || family.takes_copies(*kernel)) &&
           finds(family, *kernel, way) &&
-          (!finished || (way.blocks == 1 && family.finishes(*kernel, request.problem))) &&
+          (!has_epilogue || (way.blocks == 1 && family.finishes(*kernel, request.problem))) &&
           serves(family, *kernel, request))
         able.push_back(kernel);
     if (able.empty()) continue;

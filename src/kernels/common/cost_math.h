@@ -23,8 +23,11 @@ inline double ceil(double x) {
 }
 
 // Of a matrix' extent, the last one perhaps in part. In doubles, which divide faster; exact below 2^53.
+inline double tiles(double extent, int tile) {
+  return ceil(extent / tile);
+}
 inline double tiles(std::int64_t extent, int tile) {
-  return ceil(double(extent) / tile);
+  return tiles(double(extent), tile);
 }
 
 // Candidates that have a bound, least_us, and a place, the least bound first: what may be fast is then worked out

@@ -28,14 +28,10 @@ double rows_stored(const FfmaTmaConfig& c) {
   return c.stages_c() ? c.cta_m : kOfVectors;
 }
 
-double tiles_along(double extent, int tile) {
-  return ceil(extent / tile);
-}
-
 }  // namespace
 
 double ffma_tma_tiles(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p) {
-  if (p.fill == Fill::full) return tiles_along(p.m, c.cta_m) * tiles_along(p.n, c.cta_n) * p.batch_count;
+  if (p.fill == Fill::full) return cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * p.batch_count;
   const TileGrid grid =
       tile_grid(p.fill, static_cast<std::int64_t>(p.m), static_cast<std::int64_t>(p.n), c.cta_m, c.cta_n);
   return double(grid.m) * double(grid.n) * p.batch_count;
@@ -59,8 +55,8 @@ FfmaTmaCost::FfmaTmaCost(const FfmaTmaConfig& c, const FfmaTmaCostProblem& p, co
   const double word = !words ? x.turned : shared ? x.word_x2 : x.word;
   const double moved = (p.load_a != PanelLoad::bulk ? c.cta_m : 0) + (p.load_b != PanelLoad::bulk ? c.cta_n : 0);
   // Warps with nothing inside of C leave the SM to the other CTA's.
-  const double inside = shared ? tiles_along(p.m, c.warp_m()) * c.warp_m() / (tiles_along(p.m, c.cta_m) * c.cta_m) *
-                                     (tiles_along(p.n, c.warp_n()) * c.warp_n() / (tiles_along(p.n, c.cta_n) * c.cta_n))
+  const double inside = shared ? cost::tiles(p.m, c.warp_m()) * c.warp_m() / (cost::tiles(p.m, c.cta_m) * c.cta_m) *
+                                     (cost::tiles(p.n, c.warp_n()) * c.warp_n() / (cost::tiles(p.n, c.cta_n) * c.cta_n))
                                : 1.0;
   multiply_cycles_ = c.cta_k() * inside * area / kFmaUnits / (c.many_sums() ? x.issue_16 : x.issue);
   word_cycles_ = c.cta_k() * moved * word;

@@ -31,7 +31,8 @@ float flag(bool x) {
 
 // How much of the tiles' extent lies inside of the matrix.
 float inside(double extent, int tile) {
-  return ln(std::max(extent, 1.0) / (cost::ceil(std::max(extent, 1.0) / tile) * tile));
+  const double some = std::max(extent, 1.0);
+  return ln(some / (cost::tiles(some, tile) * tile));
 }
 
 // An instance's place in the fit; -1 of one that was not measured.

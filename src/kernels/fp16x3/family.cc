@@ -71,9 +71,8 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const Problem& p, const device::De
   constexpr Constants x;
   constexpr double kMultiplyAdds = 2048;  // of an SM's tensor cores, a cycle
   const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
-  const auto tiles = [](double extent, int tile) { return cost::ceil(extent / tile); };
   const ClusterShape cluster = cluster_of(c);
-  const double all = tiles(m, c.cta_m * cluster.m) * tiles(n, c.cta_n * cluster.n) * batch;
+  const double all = cost::tiles(m, c.cta_m * cluster.m) * cost::tiles(n, c.cta_n * cluster.n) * batch;
   const double rounds = cost::ceil(all / device.clusters_of(cluster.size()));
   const double area = double(c.cta_m) * c.cta_n;
   const double slices = cost::ceil(k / c.cta_k());

@@ -255,7 +255,7 @@ struct WgmmaTmaChunkOutput {
   // cannot address. An access of a warp is of 32 rows of a column, whatever they start on. Vectors that are aligned in
   // memory would be fewer accesses, but each of many columns, and the ends beside: more sectors for the L2 in all.
   // Accesses of what 64 bytes of memory have of a column ask for five sectors where these do for six, but there are
-  // three for two, each within bounds of its own: 5001 x 5003 x 8 takes an H100 a sixth longer with them.
+  // three for two, each within bounds of its own, and take longer.
   XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column, int batch) {
     constexpr int kRows = kTransposed ? kChunk : 64;  // of C
     constexpr int kColumns = kTransposed ? 64 : kChunk;

@@ -37,12 +37,12 @@ constexpr int kSector = 32, kLine = 128;  // bytes, of the L2
 
 // How much of the tiles' extent lies inside of the matrix.
 float inside(double extent, int tile) {
-  return ln(extent / (cost::ceil(extent / tile) * tile));
+  return ln(extent / (cost::tiles(extent, tile) * tile));
 }
 
 // The same of the CTAs of a cluster.
 float inside(double extent, int tile, int cluster) {
-  return cluster == 1 ? 0.0f : inside(cost::ceil(extent / tile), cluster);
+  return cluster == 1 ? 0.0f : inside(cost::tiles(extent, tile), cluster);
 }
 
 }  // namespace
