@@ -28,7 +28,7 @@ TEST(Units, PartsOfATileAreAllOfKInOrder) {
       if (parts > (k + 7) / 8) continue;
       TileParams p{};
       p.m = 40, p.n = 20, p.k = k, p.batch_count = 2;
-      p.schedule = tile_schedule({.cta_m = 16, .cta_n = 8, .cta_k = 8}, p.m, p.n, p.batch_count, 5, parts, 132);
+      p.schedule = tile_schedule({.cta_m = 16, .cta_n = 8, .cta_k = 8}, p.m, p.n, p.batch_count, {5, parts}, 132);
       std::map<std::array<std::int64_t, 3>, std::int64_t> summed;  // of each tile
       for (std::int64_t index = 0; index < p.schedule.units; ++index) {
         const Unit unit = unit_at<16, 8, 8>(p, index);

@@ -35,7 +35,8 @@ cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, 
       error = opt_in_to_all_shared(reinterpret_cast<const void*>(entry), opt_in);
       if (error != cudaSuccess) return error;
     }
-    error = launch_early(entry, schedule.clusters, Kernel::kThreads, stream, p, bytes);
+    const auto cluster = static_cast<unsigned>(schedule.cluster.size());
+    error = launch_early(entry, schedule.clusters * cluster, Kernel::kThreads, stream, p, bytes, cluster);
   } else {
     if constexpr (kBytes > kDefaultSharedBytes) {
       error = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);

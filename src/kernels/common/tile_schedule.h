@@ -19,27 +19,30 @@ inline std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
 }
 
-// The tiles from whole_tiles on are computed in `parts` parts each; with one part, all are whole. sms: of the GPU.
+// The tiles from whole_tiles on are computed in `parts` parts each; with one part, or where clusters share K, all are
+// whole. sms: of the GPU.
 inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
-                              std::int64_t whole_tiles, int parts, int sms, Fill fill = Fill::full) {
+                              const Sharing& sharing, int sms, Fill fill = Fill::full) {
   const TileGrid grid = tile_grid(fill, m, n, c.cta_m, c.cta_n);
   Schedule s;
   s.tiles_m = grid.m;
   s.tiles_n = grid.n;
   s.triangle = grid.triangle;
+  s.cluster = sharing.cluster;
   const std::int64_t all = saturated_product(saturated_product(s.tiles_m, s.tiles_n), batch_count);
   s.whole_tiles = s.units = all;
-  if (parts > 1) {
-    s.parts = static_cast<unsigned>(parts);
-    s.whole_tiles = std::min(whole_tiles, all);
+  if (sharing.parts > 1 && s.cluster.k == 1) {
+    s.parts = static_cast<unsigned>(sharing.parts);
+    s.whole_tiles = std::min(sharing.whole_tiles, all);
     s.split_tiles = all - s.whole_tiles;
-    s.units = s.whole_tiles + s.split_tiles * parts;
+    s.units = s.whole_tiles + s.split_tiles * sharing.parts;
     const std::int64_t sums = s.split_tiles * c.cta_m * c.cta_n;
     s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);
     s.workspace_bytes = static_cast<std::size_t>(sums * size_of(sums_of(c.type))) * s.parts;
   }
   s.raster_group = static_cast<unsigned>(std::min<std::int64_t>(c.raster_group, s.tiles_m));
-  s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, std::numeric_limits<std::int32_t>::max()));
+  s.clusters = static_cast<unsigned>(
+      std::min<std::int64_t>(s.units, std::numeric_limits<std::int32_t>::max() / s.cluster.size()));
   return s;
 }
 

@@ -1,6 +1,8 @@
 // skinny, as the planner sees it: it takes as long as the memory needs to bring the streamed operand.
 #include <algorithm>
+#include <limits>
 
+#include "kernels/common/cluster_shapes.h"
 #include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/common/tile_family.h"
@@ -20,26 +22,34 @@ constexpr double kSingleAlongK = 2.3, kSingleAlongRows = 3.0;
 constexpr int kMinSlices = 2;  // of a part
 constexpr int kMaxParts = 1024;
 
-// Of those for vectors, fitted to measurements on an H100 and an H200. A step is what a warp has under way at a time.
+// Of those for vectors, fitted to measurements on an H100 and an H200. A step is what a warp has under way at a time:
+// elements of lines that lie across the warp, elements side by side, or vectors of 16 bytes.
+enum class Loads { apart, elements, vectors };
 struct VectorCosts {
-  double tile_us;          // of a tile and a vector, beside its steps,
-  double step_us[2];       // and of a step, which comes element by element or in vectors of 16 bytes,
-  double contention;       // more of both for each CTA of the SM beyond the first
-  double memory_share;     // of what tiled kernels get from the memory
-  double launch_us = 0.8;  // and until the first loads are under way
+  double tile_us;            // of a tile and a vector, beside its steps,
+  double step_us[3];         // and of a step, for each kind of Loads,
+  double contention;         // more of both for each CTA of the SM beyond the first
+  double memory_share;       // of what tiled kernels get from the memory
+  double launch_us = 0.8;    // and until the first loads are under way
+  double exchange_us = 0.6;  // of CTAs that share a tile's K, to meet
 };
-constexpr double kVectorSumUs = 3.4;   // of the second stage, beside its bytes
-constexpr double kDoublesShare = 1.6;  // of what fp32 takes a tile
+constexpr double kVectorSumUs = 3.8;    // of the second stage, beside its bytes
+constexpr double kGatherUs = 0.5;       // of a y that is put together: of a round
+constexpr double kDoublesShare = 1.6;   // of what fp32 takes a tile
+constexpr double kAgainShare = 0.8;     // of what the first vector takes a tile, each that follows it
+constexpr double kTogetherShare = 1.3;  // the same of those that come together, all of them
 
 constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) {
   const bool wide = element_bytes > 2;
   if (shape.short_rows)
-    return wide ? VectorCosts{0.46, {0.66, 0.68}, 0.61, 1.00, 1.35} : VectorCosts{0.45, {0.50, 0.82}, 0.65, 0.92, 1.35};
+    return wide ? VectorCosts{0.46, {0.66, 0.66, 0.68}, 0.61, 1.00, 1.35}
+                : VectorCosts{0.45, {0.50, 0.50, 0.82}, 0.65, 0.92, 1.35};
   if (shape.along_k)
-    return wide ? VectorCosts{0.05, {1.30, 1.30}, 0.53, 1.08} : VectorCosts{0.41, {0.93, 0.91}, 0.56, 1.08};
+    return wide ? VectorCosts{0.11, {1.95, 1.06, 1.26}, 0.51, 1.00} : VectorCosts{0.41, {1.58, 1.05, 0.92}, 0.55, 1.08};
   if (shape.ctas_per_sm == 1)
-    return wide ? VectorCosts{0.71, {1.81, 1.65}, 1.45, 1.00} : VectorCosts{1.22, {1.27, 1.64}, 1.57, 0.95};
-  return wide ? VectorCosts{0.32, {0.60, 0.55}, 0.76, 1.03} : VectorCosts{0.35, {0.50, 0.69}, 0.74, 1.00};
+    return wide ? VectorCosts{2.10, {0.96, 1.04, 0.72}, 1.86, 1.00, 0.8, 0.9}
+                : VectorCosts{2.12, {0.88, 0.97, 0.95}, 1.50, 0.95, 0.8, 0.9};
+  return wide ? VectorCosts{0.57, {0.45, 0.66, 0.63}, 0.67, 1.03} : VectorCosts{0.58, {0.39, 0.60, 0.67}, 0.63, 1.00};
 }
 
 // Rows of X, in bytes, that a warp with many of them reads as well as others do; what an L1 keeps.
@@ -65,6 +75,9 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double narrow_us = narrow * 1e-6 / rates.l2_tbs;
   const double single = (shape.along_k ? kSingleAlongK : kSingleAlongRows) * 1e3 * rates.sm_ghz * sms;
   const double bring_us = c.vector == 1 ? wide / element / single : 0.0;
+  const double bytes_us = (wide + own_narrow + c_bytes) * 1e-6 / (kMemoryShare * rates.memory_tbs);
+  const double least_us = kLaunchUs + std::max({bytes_us, fma_us, narrow_us, bring_us});
+  if (request.to_beat && least_us > *request.to_beat) return {least_us};
 
   const double tiles = batch * row_tiles * column_tiles, slots = kCtasPerSm * sms;
   const double tile_bytes = 4.0 * c.cta_m * c.cta_n;
@@ -76,8 +89,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
     const double units = tiles * parts, rounds = cost::ceil(units / slots);
     // A CTA that shares the memory with fewer others is served faster, but not by as much.
     const double idle = rounds * slots / units;
-    const double memory_us =
-        (wide + own_narrow + c_bytes) * 1e-6 / (kMemoryShare * rates.memory_tbs) * (0.5 + 0.5 * idle);
+    const double memory_us = bytes_us * (0.5 + 0.5 * idle);
     const double us = kLaunchUs + rounds * kRoundUs + std::max({memory_us, fma_us * idle, narrow_us, bring_us * idle}) +
                       (parts > 1 ? kSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
     if (parts == 1 || us < best.us)
@@ -85,6 +97,12 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
     if (parts >= most || units >= 8 * slots) break;
   }
   return best;
+}
+
+// Of instances for vectors of a long k.
+std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
+  if (!VectorShape::is(kernel.config) || VectorShape::of(kernel.config).short_rows) return single_ctas(kernel);
+  return kClusterShapesAlongK;
 }
 
 // A product as the instances for vectors see it: X times each y.
@@ -112,69 +130,136 @@ struct VectorProduct {
   }
 };
 
-// Whether an instance for vectors brings the matrix in vectors of 16 bytes.
-bool in_vectors(const VectorShape& shape, const VectorProduct& p) {
-  const auto on_vectors = [](const layout::StridedOperand& z, Axis along) {
-    return z.extent(along) * z.element_bytes % 16 == 0 && divisibility_along(z, along) % 16 == 0;
-  };
-  const auto lies_along = [](const layout::StridedOperand& z, Axis along) {
-    return z.stride(along) == 1 || z.extent(along) <= 1;
-  };
-  const Axis rows = layout::other(p.k);
-  if (shape.short_rows) {
-    if (p.x.stride(p.k) != 1) return p.x.stride(rows) == 1 && on_vectors(p.x, rows);
-    return on_vectors(p.x, p.k) && p.y.stride(p.k_of_y) == 1 && on_vectors(p.y, p.k_of_y);
+// How an instance for vectors brings the matrix, and y.
+struct VectorLoads {
+  Loads of_x;
+  bool gathers_y = false;  // it is put together in shared memory first
+  int together = 1;        // vectors that a step of X is multiplied with
+
+  static VectorLoads of(const VectorShape& shape, const VectorProduct& p) {
+    const auto on_vectors = [](const layout::StridedOperand& z, Axis along) {
+      return z.extent(along) * z.element_bytes % 16 == 0 && divisibility_along(z, along) % 16 == 0;
+    };
+    const auto lies_along = [](const layout::StridedOperand& z, Axis along) {
+      return z.stride(along) == 1 || z.extent(along) <= 1;
+    };
+    const Axis rows = layout::other(p.k);
+    const bool y_starts = p.y.stride(p.k_of_y) == 1 && divisibility_along(p.y, p.k_of_y) % 16 == 0;
+    if (shape.short_rows && p.x.stride(p.k) == 1)
+      return {on_vectors(p.x, p.k) && y_starts && on_vectors(p.y, p.k_of_y) ? Loads::vectors : Loads::elements};
+    if (shape.along_k && !shape.short_rows) {
+      if (!lies_along(p.x, p.k)) return {Loads::apart};
+      // Lines may start anywhere, of a single vector.
+      const bool all_start = y_starts && on_vectors(p.x, p.k) && on_vectors(p.y, p.k_of_y);
+      return {Loads::vectors, !y_starts, all_start ? VectorShape::together(p.x.element_bytes) : 1};
+    }
+    if (!lies_along(p.x, rows)) return {Loads::apart};
+    return {on_vectors(p.x, rows) ? Loads::vectors : Loads::elements};
   }
-  const Axis along = shape.along_k ? p.k : rows;
-  if (!lies_along(p.x, along)) return false;
-  // Lines along k may start anywhere, if the vector does not.
-  return on_vectors(p.x, along) ||
-         (shape.along_k && p.y.stride(p.k_of_y) == 1 && divisibility_along(p.y, p.k_of_y) % 16 == 0);
-}
+};
 
 // Of an instance for vectors: the busiest SM's CTAs wait step by step for what they have under way, and all for the
 // memory.
-Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
-  const VectorShape shape = VectorShape::of(kernel.config);
-  const VectorProduct p = VectorProduct::of(request);
-  const device::Rates& rates = request.device.rates;
-  const double sms = request.device.sm_count;
-  const int element_bytes = p.x.element_bytes;
-  const VectorCosts costs = vector_costs(shape, element_bytes);
-  const bool whole = in_vectors(shape, p);
-  const bool along_k = p.x.stride(p.k) == 1, along_rows = p.x.stride(layout::other(p.k)) == 1;
-  const bool together = shape.short_rows ? along_k || along_rows : shape.along_k ? along_k : along_rows;
-  // Of long rows, a warp with many of them reads a few bytes here and there. For the next vector X may still be in L1.
-  const bool long_rows = shape.short_rows && p.depth * element_bytes > kShortRowBytes;
-  const bool kept = shape.short_rows && shape.ctas_per_sm * shape.rows * p.depth * element_bytes <= kMostKeptBytes;
-  const double bytes = p.batch * double(p.rows) * p.depth * (kept ? 1 : p.vectors) *
-                       (together ? element_bytes : std::max(32, element_bytes));
-  const double memory_us =
-      (bytes + p.c_bytes) * 1e-6 / ((long_rows ? kLongRowShare : 1) * costs.memory_share * rates.memory_tbs);
+class VectorEstimate {
+ public:
+  VectorEstimate(const KernelInfo& kernel, const Request& request)
+      : request_(request),
+        shape_(VectorShape::of(kernel.config)),
+        p_(VectorProduct::of(request)),
+        loads_(VectorLoads::of(shape_, p_)),
+        costs_(vector_costs(shape_, p_.x.element_bytes)),
+        tile_k_(kernel.config.cta_k),
+        tiles_(p_.batch * cost::tiles(p_.rows, shape_.rows)) {
+    const int element_bytes = p_.x.element_bytes;
+    // Of long rows, a warp with many of them reads a few bytes here and there. For the next vector X may still be in
+    // L1.
+    const bool long_rows = shape_.short_rows && p_.depth * element_bytes > kShortRowBytes;
+    const bool kept =
+        shape_.short_rows && shape_.ctas_per_sm * shape_.rows * p_.depth * element_bytes <= kMostKeptBytes;
+    const device::Rates& rates = request.device.rates;
+    const double from_l2 = shape_.short_rows ? (kept ? 0 : 1) : rates.memory_tbs / rates.l2_tbs;
+    const double bytes = p_.batch * double(p_.rows) * p_.depth * (1 + (passes() - 1) * from_l2) *
+                         (loads_.of_x == Loads::apart ? std::max(32, element_bytes) : element_bytes);
+    memory_us_ =
+        (bytes + p_.c_bytes) * 1e-6 / ((long_rows ? kLongRowShare : 1) * costs_.memory_share * rates.memory_tbs);
+    const int width = loads_.of_x == Loads::vectors ? 16 / element_bytes : 1;
+    step_ = shape_.step(element_bytes, width, p_.x.stride(p_.k) == 1);
+  }
 
-  const double tiles = p.batch * cost::tiles(p.rows, shape.rows);
-  // Where warps have rows of their own, some may have none.
-  const double used = shape.along_k ? std::min(1.0, double(p.rows) / shape.rows) : 1;
-  const double wider = element_bytes == 8 ? kDoublesShare : 1;
-  const double step = shape.step(element_bytes, whole ? 16 / element_bytes : 1, along_k);
-  const double most = shape.short_rows ? 1
-                                       : std::min(cost::floor(cost::ceil(p.depth / kernel.config.cta_k) / kMinSlices),
-                                                  double{kMaxParts});
-  Estimate best;
-  for (double parts = 1;; parts = std::min(2 * parts, most)) {
-    const double sum_bytes =
-        parts > 1 ? tiles * parts * shape.rows * shape.rows * size_of(request.problem.sums()) : 0.0;
-    if (sum_bytes > workspace_limit(request.device)) break;
-    const double ctas = used * cost::ceil(tiles * parts / sms);  // of the SM that has most
-    const double wait_us = wider * p.vectors *
-                           (costs.tile_us + costs.step_us[whole] * cost::ceil(p.depth / parts / step)) *
-                           (1 + (ctas - 1) * costs.contention);
-    const double us = costs.launch_us + std::max(memory_us, wait_us) +
-                      (parts > 1 ? kVectorSumUs + 2 * sum_bytes * 1e-6 / rates.l2_tbs : 0.0);
-    if (parts == 1 || us < best.us)
-      best = {
-          us, cost::ceil(tiles * parts / (sms * shape.ctas_per_sm)), {0, static_cast<int>(parts)}, memory_us, wait_us};
-    if (parts >= most || tiles * parts >= 2 * sms) break;
+  double memory_us() const { return memory_us_; }
+
+  // With K in parts, whose sums a second kernel adds up.
+  Estimate in_parts() const {
+    const double sms = request_.device.sm_count;
+    const double most =
+        shape_.short_rows ? 1 : std::min(cost::floor(cost::ceil(p_.depth / tile_k_) / kMinSlices), double{kMaxParts});
+    Estimate best;
+    for (double parts = 1;; parts = std::min(2 * parts, most)) {
+      const double sum_bytes =
+          parts > 1 ? tiles_ * parts * shape_.rows * shape_.rows * size_of(request_.problem.sums()) : 0.0;
+      if (sum_bytes > workspace_limit(request_.device)) break;
+      Estimate estimate = shared_by(parts);
+      estimate.sharing = {0, static_cast<int>(parts)};
+      if (parts > 1) estimate.us += kVectorSumUs + 2 * sum_bytes * 1e-6 / request_.device.rates.l2_tbs;
+      if (parts == 1 || estimate.us < best.us) best = estimate;
+      if (parts >= most || tiles_ * parts >= 2 * sms) break;
+    }
+    return best;
+  }
+
+  // By clusters whose CTAs share K, where all run at the same time: with more tiles there is nothing to gain.
+  Estimate in_cluster(const ClusterShape& cluster) const {
+    constexpr double kRoom = 0.9;  // for clusters, of that for single CTAs
+    if (tiles_ * cluster.k > kRoom * shape_.ctas_per_sm * request_.device.sm_count)
+      return {std::numeric_limits<double>::infinity()};
+    Estimate estimate = shared_by(cluster.k);
+    estimate.sharing = {.cluster = cluster};
+    const double times = cost::ceil(p_.vectors * size_of(request_.problem.sums()) / 16);  // 16 bytes of a row each
+    estimate.us += times * costs_.exchange_us;
+    return estimate;
+  }
+
+ private:
+  // Through X.
+  double passes() const { return cost::ceil(p_.vectors / loads_.together); }
+
+  // By so many CTAs a tile.
+  Estimate shared_by(double ctas_of_tile) const {
+    const double sms = request_.device.sm_count, all = tiles_ * ctas_of_tile;
+    // Where warps have rows of their own, some may have none.
+    const double used = shape_.along_k ? std::min(1.0, double(p_.rows) / shape_.rows) : 1;
+    const double ctas = used * cost::ceil(all / sms);  // of the SM that has most
+    const double wider = p_.x.element_bytes == 8 ? kDoublesShare : 1;
+    const double depth = cost::ceil(p_.depth / ctas_of_tile);
+    const double tile_us = costs_.tile_us + costs_.step_us[static_cast<int>(loads_.of_x)] * cost::ceil(depth / step_) +
+                           (loads_.gathers_y ? kGatherUs * cost::ceil(depth / VectorShape::kGathered) : 0);
+    const double tiles = passes() * (loads_.together > 1 && p_.vectors > 1 ? kTogetherShare : 1);
+    const double again = shape_.short_rows || loads_.together > 1 ? 1 : kAgainShare;
+    const double wait_us = wider * (1 + (tiles - 1) * again) * tile_us * (1 + (ctas - 1) * costs_.contention);
+    return {costs_.launch_us + std::max(memory_us_, wait_us),
+            cost::ceil(all / (sms * shape_.ctas_per_sm)),
+            {},
+            memory_us_,
+            wait_us};
+  }
+
+  const Request& request_;
+  VectorShape shape_;
+  VectorProduct p_;
+  VectorLoads loads_;
+  VectorCosts costs_;
+  int tile_k_;
+  double tiles_, memory_us_, step_;
+};
+
+Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
+  const VectorEstimate estimate(kernel, request);
+  if (request.to_beat && estimate.memory_us() > *request.to_beat) return {estimate.memory_us()};
+  Estimate best = {std::numeric_limits<double>::infinity()};
+  for (const ClusterShape& cluster : clusters(kernel)) {
+    if (request.cluster != nullptr && cluster != *request.cluster) continue;
+    const Estimate its = cluster.k == 1 ? estimate.in_parts() : estimate.in_cluster(cluster);
+    if (its.us < best.us) best = its;
   }
   return best;
 }
@@ -233,6 +318,7 @@ constexpr FamilyInfo family() {
   info.why_not = why_not;
   info.estimate = estimate;
   info.takes_copies = takes_copies;
+  info.clusters = clusters;
   info.pointers = pointers;
   info.triangles = false;  // none of interest is so narrow
   return info;

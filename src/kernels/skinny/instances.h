@@ -37,6 +37,7 @@ struct SkinnyShape {
 // The same of the instances for vectors.
 struct VectorShape {
   static constexpr int kLongSlice = 256, kShortSlice = 128, kShortRow = 64;
+  static constexpr int kGathered = 2048;  // elements of a y that is put together in shared memory
 
   bool along_k;  // a warp has a row of the matrix; else warps share k
   int rows;      // of a tile
@@ -57,6 +58,9 @@ struct VectorShape {
     if (short_rows) return width * (width == 1 ? 16 : 8) / words;
     return (along_k ? 32 : warps) * width * at_once(element_bytes, width);
   }
+
+  // Vectors that a step of an X along k is multiplied with before it goes.
+  static constexpr int together(int element_bytes) { return element_bytes == 2 ? 4 : 2; }
 
   static constexpr bool is(const TileConfig& c) { return c.cta_m == c.cta_n; }
   static constexpr VectorShape of(const TileConfig& c) {
@@ -84,7 +88,10 @@ struct Instances<Family::skinny> : TileInstances {
             for (const Axis b : {Axis::row, Axis::col}) {
               TileConfig c = {.type = DType::f32, .a_contiguous = a, .b_contiguous = b, .vector = vector};
               const bool along_k = streams_b ? b == Axis::row : a == Axis::col;
-              if (vector > 1 && !along_k && !streams_b) continue;  // single elements of an A along m are as fast
+              // As fast are single elements of operands across k, but of B beside an A along m, and of eight columns or
+              // rows beside an A along k; four rows instead of eight with both across.
+              if (vector > 1 && !along_k && (!streams_b || a == Axis::col)) continue;
+              if (width == 8 && a == Axis::col && (vector > 1 || (streams_b && !along_k))) continue;
               // Along k a warp has a few lines, and its lanes lie along them. Else lanes lie across the lines, and
               // warps share k.
               const int rows = along_k ? SkinnyShape::kWarps * width / 2 : 128;

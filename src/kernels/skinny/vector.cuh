@@ -15,7 +15,10 @@
 //   warp | ...                                          | ...    |        |
 //
 // Operands that lie otherwise come element by element, and those off 16 bytes, but for rows of an X along k: they come
-// in vectors from their first aligned element on, and what of y belongs to a vector is cut out of two of y's.
+// in vectors from their first aligned element on, and what of y belongs to a vector is cut out of two of y's. A y that
+// is not contiguous, or off 16 bytes, is put together in shared memory for them.
+//
+// Where rows are few, CTAs of a cluster share K (exchange.cuh).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -26,6 +29,7 @@
 #include "kernels/common/kernel.cuh"
 #include "kernels/common/read_line.cuh"
 #include "kernels/common/sm90/cluster.cuh"
+#include "kernels/skinny/exchange.cuh"
 #include "kernels/skinny/instances.h"
 #include "kernels/skinny/shuffle_words.cuh"
 
@@ -52,38 +56,59 @@ struct MatrixVector {
   static constexpr int kVector = 16 / static_cast<int>(sizeof(Element));
   static_assert(kConfig.cta_m == kRows && kConfig.cta_n == kRows, "a tile is long along m or along n");
 
+  static constexpr int kGathered = VectorShape::kGathered;
+
   static constexpr int at_once(int width) { return kShape.at_once(sizeof(Element), width); }
 
   // Of warps that share k: a line for each, so much longer than its rows that reads across the lines meet all banks.
   static constexpr int kSumLine = kRows + 1;
+  using Exchange = VectorExchange<Sum, kRows>;
+  using RowSums = typename Exchange::RowSums;
+  static constexpr int kTogether = VectorShape::together(sizeof(Element));
   struct SharedStorage {
     SharedArray<Sum, kAlongK ? 1 : kWarps * kSumLine> sums;
+    SharedArray<Element, kAlongK ? kGathered : 1> y;
+    RowSums row_sums[kRows];
+    typename Exchange::SharedStorage exchange;
   };
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
     // The first task is worked out while the kernel before ends.
-    std::int64_t index = gpu::block_x();
+    std::int64_t index = gpu::block_x() >> sharer_bits(p);
     if (index >= p.schedule.units) return;
+    Exchange exchange(p.schedule.cluster.k);
     if constexpr (kFollows) gpu::grid_wait_dependencies();
     Task task = task_of(p, index, 0);
     task.depth = gpu::opaque(task.depth), task.rows = gpu::opaque(task.rows);
     gpu::grid_wait_dependencies();
-    const Epilogue epilogue = Epilogue::make(p);
+    const bool has_product = Epilogue::make(p).has_product;
     for (int j = 0;;) {
-      if (!epilogue.has_product) task.depth = 0;
-      const Sum sum = row_sum(task, smem);
-      if (kWarpPerRow ? gpu::lane_index() == 0 : gpu::warp_index() == 0) {
-        // Worked out again, and not kept in registers that loads need.
-        const Unit unit = tile_at(p, gpu::opaque(index));
-        const int i = kWarpPerRow ? gpu::warp_index() : gpu::lane_index();
-        store_unit<kConfig, kRows, kRows, kFollows>(
-            epilogue, p, unit, 0, 0, [&](const auto& c) { c.store(long_m(p) ? i : j, long_m(p) ? j : i, sum); });
+      // To keep it takes an instance along k one register too many.
+      if (kAlongK ? !Epilogue::make(p).has_product : !has_product) task.depth = 0;
+      // What is exchanged and stored together waits in shared memory.
+      if (come_together(p, task)) {
+        Sum sums[kTogether] = {};
+        if (gpu::warp_index() < task.rows) sums_together(p, task, sums);
+        if (has_sums()) keep(smem.row_sums[own_row()], j % Exchange::kVectors, sums);
+        j += kTogether;
+      } else {
+        const Sum sums[] = {row_sum(task, smem)};
+        if (has_sums() && is_alone(p)) store(p, index, 0, 1, [&](int) { return sums[0]; });
+        if (has_sums() && !is_alone(p)) keep(smem.row_sums[own_row()], j % Exchange::kVectors, sums);
+        ++j;
       }
-      ++j;
-      if (j == kRows || j >= (long_m(p) ? p.n : p.m)) {
+      const bool last = j >= kRows || j >= vectors(p);
+      if (!is_alone(p) && (last || j % Exchange::kVectors == 0)) {
+        RowSums& kept = smem.row_sums[own_row()];
+        exchange.run(smem.exchange, p.schedule.cluster.k, has_sums() ? own_row() : -1, &kept);
+        const int first = (j - 1) / Exchange::kVectors * Exchange::kVectors;
+        if (has_sums() && Exchange::stores(p.schedule.cluster.k))
+          store(p, index, first, j, [&](int i) { return gpu::read<Space::shared>(&kept[i - first]); });
+      }
+      if (last) {
         j = 0;
-        index += gpu::grid_x();
+        index += gpu::grid_x() >> sharer_bits(p);
         if (index >= p.schedule.units) return;
       }
       task = task_of(p, index, j);
@@ -98,13 +123,62 @@ struct MatrixVector {
 
   // Whether X is op(A), and rows of the product are C's.
   XGEMM_DEVICE static bool long_m(const TileParams& p) { return p.m >= p.n; }
+  XGEMM_DEVICE static std::int64_t vectors(const TileParams& p) { return long_m(p) ? p.n : p.m; }
 
-  // Most products have tiles along one axis, and one entry: their numbers need no division.
-  XGEMM_DEVICE static Unit tile_at(const TileParams& p, std::int64_t index) {
+  // A vector whose sums this CTA has alone: they are stored from registers, where these suffice.
+  XGEMM_DEVICE static bool is_alone(const TileParams& p) {
+    return kAlongK && vectors(p) == 1 && p.schedule.cluster.k == 1;
+  }
+
+  // A thread has sums of one row, or of none.
+  XGEMM_DEVICE static int own_row() { return kWarpPerRow ? gpu::warp_index() : gpu::lane_index(); }
+  XGEMM_DEVICE static bool has_sums() { return (kWarpPerRow ? gpu::lane_index() : gpu::warp_index()) == 0; }
+
+  // The sums of a thread's row, of vectors from first to end: sum_of(vector).
+  template <class SumOf>
+  XGEMM_DEVICE static void store(const TileParams& p, std::int64_t index, int first, int end, const SumOf& sum_of) {
+    // Worked out again, and not kept in registers that loads need.
+    const Epilogue epilogue = Epilogue::make(p);
+    const Unit unit = unit_of(p, gpu::opaque(index));
+    const int row = own_row();
+    store_unit<kConfig, kRows, kRows, kFollows>(epilogue, p, unit, 0, 0, [&](const auto& c) {
+      XGEMM_NO_UNROLL
+      for (int i = first; i < end; ++i) c.store(long_m(p) ? row : i, long_m(p) ? i : row, sum_of(i));
+    });
+  }
+
+  // Some of a row's sums, from place on.
+  template <int kNumber>
+  XGEMM_DEVICE static void keep(RowSums& kept, int place, const Sum (&sums)[kNumber]) {
+    if (place == 0) {
+      RowSums all = {};
+      XGEMM_UNROLL
+      for (int v = 0; v < kNumber; ++v) all[v] = sums[v];
+      gpu::write<Space::shared>(&kept, all);
+    } else {
+      XGEMM_UNROLL
+      for (int v = 0; v < kNumber; ++v) gpu::write<Space::shared>(&kept[place + v], sums[v]);
+    }
+  }
+
+  // CTAs share K in clusters of 1, 2, 4 or 8.
+  XGEMM_DEVICE static int sharer_bits(const TileParams& p) {
+    const int sharers = p.schedule.cluster.k;
+    return sharers == Exchange::kMostSharers ? 3 : sharers / 2;
+  }
+
+  // What this CTA sums. Most products have tiles along one axis, and one entry: their numbers need no division.
+  XGEMM_DEVICE static Unit unit_of(const TileParams& p, std::int64_t index) {
     const Schedule& s = p.schedule;
-    if (s.tiles_m + s.tiles_n - 1 == s.units && s.first_tile == 0 && s.split_tiles == 0)
-      return {index, 0, s.tiles_n == 1 ? index * kRows : 0, s.tiles_n == 1 ? 0 : index * kRows, 0, p.k};
-    return unit_at<kRows, kRows, kTileK>(p, index);
+    Unit unit = {index, 0, s.tiles_n == 1 ? index * kRows : 0, s.tiles_n == 1 ? 0 : index * kRows, 0, p.k};
+    if (s.tiles_m + s.tiles_n - 1 != s.units || s.first_tile != 0 || s.split_tiles != 0)
+      unit = unit_at<kRows, kRows, kTileK>(p, index);
+    if (s.cluster.k == 1) return unit;
+    const std::int64_t slices = (p.k + kTileK - 1) / kTileK, part = gpu::cluster_rank();
+    const std::int64_t end = (slices * (part + 1) >> sharer_bits(p)) * kTileK;
+    unit.k = (slices * part >> sharer_bits(p)) * kTileK;
+    unit.depth = (end < p.k ? end : p.k) - unit.k;
+    return unit;
   }
 
   // A tile's rows of X times one of its vectors. Strides are those along k.
@@ -112,31 +186,46 @@ struct MatrixVector {
     const Element* x;  // this warp's row; of instances that share k, the tile's first one
     const Element* y;
     std::int64_t x_stride, y_stride, depth;
-    int rows;  // of the tile; 0 where it has no such vector
+    int rows;     // of the tile; 0 where it has no such vector
+    int vectors;  // from here on, up to kTogether
   };
   XGEMM_DEVICE static Task task_of(const TileParams& p, std::int64_t index, int j) {
-    const Unit unit = tile_at(p, index);
+    const Unit unit = unit_of(p, index);
     const ConstMatrixArg b = p.b.transposed();
     const ConstMatrixArg x = long_m(p) ? p.a : b, y = long_m(p) ? b : p.a;
     const std::int64_t first = (long_m(p) ? unit.row : unit.col), line = (long_m(p) ? unit.col : unit.row) + j;
-    const std::int64_t rows = (long_m(p) ? p.n : p.m) > line ? (long_m(p) ? p.m : p.n) - first : 0;
+    const std::int64_t left = vectors(p) - line, rows = left > 0 ? (long_m(p) ? p.m : p.n) - first : 0;
     const std::int64_t row = first + (kAlongK ? gpu::warp_index() : 0);
     return {matrix(x, unit.batch) + row * x.row_stride + unit.k * x.col_stride,
             matrix(y, unit.batch) + line * y.row_stride + unit.k * y.col_stride,
             x.col_stride,
             y.col_stride,
             rows > 0 ? unit.depth : 0,
-            static_cast<int>(rows < kRows ? rows : kRows)};
+            static_cast<int>(rows < kRows ? rows : kRows),
+            static_cast<int>(left < kTogether ? left : kTogether)};
+  }
+
+  // Of all warps alike.
+  XGEMM_DEVICE static bool come_together(const TileParams& p, const Task& t) {
+    if constexpr (!kAlongK) return false;  // registers do not suffice
+    const std::int64_t x_step = long_m(p) ? p.a.row_stride : p.b.col_stride, y_step = vector_step(p);
+    return t.vectors > 1 && t.x_stride == 1 && t.y_stride == 1 && (t.depth | x_step | y_step) % kVector == 0 &&
+           (address(t.x) | address(t.y)) % 16 == 0;
+  }
+  // From one y to the next.
+  XGEMM_DEVICE static std::int64_t vector_step(const TileParams& p) {
+    return long_m(p) ? p.b.col_stride : p.a.row_stride;
   }
 
   // The sum of this warp's row, in its first lane; of warps that are fewer, in the first one, that of a lane's row.
   XGEMM_DEVICE static Sum row_sum(const Task& t, SharedStorage& smem) {
     if constexpr (kAlongK) {
+      const bool starts = t.y_stride == 1 && address(t.y) % 16 == 0;
+      const bool in_vectors = t.x_stride == 1 && t.depth >= 2 * kVector;
+      if (in_vectors && !starts) return sum_over_lanes(with_gathered_y(t, smem));
       if (gpu::warp_index() >= t.rows) return Sum{};
-      const bool together = t.x_stride == 1 && t.y_stride == 1 && address(t.y) % 16 == 0;
-      if (together && t.depth % kVector == 0 && address(t.x) % 16 == 0) return sum_over_lanes(in_vectors(t));
-      if (together && t.depth >= 2 * kVector) return sum_over_lanes(in_vectors_off_16_bytes(t));
-      return sum_over_lanes(along_k<1>(t.x, t.x_stride, t.y, t.y_stride, t.depth));
+      return sum_over_lanes(in_vectors ? times_contiguous(t.x, t.y, t.depth)
+                                       : along_k<1>(t.x, t.x_stride, t.y, t.y_stride, t.depth));
     } else {
       if (t.rows % kVector == 0 && t.x_stride % kVector == 0 && address(t.x) % 16 == 0) {
         along_rows<kVector>(t, smem);
@@ -165,22 +254,58 @@ struct MatrixVector {
     return gpu::read_line_or_zero(reinterpret_cast<const gpu::Vector<Element, kWidth>*>(from), inside);
   }
 
-  XGEMM_DEVICE static Sum in_vectors(const Task& t) { return along_k<kVector>(t.x, 1, t.y, 1, t.depth); }
+  // Of y, which may be in shared memory.
+  template <Space kSpace, int kWidth>
+  XGEMM_DEVICE static gpu::Vector<Element, kWidth> read_y_or_zero(const Element* from, bool inside) {
+    using Read = gpu::Vector<Element, kWidth>;
+    if constexpr (kSpace == Space::global) return read_or_zero<kWidth>(from, inside);
+    return inside ? gpu::read<kSpace>(reinterpret_cast<const Read*>(from)) : Read{};
+  }
+
+  // A row of X along k times y, both contiguous, y on 16 bytes, and two vectors long.
+  XGEMM_DEVICE static Sum times_contiguous(const Element* x, const Element* y, std::int64_t depth) {
+    if (depth % kVector == 0 && address(x) % 16 == 0) return along_k<kVector>(x, 1, y, 1, depth);
+    return times_contiguous_off_16_bytes<Space::global>(x, y, depth);
+  }
 
   // Of a row of X that starts anywhere. Two vectors of y are read for each of X, so the last elements, of which there
   // is no second one, are added one by one, as the first ones are.
-  XGEMM_DEVICE static Sum in_vectors_off_16_bytes(const Task& t) {
-    const int first = static_cast<int>((16 - address(t.x) % 16) % 16 / sizeof(Element));
-    const std::int64_t in_vectors = (t.depth / kVector - 1) * kVector;
-    Sum sum = along_k<kVector>(t.x + first, 1, t.y, 1, in_vectors, [first](const Element* y, bool inside) {
-      return cut_out(read_or_zero<kVector>(y, inside), read_or_zero<kVector>(y + kVector, inside), first);
+  template <Space kSpace>
+  XGEMM_DEVICE static Sum times_contiguous_off_16_bytes(const Element* x, const Element* y, std::int64_t depth) {
+    const int first = static_cast<int>((16 - address(x) % 16) % 16 / sizeof(Element));
+    const std::int64_t in_vectors = (depth / kVector - 1) * kVector;
+    Sum sum = along_k<kVector>(x + first, 1, y, 1, in_vectors, [first](const Element* from, bool inside) {
+      return cut_out(read_y_or_zero<kSpace, kVector>(from, inside),
+                     read_y_or_zero<kSpace, kVector>(from + kVector, inside), first);
     });
     const std::int64_t single = gpu::lane_index() + (gpu::lane_index() < first ? 0 : in_vectors);
     static_assert(2 * kVector - 1 < gpu::kWarpSize, "a lane for each of them");
     Sum sums[1] = {sum};
-    add_products(read_or_zero<1>(t.x + single, single < t.depth), read_or_zero<1>(t.y + single, single < t.depth),
+    add_products(read_or_zero<1>(x + single, single < depth), read_y_or_zero<kSpace, 1>(y + single, single < depth),
                  sums);
     return sums[0];
+  }
+
+  // A row of X along k times a y that lies otherwise: all warps need the same of it, and put it together.
+  XGEMM_DEVICE static Sum with_gathered_y(const Task& t, SharedStorage& smem) {
+    Sum sum{};
+    XGEMM_NO_UNROLL
+    for (std::int64_t k = 0, depth; k < t.depth; k += depth) {
+      // So much that there are two vectors in the last round.
+      depth = t.depth - k <= kGathered ? t.depth - k : kGathered - 2 * kVector;
+      const Element* y = t.y + (k + gpu::thread_index()) * t.y_stride;
+      gpu::Vector<Element, 1> mine[kGathered / kThreads];
+      XGEMM_UNROLL
+      for (int i = 0; i < kGathered / kThreads; ++i, y += kThreads * t.y_stride)
+        mine[i] = read_or_zero<1>(y, gpu::thread_index() + i * kThreads < depth);
+      gpu::sync_threads();  // nobody reads what was there
+      XGEMM_UNROLL
+      for (int i = 0; i < kGathered / kThreads; ++i)
+        gpu::write<Space::shared>(smem.y.data + gpu::thread_index() + i * kThreads, mine[i][0]);
+      gpu::sync_threads();
+      if (gpu::warp_index() < t.rows) sum += times_contiguous_off_16_bytes<Space::shared>(t.x + k, smem.y.data, depth);
+    }
+    return sum;
   }
 
   // The vector that begins at an element of the first of two.
@@ -235,6 +360,34 @@ struct MatrixVector {
     XGEMM_UNROLL
     for (int e = 1; e < kWidth; ++e) sums[0] += sums[e];
     return sums[0];
+  }
+  // The same of t.vectors at once, all in vectors of 16 bytes. A lane has one sum
+  // of each, so that they take no more registers than those of a single one.
+  XGEMM_DEVICE static void sums_together(const TileParams& p, const Task& t, Sum (&sums)[kTogether]) {
+    constexpr int kStep = gpu::kWarpSize * kVector, kAtOnce = at_once(kVector) / 2;
+    const int first = gpu::lane_index() * kVector;
+    const std::int64_t y_step = vector_step(p);
+    const Element *x = t.x + first, *y = t.y + first;
+    XGEMM_NO_UNROLL
+    for (std::int64_t left = t.depth - first; left > 0; left -= kAtOnce * kStep) {
+      const int inside = static_cast<int>(left < kAtOnce * kStep ? left : kAtOnce * kStep);
+      Whole of_x[kAtOnce];
+      XGEMM_UNROLL
+      for (int u = 0; u < kAtOnce; ++u, x += kStep) of_x[u] = read_or_zero<kVector>(x, u * kStep < inside);
+      XGEMM_UNROLL
+      for (int u = 0; u < kAtOnce; ++u, y += kStep) {
+        const Element* from = y;
+        XGEMM_UNROLL
+        for (int v = 0; v < kTogether; ++v, from += gpu::opaque(y_step)) {
+          const Whole of_y = read_or_zero<kVector>(from, u * kStep < inside && v < t.vectors);
+          XGEMM_UNROLL
+          for (int e = 0; e < kVector; ++e)
+            sums[v] = gpu::fma(gpu::to_sum<Element>(of_x[u][e]), gpu::to_sum<Element>(of_y[e]), sums[v]);
+        }
+      }
+    }
+    XGEMM_UNROLL
+    for (Sum& sum : sums) sum = sum_over_lanes(sum);
   }
   template <int kWidth>
   XGEMM_DEVICE static void add_products(const gpu::Vector<Element, kWidth>& x, const gpu::Vector<Element, kWidth>& y,

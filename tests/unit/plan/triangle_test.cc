@@ -58,7 +58,7 @@ TEST(TrianglePlan, EveryTileOnce) {
     const Fill fill = pick(random, {Fill::lower, Fill::upper});
     const std::int64_t n = random.integer(1, 900), batch = random.integer(1, 2);
     const int parts = static_cast<int>(random.integer(1, 3));
-    const Schedule s = kernels::tile_schedule(c, n, n, batch, random.integer(0, 20), parts, 132, fill);
+    const Schedule s = kernels::tile_schedule(c, n, n, batch, {random.integer(0, 20), parts}, 132, fill);
     expect_walked(s, fill, n, batch, c.cta_m, c.cta_n);
 
     kernels::FfmaTmaConfig f;

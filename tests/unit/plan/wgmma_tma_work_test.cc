@@ -226,9 +226,9 @@ TEST(Schedule, PiecesKeepTheOrderOfSums) {
     const auto extent = [&] { return random.integer(1, 1000); };
     const std::int64_t m = extent(), n = extent(), batch = random.integer(1, 3);
     const kernels::TileConfig c{.cta_m = 32, .cta_n = 16};
-    const std::int64_t tiles = kernels::tile_schedule(c, m, n, batch, 0, 1, 132).units;
-    const Schedule all =
-        kernels::tile_schedule(c, m, n, batch, random.integer(0, tiles), static_cast<int>(random.integer(1, 40)), 132);
+    const std::int64_t tiles = kernels::tile_schedule(c, m, n, batch, {}, 132).units;
+    const Schedule all = kernels::tile_schedule(
+        c, m, n, batch, {random.integer(0, tiles), static_cast<int>(random.integer(1, 40))}, 132);
     const std::size_t least = kernels::least_workspace(all);
     EXPECT_EQ(least, all.split_tiles == 0 ? 0 : 32 * 16 * 4 * all.parts);
     const auto most = static_cast<std::int64_t>(all.workspace_bytes);
@@ -429,7 +429,7 @@ TEST(DmmaTmaArguments, LoadsAreWhatTheOperandsAllow) {
     g.b = {reinterpret_cast<const void*>(std::uintptr_t{1 << 20}), 1, 128, 0};
     g.c = {reinterpret_cast<void*>(std::uintptr_t{1 << 21}), 1, 100, 40000};
     g.m = 100, g.n = 90, g.k = 110, g.batch_count = 2, g.alpha = kernels::Factor::of(alpha);
-    return kernels::dmma_tma_arguments(c, g, kernels::tile_schedule(c, 100, 90, 2, 0, 1, 132), nullptr);
+    return kernels::dmma_tma_arguments(c, g, kernels::tile_schedule(c, 100, 90, 2, {}, 132), nullptr);
   };
   const auto aligned = arguments(1 << 16, 100, 40000, 1);
   EXPECT_TRUE(aligned.a_bulk && aligned.b_bulk);
@@ -489,7 +489,7 @@ TEST(TileSchedule, CoversC) {
     SCOPED_TRACE(kernel.name);
     const kernels::TileConfig& c = kernel.config;
     const std::int64_t m = pick(random, kExtents), n = pick(random, kExtents), batch = random.integer(1, 3);
-    const Schedule s = kernels::tile_schedule(c, m, n, batch, 0, 1, 132);
+    const Schedule s = kernels::tile_schedule(c, m, n, batch, {}, 132);
     EXPECT_TRUE(s.tiles_m * c.cta_m >= m && (s.tiles_m - 1) * c.cta_m < m);
     EXPECT_TRUE(s.tiles_n * c.cta_n >= n && (s.tiles_n - 1) * c.cta_n < n);
     EXPECT_EQ(s.whole_tiles, s.tiles_m * s.tiles_n * batch);
@@ -497,7 +497,7 @@ TEST(TileSchedule, CoversC) {
     expect_sound(s, batch);
     const std::int64_t whole = random.integer(0, s.units - 1);
     const int parts = static_cast<int>(random.integer(2, 20));
-    const Schedule split = kernels::tile_schedule(c, m, n, batch, whole, parts, 132);
+    const Schedule split = kernels::tile_schedule(c, m, n, batch, {whole, parts}, 132);
     EXPECT_TRUE(split.whole_tiles == whole && split.split_tiles == s.units - whole);
     EXPECT_EQ(split.workspace_bytes,
               static_cast<std::size_t>(size_of(sums_of(c.type)) * split.split_tiles * parts * c.cta_m * c.cta_n));
@@ -554,7 +554,7 @@ TEST(SplitSumLayout, VectorsCoverTheTile) {
 
 TEST(SplitSumLayout, ColumnsCoverTheTile) {
   const kernels::TileConfig c{.cta_m = 32, .cta_n = 8};
-  const Schedule s = kernels::tile_schedule(c, 64, 8, 1, 0, 2, 132);
+  const Schedule s = kernels::tile_schedule(c, 64, 8, 1, {0, 2}, 132);
   const SplitSumLayout layout = kernels::tile_sum_layout(c, s);
   ASSERT_EQ(layout.vectors() * 4, 2 * 32 * 8);
   for (std::int64_t index = 0; index < layout.vectors(); ++index) {

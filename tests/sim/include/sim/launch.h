@@ -72,7 +72,8 @@ Result launch_body(const LaunchShape& shape, GlobalMemory& memory, const Options
 template <class Kernel>
 Result launch(const kernels::TileParams& params, GlobalMemory& memory, const Options& options) {
   LaunchShape shape;
-  shape.grid = params.schedule.clusters;
+  shape.cluster = params.schedule.cluster.size();
+  shape.grid = std::int64_t{params.schedule.clusters} * shape.cluster;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = kernels::kSharedBytes<Kernel>;
   shape.granule = std::min<int>(sizeof(typename Kernel::Element), 4);
@@ -84,8 +85,9 @@ Result launch(const kernels::TileParams& params, GlobalMemory& memory, const Opt
 // On as many CTAs as it has tiles, or as the options say.
 template <class Kernel>
 kernels::Schedule schedule_of(const kernels::GemmParams& params, const Options& options) {
-  kernels::Schedule schedule = kernels::tile_schedule(Kernel::kInstance, params.m, params.n, params.batch_count,
-                                                      options.whole_tiles, options.parts, 132, params.fill);
+  kernels::Schedule schedule =
+      kernels::tile_schedule(Kernel::kInstance, params.m, params.n, params.batch_count,
+                             {options.whole_tiles, options.parts, options.cluster}, 132, params.fill);
   if (options.max_grid_x > 0)
     schedule.clusters = std::min(schedule.clusters, static_cast<unsigned>(options.max_grid_x));
   return schedule;
