@@ -104,7 +104,7 @@ struct MatrixVector {
         exchange.run(smem.exchange, p.schedule.cluster.k, has_sums() ? own_row() : -1, &kept);
         const int first = (j - 1) / Exchange::kVectors * Exchange::kVectors;
         if (has_sums() && Exchange::stores(p.schedule.cluster.k))
-          store(p, index, first, j, [&](int i) { return gpu::read<Space::shared>(&kept[i - first]); });
+          store(p, index, first, j, [&](int i) { return chosen(gpu::read<Space::shared>(&kept), i - first); });
       }
       if (last) {
         j = 0;
@@ -145,6 +145,14 @@ struct MatrixVector {
       XGEMM_NO_UNROLL
       for (int i = first; i < end; ++i) c.store(long_m(p) ? row : i, long_m(p) ? i : row, sum_of(i));
     });
+  }
+
+  // One of a row's sums. They are read together, as neighbouring rows' single ones lie in the same banks.
+  XGEMM_DEVICE static Sum chosen(const RowSums& sums, int v) {
+    Sum sum = sums[0];
+    XGEMM_UNROLL
+    for (int i = 1; i < Exchange::kVectors; ++i) sum = i == v ? sums[i] : sum;
+    return sum;
   }
 
   // Some of a row's sums, from place on.
@@ -361,8 +369,9 @@ struct MatrixVector {
     for (int e = 1; e < kWidth; ++e) sums[0] += sums[e];
     return sums[0];
   }
-  // The same of t.vectors at once, all in vectors of 16 bytes. A lane has one sum
-  // of each, so that they take no more registers than those of a single one.
+
+  // The same of t.vectors at once, all in vectors of 16 bytes. A lane has one sum of each, so that they take no more
+  // registers than those of a single one.
   XGEMM_DEVICE static void sums_together(const TileParams& p, const Task& t, Sum (&sums)[kTogether]) {
     constexpr int kStep = gpu::kWarpSize * kVector, kAtOnce = at_once(kVector) / 2;
     const int first = gpu::lane_index() * kVector;
@@ -389,6 +398,7 @@ struct MatrixVector {
     XGEMM_UNROLL
     for (Sum& sum : sums) sum = sum_over_lanes(sum);
   }
+
   template <int kWidth>
   XGEMM_DEVICE static void add_products(const gpu::Vector<Element, kWidth>& x, const gpu::Vector<Element, kWidth>& y,
                                         Sum (&sums)[kWidth]) {
