@@ -45,11 +45,25 @@ std::vector<unsigned char> random_block(char type, std::size_t bytes) {
   std::mt19937 engine(1);
   std::normal_distribution<float> normal;
   std::vector<unsigned char> block(bytes);
-  const std::size_t size = type == 's' ? 4 : 2;
-  for (std::size_t i = 0; i < bytes; i += size) {
-    const float x = normal(engine);
-    const std::uint16_t bits = type == 'h' ? float_to_half(x) : float_to_bfloat16(x);
-    std::memcpy(&block[i], type == 's' ? static_cast<const void*>(&x) : &bits, size);
+  const auto fill = [&](auto convert) {
+    using Element = decltype(convert(0.0f));
+    for (std::size_t i = 0; i < bytes; i += sizeof(Element)) {
+      const Element x = convert(normal(engine));
+      std::memcpy(&block[i], &x, sizeof x);
+    }
+  };
+  switch (type) {
+    case 'd':
+      fill([](float x) { return double{x}; });
+      break;
+    case 's':
+      fill([](float x) { return x; });
+      break;
+    case 'h':
+      fill(float_to_half);
+      break;
+    default:
+      fill(float_to_bfloat16);
   }
   return block;
 }
@@ -160,7 +174,16 @@ class Tuner {
     const ColumnMajorCall call = column_major(one, s);
     Problem p;
     const auto type_of = [](const Element& element) {
-      return element.letter == 's' ? DType::f32 : element.letter == 'h' ? DType::f16 : DType::bf16;
+      switch (element.letter) {
+        case 'd':
+          return DType::f64;
+        case 's':
+          return DType::f32;
+        case 'h':
+          return DType::f16;
+        default:
+          return DType::bf16;
+      }
     };
     const DType type = type_of(one.input());
     p.m = call.m;

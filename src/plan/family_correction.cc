@@ -132,7 +132,7 @@ bool corrected_as_a_whole(Family family) {
 std::string corrected_name(const KernelInfo& kernel) {
   if (corrected_as_a_whole(kernel)) return name_of(kernel.family);
   const kernels::TileConfig& c = kernel.config;
-  return format("%s %d %dx%d %d", name_of(kernel.family), size_of(c.type), c.cta_m, c.cta_n, c.vector);
+  return format("%s %d %dx%dx%d %d", name_of(kernel.family), size_of(c.type), c.cta_m, c.cta_n, c.cta_k, c.vector);
 }
 
 FamilyCorrection::FamilyCorrection(const Request& request, const Packing& packing, double packing_us)

@@ -264,11 +264,8 @@ TEST_P(Staged, BringsSectorsAlongEitherAxis) {
 class Vectors : public Kernel {};
 TEST_P(Vectors, BringWholeSectorsOfTheMatrix) {
   const kernels::TileConfig& config = kernel().config;
-  const GemmCase c{.transa = config.any_strides ? 'T' : 'N',
-                   .transb = config.any_strides ? 'N' : 'T',
-                   .m = 2 * config.cta_m,
-                   .n = 1,
-                   .k = 4 * config.cta_k};
+  const bool across_k = kernels::VectorShape::of(config).kind == kernels::VectorShape::Kind::shared_rows;
+  const GemmCase c{.transa = across_k ? 'N' : 'T', .m = 2 * config.cta_m, .n = 1, .k = 4 * config.cta_k};
   const Counters counters = count(c);
   EXPECT_LE(counters.total(Traffic::global_load).ratio(), 1.25);
   EXPECT_EQ(counters.total(Traffic::shared_load).excess(), 0);
@@ -278,8 +275,8 @@ TEST_P(Vectors, BringWholeSectorsOfTheMatrix) {
 // Rows along k that start anywhere come in as many vectors as rows that start at one, and y in twice as many.
 TEST_P(Vectors, BringRowsOff16BytesInVectors) {
   const kernels::TileConfig& config = kernel().config;
-  if (!config.any_strides) GTEST_SKIP() << "brings rows that lie across k";
-  if (config.cta_k == kernels::VectorShape::kShortRow) GTEST_SKIP() << "brings short ones element by element";
+  using Kind = kernels::VectorShape::Kind;
+  if (kernels::VectorShape::of(config).kind != Kind::row_of_warp) GTEST_SKIP() << "brings them element by element";
   const auto requests = [&](int odd) {
     GemmCase c{.transa = 'T', .m = 2 * config.cta_m, .n = 1, .k = 16 * config.cta_k, .ld_pad = odd};
     const Counters counters = count(c);

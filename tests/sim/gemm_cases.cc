@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/skinny/instances.h"
 #include "support/element.h"
 #include "support/matrix.h"
 #include "support/oracle.h"
@@ -567,6 +568,25 @@ std::vector<GemmCase> pointer_cases(const SimKernel& kernel, kernels::Entries en
   return cases;
 }
 
+std::vector<GemmCase> few_columns_cases(const SimKernel& kernel) {
+  std::vector<GemmCase> cases;
+  const kernels::TileConfig& config = kernel.config;
+  constexpr std::int64_t kVector = 8;  // elements of 16 bytes, or more of them
+  for (const std::string& flags : flags_of(config))
+    for (const std::int64_t columns : {1, 3, 8, 9})
+      for (const std::int64_t k : {kVector, config.cta_k + kVector, std::int64_t{2} * config.cta_k, 2 * kVector + 3})
+        for (const bool tall : {false, true}) {
+          GemmCase c;
+          c.transa = flags[0], c.transb = flags[1];
+          c.m = tall ? config.cta_m + kVector : columns, c.n = tall ? columns : config.cta_n + kVector, c.k = k;
+          c.ld_pad = cases.size() % 3 == 2 ? static_cast<int>(kVector) : 0;
+          c.beta = cases.size() % 2 == 1 ? -0.7 : 0;
+          c.seed = cases.size() + 1;
+          cases.push_back(c);
+        }
+  return cases;
+}
+
 std::vector<GemmCase> triangle_cases(const SimKernel& kernel) {
   std::vector<GemmCase> cases;
   const kernels::TileConfig& config = kernel.config;
@@ -592,15 +612,25 @@ std::vector<GemmCase> share_of(std::vector<GemmCase> cases, const SimKernel& ker
   // Of two schedules and the reference, roughly: what a launch costs, and each slice of each tile. An instruction of
   // tensor cores is one call for hundreds of elements; those of skinny are few for many lanes.
   const bool by_lanes = !kernel.config.on_tensor_cores();
+  const bool for_vectors = kernel.family == std::string_view("skinny") && kernels::VectorShape::is(kernel.config);
   const double element = kernel.family == std::string_view("skinny") ? 8e-5
                          : by_lanes || kernel.config.any_strides     ? 1.5e-5
                                                                      : 7e-6;
+  const auto whole = [](std::int64_t extent, int tile) {
+    return static_cast<double>((extent + tile - 1) / tile * tile);
+  };
   const auto cost = [&](const GemmCase& c) {
     constexpr double kLaunch = 5;
-    const auto tiles = [](std::int64_t extent, int tile) { return static_cast<double>((extent + tile - 1) / tile); };
-    const double area = tiles(c.m, kernel.config.cta_m) * kernel.config.cta_m * tiles(c.n, kernel.config.cta_n) *
-                        kernel.config.cta_n * static_cast<double>(c.batch);
-    return kLaunch * c.cluster.size() + element * area * static_cast<double>(c.k + 2 * kernel.config.cta_k);
+    const kernels::TileConfig& config = kernel.config;
+    const auto batch = static_cast<double>(c.batch);
+    const double area = whole(c.m, config.cta_m) * whole(c.n, config.cta_n) * batch;
+    const double depth = static_cast<double>(c.k + 2 * config.cta_k);
+    if (!for_vectors) return kLaunch * c.cluster.size() + element * area * depth;
+    // All threads of its CTAs meet for each column, and no lane has columns that there are not.
+    constexpr double kThread = 0.016;
+    const double columns = static_cast<double>(std::min(c.m, c.n)), rows = whole(std::max(c.m, c.n), config.cta_m);
+    const int threads = 32 * kernels::VectorShape::of(config).warps * c.cluster.size();
+    return batch * columns * rows * (kThread * threads / config.cta_m + element * depth);
   };
   Random random(place + 1);
   for (std::size_t i = cases.size(); i > 1; --i) {

@@ -70,6 +70,7 @@ std::vector<GemmCase> edge_cases(const SimKernel& kernel);             // sizes 
 std::vector<GemmCase> scalar_cases(const SimKernel& kernel);           // alpha, beta in {0, 1, -0.7}, host and device
 std::vector<GemmCase> special_cases(const SimKernel& kernel);          // NaN, Inf
 std::vector<GemmCase> batch_cases(const SimKernel& kernel);
+std::vector<GemmCase> few_columns_cases(const SimKernel& kernel);
 std::vector<GemmCase> triangle_cases(const SimKernel& kernel);
 std::vector<GemmCase> pointer_cases(const SimKernel& kernel, kernels::Entries entries);
 

@@ -63,9 +63,11 @@ class Gemm : public testing::TestWithParam<std::string> {
   // Of the shapes that an instance can form one after the other; its neighbours in the list begin with others. Products
   // that fill a cluster of large tiles take long: where they are to, not more than so many elements.
   kernels::ClusterShape cluster(std::size_t number, int elements = 1 << 30) {
+    const bool many_threads = info_of(kernel()).threads >= 1024;  // which meet at barriers again and again
     std::vector<kernels::ClusterShape> shapes = clusters_of(kernel());
     std::erase_if(shapes, [&](const kernels::ClusterShape& shape) {
-      return shape.size() > 1 && shape.size() * kernel().config.cta_m * kernel().config.cta_n > elements;
+      return (many_threads && shape.size() > 2) ||
+             (shape.size() > 1 && shape.size() * kernel().config.cta_m * kernel().config.cta_n > elements);
     });
     return shapes[(place() + number) % shapes.size()];
   }
@@ -117,6 +119,12 @@ TEST_P(Gemm, Batches) {
   run(batch_cases(kernel()), 30);
 }
 
+// Kernels for vectors find out themselves what lies on 16 bytes.
+TEST_P(Gemm, FewColumnsOn16Bytes) {
+  if (kernel().family != std::string_view("skinny") || kernel().config.vector > 1) GTEST_SKIP();
+  run(few_columns_cases(kernel()), 40);
+}
+
 TEST_P(Gemm, Triangles) {
   const kernels::KernelInfo& own = info_of(kernel());
   if (!kernels::describe(own.family).triangles) GTEST_SKIP() << "computes all of C";
@@ -128,12 +136,13 @@ TEST_P(Gemm, Triangles) {
 
 TEST_P(Gemm, LoopsOverTilesAndBatchesThatTheGridDoesNotCover) {
   const auto flags = flags_of(kernel().config).front();
+  const bool many_threads = info_of(kernel()).threads >= 1024;
   GemmCase c{.transa = flags[0],
              .transb = flags[1],
              .m = 2 * kernel().config.cta_m + 1,
-             .n = 2 * kernel().config.cta_n + 1,
+             .n = (many_threads ? 1 : 2) * kernel().config.cta_n + 1,
              .k = kernel().config.cta_k + 1,
-             .batch = 3,
+             .batch = many_threads ? 2 : 3,
              .alpha = 1,
              .beta = -0.7f,
              .cluster = cluster(0)};

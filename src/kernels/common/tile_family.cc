@@ -180,17 +180,20 @@ void tile_family_estimate(const Request& request, const KernelInfo* const* kerne
   for (int i = 0; i < count; ++i) estimates[i] = estimate_one(*kernels[i], request);
 }
 
+void share_sms_evenly(Schedule* s, const device::DeviceInfo& device) {
+  // Kernels start early from sm_90 on (early_launch.h).
+  if (device.compute_capability < 90) return;
+  // Where SMs are shared, a tenth fewer clusters find room than as many times those of whole SMs: 27 of 8 CTAs of half
+  // an SM on an H200, which has room for 15 of whole SMs.
+  const int at_once =
+      s->cluster.size() == 1 ? device.sm_count : std::max(1, device.clusters_of(s->cluster.size()) * 9 / 10);
+  s->shared_bytes = bytes_of_even_share(s->clusters, at_once, device.max_shared_bytes_per_block);
+}
+
 Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                               const Sharing& sharing) {
   Schedule s = tile_schedule(kernel.config, p.m, p.n, p.batch_count, sharing, device.sm_count, p.fill);
-  // Kernels start early from sm_90 on (early_launch.h).
-  if (device.compute_capability >= 90) {
-    // Where SMs are shared, a tenth fewer clusters find room than as many times those of whole SMs: 27 of 8 CTAs of
-    // half an SM on an H200, which has room for 15 of whole SMs.
-    const int at_once =
-        s.cluster.size() == 1 ? device.sm_count : std::max(1, device.clusters_of(s.cluster.size()) * 9 / 10);
-    s.shared_bytes = bytes_of_even_share(s.clusters, at_once, device.max_shared_bytes_per_block);
-  }
+  share_sms_evenly(&s, device);
   return s;
 }
 

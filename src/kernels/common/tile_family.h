@@ -12,6 +12,9 @@ void tile_family_estimate(const Request& request, const KernelInfo* const* kerne
 Schedule tile_family_schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
                               const Sharing& sharing);
 
+// Gives CTAs so much shared memory that each SM has as many of them (Schedule::shared_bytes).
+void share_sms_evenly(Schedule* schedule, const device::DeviceInfo& device);
+
 template <Family kFamily>
 constexpr FamilyInfo tile_family() {
   return {built_instances<kFamily>(),

@@ -11,6 +11,8 @@
 namespace xgemm::kernels {
 namespace {
 
+using Kind = VectorShape::Kind;
+
 constexpr double kLaunchUs = 2.4;
 constexpr double kSumUs = 2.6;         // of the second stage, beside its bytes
 constexpr int kCtasPerSm = 2;          // that an SM holds
@@ -33,18 +35,19 @@ struct VectorCosts {
   double launch_us = 0.8;    // and until the first loads are under way
   double exchange_us = 0.6;  // of CTAs that share a tile's K, to meet
 };
-constexpr double kVectorSumUs = 3.8;    // of the second stage, beside its bytes
-constexpr double kGatherUs = 0.5;       // of a y that is put together: of a round
-constexpr double kDoublesShare = 1.6;   // of what fp32 takes a tile
-constexpr double kAgainShare = 0.8;     // of what the first vector takes a tile, each that follows it
-constexpr double kTogetherShare = 1.3;  // the same of those that come together, all of them
+constexpr double kVectorSumUs = 3.8;     // of the second stage, beside its bytes
+constexpr double kGatherUs = 0.5;        // of a y that is put together: of a round
+constexpr double kDoublesShare = 1.6;    // of what fp32 takes a tile
+constexpr double kMeasuredVectors = 64;  // more are taken to come one after the other, to be on the safe side
+constexpr double kAgainShare = 0.8;      // of what the first vector takes a tile, each that follows it
 
 constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) {
   const bool wide = element_bytes > 2;
-  if (shape.short_rows)
+  if (shape.kind == Kind::narrow) return {1.18, {1.63, 1.21, 0.80}, 0.92, 1.00, 0.8, 0.95};
+  if (shape.kind == Kind::short_rows)
     return wide ? VectorCosts{0.46, {0.66, 0.66, 0.68}, 0.61, 1.00, 1.35}
                 : VectorCosts{0.45, {0.50, 0.50, 0.82}, 0.65, 0.92, 1.35};
-  if (shape.along_k)
+  if (shape.kind == Kind::row_of_warp)
     return wide ? VectorCosts{0.11, {1.95, 1.06, 1.26}, 0.51, 1.00} : VectorCosts{0.41, {1.58, 1.05, 0.92}, 0.55, 1.08};
   if (shape.ctas_per_sm == 1)
     return wide ? VectorCosts{2.10, {0.96, 1.04, 0.72}, 1.86, 1.00, 0.8, 0.9}
@@ -101,8 +104,8 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
 
 // Of instances for vectors of a long k.
 std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
-  if (!VectorShape::is(kernel.config) || VectorShape::of(kernel.config).short_rows) return single_ctas(kernel);
-  return kClusterShapesAlongK;
+  const bool shares_k = VectorShape::is(kernel.config) && VectorShape::of(kernel.config).shares_k();
+  return shares_k ? kClusterShapesAlongK : single_ctas(kernel);
 }
 
 // A product as the instances for vectors see it: X times each y.
@@ -133,8 +136,9 @@ struct VectorProduct {
 // How an instance for vectors brings the matrix, and y.
 struct VectorLoads {
   Loads of_x;
-  bool gathers_y = false;  // it is put together in shared memory first
-  int together = 1;        // vectors that a step of X is multiplied with
+  bool gathers_y = false;                 // it is put together in shared memory first
+  bool scattered = of_x == Loads::apart;  // a sector for each element of X
+  int columns = 1;                        // vectors that X is multiplied with at once
 
   static VectorLoads of(const VectorShape& shape, const VectorProduct& p) {
     const auto on_vectors = [](const layout::StridedOperand& z, Axis along) {
@@ -145,13 +149,20 @@ struct VectorLoads {
     };
     const Axis rows = layout::other(p.k);
     const bool y_starts = p.y.stride(p.k_of_y) == 1 && divisibility_along(p.y, p.k_of_y) % 16 == 0;
-    if (shape.short_rows && p.x.stride(p.k) == 1)
+    if (shape.kind == Kind::narrow) {
+      const bool x_starts = (p.x.stride(p.k) == 1 && divisibility_along(p.x, p.k) % 16 == 0) ||
+                            (p.x.stride(rows) == 1 && on_vectors(p.x, rows));
+      // Elements are brought to eight rows at once, which lie apart where X is along k.
+      const Loads of_elements = lies_along(p.x, rows) ? Loads::elements : Loads::apart;
+      return {.of_x = x_starts ? Loads::vectors : of_elements,
+              .scattered = !lies_along(p.x, p.k) && !lies_along(p.x, rows),
+              .columns = VectorShape::kColumns};
+    }
+    if (shape.kind == Kind::short_rows && p.x.stride(p.k) == 1)
       return {on_vectors(p.x, p.k) && y_starts && on_vectors(p.y, p.k_of_y) ? Loads::vectors : Loads::elements};
-    if (shape.along_k && !shape.short_rows) {
+    if (shape.kind == Kind::row_of_warp) {
       if (!lies_along(p.x, p.k)) return {Loads::apart};
-      // Lines may start anywhere, of a single vector.
-      const bool all_start = y_starts && on_vectors(p.x, p.k) && on_vectors(p.y, p.k_of_y);
-      return {Loads::vectors, !y_starts, all_start ? VectorShape::together(p.x.element_bytes) : 1};
+      return {Loads::vectors, !y_starts};  // lines may start anywhere
     }
     if (!lies_along(p.x, rows)) return {Loads::apart};
     return {on_vectors(p.x, rows) ? Loads::vectors : Loads::elements};
@@ -165,21 +176,22 @@ class VectorEstimate {
   VectorEstimate(const KernelInfo& kernel, const Request& request)
       : request_(request),
         shape_(VectorShape::of(kernel.config)),
+        short_rows_(shape_.kind == Kind::short_rows),
+        has_tasks_(shape_.has_tasks()),
         p_(VectorProduct::of(request)),
         loads_(VectorLoads::of(shape_, p_)),
         costs_(vector_costs(shape_, p_.x.element_bytes)),
         tile_k_(kernel.config.cta_k),
-        tiles_(p_.batch * cost::tiles(p_.rows, shape_.rows)) {
+        tiles_(p_.batch * cost::tiles(p_.rows, shape_.rows) * (has_tasks_ ? tasks_of(shape_, p_.vectors) : 1)) {
     const int element_bytes = p_.x.element_bytes;
     // Of long rows, a warp with many of them reads a few bytes here and there. For the next vector X may still be in
     // L1.
-    const bool long_rows = shape_.short_rows && p_.depth * element_bytes > kShortRowBytes;
-    const bool kept =
-        shape_.short_rows && shape_.ctas_per_sm * shape_.rows * p_.depth * element_bytes <= kMostKeptBytes;
+    const bool long_rows = short_rows_ && p_.depth * element_bytes > kShortRowBytes;
+    const bool kept = short_rows_ && shape_.ctas_per_sm * shape_.rows * p_.depth * element_bytes <= kMostKeptBytes;
     const device::Rates& rates = request.device.rates;
-    const double from_l2 = shape_.short_rows ? (kept ? 0 : 1) : rates.memory_tbs / rates.l2_tbs;
+    const double from_l2 = short_rows_ ? (kept ? 0 : 1) : rates.memory_tbs / rates.l2_tbs;
     const double bytes = p_.batch * double(p_.rows) * p_.depth * (1 + (passes() - 1) * from_l2) *
-                         (loads_.of_x == Loads::apart ? std::max(32, element_bytes) : element_bytes);
+                         (loads_.scattered ? std::max(32, element_bytes) : element_bytes);
     memory_us_ =
         (bytes + p_.c_bytes) * 1e-6 / ((long_rows ? kLongRowShare : 1) * costs_.memory_share * rates.memory_tbs);
     const int width = loads_.of_x == Loads::vectors ? 16 / element_bytes : 1;
@@ -192,7 +204,7 @@ class VectorEstimate {
   Estimate in_parts() const {
     const double sms = request_.device.sm_count;
     const double most =
-        shape_.short_rows ? 1 : std::min(cost::floor(cost::ceil(p_.depth / tile_k_) / kMinSlices), double{kMaxParts});
+        !shape_.shares_k() ? 1 : std::min(cost::floor(cost::ceil(p_.depth / tile_k_) / kMinSlices), double{kMaxParts});
     Estimate best;
     for (double parts = 1;; parts = std::min(2 * parts, most)) {
       const double sum_bytes =
@@ -214,28 +226,30 @@ class VectorEstimate {
       return {std::numeric_limits<double>::infinity()};
     Estimate estimate = shared_by(cluster.k);
     estimate.sharing = {.cluster = cluster};
-    const double times = cost::ceil(p_.vectors * size_of(request_.problem.sums()) / 16);  // 16 bytes of a row each
-    estimate.us += times * costs_.exchange_us;
+    estimate.us += (has_tasks_ ? 1 : passes()) * costs_.exchange_us;
     return estimate;
   }
 
  private:
+  // Of a row of tiles; a tile that has fewer vectors has no fewer tasks.
+  static double tasks_of(const VectorShape& shape, double vectors) {
+    return vectors <= shape.rows ? vectors : cost::tiles(vectors, shape.rows) * shape.rows;
+  }
   // Through X.
-  double passes() const { return cost::ceil(p_.vectors / loads_.together); }
+  double passes() const { return cost::ceil(p_.vectors / loads_.columns); }
 
   // By so many CTAs a tile.
   Estimate shared_by(double ctas_of_tile) const {
     const double sms = request_.device.sm_count, all = tiles_ * ctas_of_tile;
     // Where warps have rows of their own, some may have none.
-    const double used = shape_.along_k ? std::min(1.0, double(p_.rows) / shape_.rows) : 1;
+    const double used = !shape_.warps_share_k() ? std::min(1.0, double(p_.rows) / shape_.rows) : 1;
     const double ctas = used * cost::ceil(all / sms);  // of the SM that has most
     const double wider = p_.x.element_bytes == 8 ? kDoublesShare : 1;
     const double depth = cost::ceil(p_.depth / ctas_of_tile);
     const double tile_us = costs_.tile_us + costs_.step_us[static_cast<int>(loads_.of_x)] * cost::ceil(depth / step_) +
                            (loads_.gathers_y ? kGatherUs * cost::ceil(depth / VectorShape::kGathered) : 0);
-    const double tiles = passes() * (loads_.together > 1 && p_.vectors > 1 ? kTogetherShare : 1);
-    const double again = shape_.short_rows || loads_.together > 1 ? 1 : kAgainShare;
-    const double wait_us = wider * (1 + (tiles - 1) * again) * tile_us * (1 + (ctas - 1) * costs_.contention);
+    const double in_turn = has_tasks_ ? std::max(1.0, p_.vectors / kMeasuredVectors) : passes();
+    const double wait_us = wider * in_turn * tile_us * (1 + (ctas - 1) * costs_.contention);
     return {costs_.launch_us + std::max(memory_us_, wait_us),
             cost::ceil(all / (sms * shape_.ctas_per_sm)),
             {},
@@ -245,6 +259,8 @@ class VectorEstimate {
 
   const Request& request_;
   VectorShape shape_;
+  bool short_rows_;
+  bool has_tasks_;
   VectorProduct p_;
   VectorLoads loads_;
   VectorCosts costs_;
@@ -271,14 +287,21 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int coun
   }
 }
 
-// What counts in 32 bits.
+bool is_short_or_narrow(const KernelInfo& kernel) {
+  if (!VectorShape::is(kernel.config)) return false;
+  const Kind kind = VectorShape::of(kernel.config).kind;
+  return kind == Kind::short_rows || kind == Kind::narrow;
+}
+
+// Those for vectors count in 32 bits.
 bool counts(const KernelInfo& kernel, const Request& request) {
   const TileConfig& c = kernel.config;
   const Problem& p = request.problem;
   constexpr std::int64_t kMostExtent = (std::int64_t{1} << 31) - 4096;
-  if (!VectorShape::is(c) || !VectorShape::of(c).short_rows) return true;
+  if (!VectorShape::is(c)) return true;
+  const double tiles = cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count);
   return std::max({p.m, p.n, p.k}) <= kMostExtent &&
-         cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
+         tiles * VectorShape::of(c).tasks_of_tile(std::min(p.m, p.n)) < 0x1p31;
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {
@@ -290,24 +313,32 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
                                  : "it needs m, n, k and the number of tiles to be below 2^31";
 }
 
-// Of vectors with short rows none: the matrix is read once, so that a copy takes longer than it can save. And which of
-// m and n is the longer one decides about the order of sums, which blocks of C must not change.
+// Of vectors with short rows and narrow products none: the matrix is read once, so that a copy takes longer than it can
+// save. And which of m and n is the longer one decides about the order of sums, which blocks of C must not change.
 bool takes_copies(const KernelInfo& kernel) {
-  return !VectorShape::is(kernel.config) || !VectorShape::of(kernel.config).short_rows;
+  return !is_short_or_narrow(kernel);
 }
 
-// Those for vectors, but for the one whose threads take all registers of an SM.
+// Those for vectors, but for the one whose threads take all registers of an SM, and the narrow ones.
 Pointers pointers(const KernelInfo& kernel) {
-  const bool follows = VectorShape::is(kernel.config) && VectorShape::of(kernel.config).ctas_per_sm > 1;
+  const TileConfig& c = kernel.config;
+  const bool follows =
+      VectorShape::is(c) && VectorShape::of(c).ctas_per_sm > 1 && VectorShape::of(c).kind != Kind::narrow;
   return follows ? Pointers::anywhere : Pointers::none;
 }
 
-// Short rows are read again from L1, whose room more than half of an SM's shared memory would take.
 Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
                   const Sharing& sharing) {
   Schedule s = tile_family_schedule(kernel, problem, device, sharing);
-  const bool short_rows = VectorShape::is(kernel.config) && VectorShape::of(kernel.config).short_rows;
-  if (short_rows && s.clusters > static_cast<unsigned>(device.sm_count)) s.shared_bytes = 0;
+  if (!VectorShape::is(kernel.config)) return s;
+  if (const VectorShape shape = VectorShape::of(kernel.config); shape.has_tasks()) {
+    const std::int64_t tasks = s.units * shape.tasks_of_tile(std::min(problem.m, problem.n));
+    s.clusters = static_cast<unsigned>(
+        std::min<std::int64_t>(tasks, std::numeric_limits<std::int32_t>::max() / s.cluster.size()));
+    share_sms_evenly(&s, device);
+  }
+  // Sectors are read again from L1, whose room more than half of an SM's shared memory would take.
+  if (is_short_or_narrow(kernel) && s.clusters > static_cast<unsigned>(device.sm_count)) s.shared_bytes = 0;
   return s;
 }
 

@@ -1,10 +1,11 @@
 // The instances of skinny: fp32 products that are narrow along n, which stream A, and along m, which stream B; with
 // vectors of 16 bytes, and of one element for operands that start anywhere. And products with a vector, of any type,
-// which take operands as they lie.
+// or with a few in 16 bits, which take operands as they lie.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -18,6 +19,8 @@ template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct MatrixVector;
 template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct ShortRows;
+template <TileConfig kConfig, class Epilogue>
+struct Narrow;
 
 // What follows from a config.
 struct SkinnyShape {
@@ -36,46 +39,67 @@ struct SkinnyShape {
 
 // The same of the instances for vectors.
 struct VectorShape {
-  static constexpr int kLongSlice = 256, kShortSlice = 128, kShortRow = 64;
+  static constexpr int kLongSlice = 256, kShortSlice = 128, kShortRow = 64, kNarrowStep = 32;
   static constexpr int kGathered = 2048;  // elements of a y that is put together in shared memory
+  static constexpr int kNarrowRows = 64;  // of a tile, of narrow products
 
-  bool along_k;  // a warp has a row of the matrix; else warps share k
-  int rows;      // of a tile
+  // Who has what of the matrix: a warp a row, and its lanes share k; all warps the same rows, and they share k, on the
+  // tensor cores where products are narrow; or a warp many rows.
+  enum class Kind : std::uint8_t { row_of_warp, shared_rows, short_rows, narrow };
+
+  Kind kind;
+  int rows;  // of a tile
   int warps;
   int ctas_per_sm;
-  bool short_rows = false;  // a warp has many rows
 
   // Loads of the matrix that a thread has under way, of so many elements.
   constexpr int at_once(int element_bytes, int width) const {
     if (width == 1) return element_bytes == 8 ? 8 : 16;
-    return along_k && element_bytes > 2 ? 8 : 4;
+    return kind == Kind::row_of_warp && element_bytes > 2 ? 8 : 4;
   }
 
   // The k that a warp, or warps that share a tile's k, have under way. x_along_k: how the matrix lies.
   constexpr int step(int element_bytes, int width, bool x_along_k) const {
     const int words = element_bytes == 8 ? 2 : 1;  // of a sum
-    if (short_rows && x_along_k) return 4 * width * (width == 1 ? 4 : 2) / words;
-    if (short_rows) return width * (width == 1 ? 16 : 8) / words;
-    return (along_k ? 32 : warps) * width * at_once(element_bytes, width);
+    if (kind == Kind::narrow) return warps * kNarrowStep;
+    if (kind == Kind::short_rows && x_along_k) return 4 * width * (width == 1 ? 4 : 2) / words;
+    if (kind == Kind::short_rows) return width * (width == 1 ? 16 : 8) / words;
+    return (kind == Kind::row_of_warp ? 32 : warps) * width * at_once(element_bytes, width);
   }
 
-  // Vectors that a step of an X along k is multiplied with before it goes.
-  static constexpr int together(int element_bytes) { return element_bytes == 2 ? 4 : 2; }
+  static constexpr int kColumns = 8;  // that narrow products have at once
 
   static constexpr bool is(const TileConfig& c) { return c.cta_m == c.cta_n; }
   static constexpr VectorShape of(const TileConfig& c) {
-    if (c.cta_k == kShortRow) return {true, 256, 8, c.type == DType::f64 ? 2 : 3, true};
-    if (c.any_strides) return {true, 8, 8, 4};
-    return c.cta_k == kLongSlice ? VectorShape{false, 32, 32, 1} : VectorShape{false, 32, 8, 4};
+    if (c.cta_m == kNarrowRows) return {Kind::narrow, c.cta_m, 8, 2};
+    if (c.cta_k == kShortRow) return {Kind::short_rows, c.cta_m, 8, c.type == DType::f64 ? 2 : 3};
+    if (c.cta_m == 8) return {Kind::row_of_warp, c.cta_m, 8, 4};
+    return c.cta_k == kLongSlice ? VectorShape{Kind::shared_rows, c.cta_m, 32, 1}
+                                 : VectorShape{Kind::shared_rows, c.cta_m, 8, 4};
   }
+  // Whether each vector of a tile is a task of its own, which other CTAs have; and how many a tile has, of a product
+  // that has so many.
+  constexpr bool has_tasks() const { return kind == Kind::row_of_warp || kind == Kind::shared_rows; }
+  static constexpr int tasks_of_tile(std::int64_t vectors, int rows) {
+    return static_cast<int>(vectors < rows ? vectors : rows);
+  }
+  constexpr int tasks_of_tile(std::int64_t vectors) const { return has_tasks() ? tasks_of_tile(vectors, rows) : 1; }
+  // Whether CTAs of a cluster may share K.
+  constexpr bool shares_k() const { return rows <= kNarrowRows; }
+  constexpr bool warps_share_k() const { return rows == 32 || rows == kNarrowRows; }
 };
 
 template <>
 struct Instances<Family::skinny> : TileInstances {
   template <TileConfig kConfig>
+  static constexpr bool kIs(VectorShape::Kind kind) {
+    return VectorShape::of(kConfig).kind == kind;
+  }
+  template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
   using OfVectors =
-      std::conditional_t<VectorShape::of(kConfig).short_rows, ShortRows<kConfig, LinearCombinationOf<kConfig.type>>,
-                         MatrixVector<kConfig, LinearCombinationOf<kConfig.type>>>;
+      std::conditional_t<kIs<kConfig>(VectorShape::Kind::narrow), Narrow<kConfig, Epilogue>,
+                         std::conditional_t<kIs<kConfig>(VectorShape::Kind::short_rows), ShortRows<kConfig, Epilogue>,
+                                            MatrixVector<kConfig, Epilogue>>>;
   template <TileConfig kConfig>
   using Kernel = std::conditional_t<VectorShape::is(kConfig), OfVectors<kConfig>, Skinny<kConfig, LinearCombination>>;
 
@@ -103,18 +127,21 @@ struct Instances<Family::skinny> : TileInstances {
               c.raster_group = 1;
               add(c);
             }
-    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16})
-      for (const auto& [any_strides, slice] :
-           {std::pair{true, VectorShape::kLongSlice}, std::pair{false, VectorShape::kLongSlice},
-            std::pair{false, VectorShape::kShortSlice}, std::pair{true, VectorShape::kShortRow}}) {
-        TileConfig c = {.type = type, .type_c = type, .any_strides = any_strides};
-        c.cta_k = slice;
-        c.b_contiguous = Axis::col;  // with op(A) along m; a vector lies along both axes
-        c.cta_m = c.cta_n = VectorShape::of(c).rows;
-        c.raster_group = 1;
-        c.min_compute_capability = 90;  // measured nowhere else
-        add(c);
-      }
+    const auto add_vectors = [&](DType type, int rows, int slice) {
+      TileConfig c = {.type = type, .type_c = type, .any_strides = true};
+      c.cta_m = c.cta_n = rows;
+      c.cta_k = slice;
+      c.raster_group = 1;
+      c.min_compute_capability = 90;  // measured nowhere else
+      add(c);
+    };
+    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+      add_vectors(type, 8, VectorShape::kLongSlice);
+      add_vectors(type, 32, VectorShape::kLongSlice);
+      add_vectors(type, 32, VectorShape::kShortSlice);
+      add_vectors(type, 256, VectorShape::kShortRow);
+      if (size_of(type) == 2) add_vectors(type, VectorShape::kNarrowRows, VectorShape::kLongSlice);
+    }
   }
   static constexpr KernelInfo common(const TileConfig& c) {
     return {.config = c, .threads = 32 * (VectorShape::is(c) ? VectorShape::of(c).warps : SkinnyShape::kWarps)};

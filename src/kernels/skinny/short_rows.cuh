@@ -23,6 +23,7 @@
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/skinny/instances.h"
 #include "kernels/skinny/shuffle_words.cuh"
+#include "kernels/skinny/vector_units.cuh"
 
 namespace xgemm::kernels {
 
@@ -71,9 +72,6 @@ struct ShortRows {
     if constexpr (kFollows) return entry_of<const Element>(x, batch);
     return static_cast<const Element*>(x.data) + batch * x.batch_stride;
   }
-
-  // Whether X is op(A), and rows of the product are C's.
-  XGEMM_DEVICE static bool long_m(const TileParams& p) { return p.m >= p.n; }
 
   // A warp's rows of X, and y.
   struct Task {

@@ -3,7 +3,7 @@
 // the matrix are on their way.
 //
 // The kernel computes d = X y for each column of C, with X = op(A), or for each row where these are fewer, with X the
-// transpose of op(B).
+// transpose of op(B). Each y is a task of its own: few rows give work to few CTAs, and other CTAs' y read X from L2.
 //
 //   an instance for an X along k, or along neither     two for an X along its rows: 8 lanes across them, or 4 or
 //   axis: a warp for each row                          16, and all others of the CTA share k, of 8 warps or of 32
@@ -18,7 +18,7 @@
 // in vectors from their first aligned element on, and what of y belongs to a vector is cut out of two of y's. A y that
 // is not contiguous, or off 16 bytes, is put together in shared memory for them.
 //
-// Where rows are few, CTAs of a cluster share K (exchange.cuh).
+// Where rows are few, CTAs of a cluster share K (exchange.cuh). Eight columns of 16 bits narrow.cuh multiplies at once.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -32,6 +32,7 @@
 #include "kernels/skinny/exchange.cuh"
 #include "kernels/skinny/instances.h"
 #include "kernels/skinny/shuffle_words.cuh"
+#include "kernels/skinny/vector_units.cuh"
 
 namespace xgemm::kernels {
 
@@ -46,7 +47,7 @@ struct MatrixVector {
   using ElementC = gpu::ElementOf<kConfig.type_c>;
   using Sum = typename Epilogue::Sum;
   static constexpr TileConfig kInstance = kConfig;
-  static constexpr bool kAlongK = kShape.along_k;
+  static constexpr bool kAlongK = kShape.kind == VectorShape::Kind::row_of_warp;
   static constexpr int kRows = kShape.rows, kWarps = kShape.warps;
   static constexpr bool kWarpPerRow = kWarps == kRows;  // a warp stores a row's sum; else the first one, all rows'
   static constexpr int kTileK = kConfig.cta_k;
@@ -63,166 +64,90 @@ struct MatrixVector {
   // Of warps that share k: a line for each, so much longer than its rows that reads across the lines meet all banks.
   static constexpr int kSumLine = kRows + 1;
   using Exchange = VectorExchange<Sum, kRows>;
-  using RowSums = typename Exchange::RowSums;
-  static constexpr int kTogether = VectorShape::together(sizeof(Element));
   struct SharedStorage {
     SharedArray<Sum, kAlongK ? 1 : kWarps * kSumLine> sums;
     SharedArray<Element, kAlongK ? kGathered : 1> y;
-    RowSums row_sums[kRows];
     typename Exchange::SharedStorage exchange;
   };
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
     // The first task is worked out while the kernel before ends.
-    std::int64_t index = gpu::block_x() >> sharer_bits(p);
-    if (index >= p.schedule.units) return;
+    if (Place(p, 0).tile >= p.schedule.units) return;
     Exchange exchange(p.schedule.cluster.k);
     if constexpr (kFollows) gpu::grid_wait_dependencies();
-    Task task = task_of(p, index, 0);
+    Task task = task_of(p, Place(p, 0));
     task.depth = gpu::opaque(task.depth), task.rows = gpu::opaque(task.rows);
     gpu::grid_wait_dependencies();
-    const bool has_product = Epilogue::make(p).has_product;
-    for (int j = 0;;) {
-      // To keep it takes an instance along k one register too many.
-      if (kAlongK ? !Epilogue::make(p).has_product : !has_product) task.depth = 0;
-      // What is exchanged and stored together waits in shared memory.
-      if (come_together(p, task)) {
-        Sum sums[kTogether] = {};
-        if (gpu::warp_index() < task.rows) sums_together(p, task, sums);
-        if (has_sums()) keep(smem.row_sums[own_row()], j % Exchange::kVectors, sums);
-        j += kTogether;
-      } else {
-        const Sum sums[] = {row_sum(task, smem)};
-        if (has_sums() && is_alone(p)) store(p, index, 0, 1, [&](int) { return sums[0]; });
-        if (has_sums() && !is_alone(p)) keep(smem.row_sums[own_row()], j % Exchange::kVectors, sums);
-        ++j;
-      }
-      const bool last = j >= kRows || j >= vectors(p);
-      if (!is_alone(p) && (last || j % Exchange::kVectors == 0)) {
-        RowSums& kept = smem.row_sums[own_row()];
-        exchange.run(smem.exchange, p.schedule.cluster.k, has_sums() ? own_row() : -1, &kept);
-        const int first = (j - 1) / Exchange::kVectors * Exchange::kVectors;
-        if (has_sums() && Exchange::stores(p.schedule.cluster.k))
-          store(p, index, first, j, [&](int i) { return chosen(gpu::read<Space::shared>(&kept), i - first); });
-      }
-      if (last) {
-        j = 0;
-        index += gpu::grid_x() >> sharer_bits(p);
-        if (index >= p.schedule.units) return;
-      }
-      task = task_of(p, index, j);
+    for (unsigned turn = 0;;) {
+      if (!Epilogue::make(p).has_product) task.depth = 0;
+      Sum sum = row_sum(task, smem);
+      if (const int sharers = p.schedule.cluster.k; sharers > 1)
+        sum = exchange.run(smem.exchange, sharers, has_sum() ? own_row() : -1, {{sum}})[0];
+      if (has_sum() && Exchange::stores(p.schedule.cluster.k))
+        store(p, Place(p, static_cast<unsigned>(gpu::opaque(static_cast<int>(turn)))), sum);
+      const Place next(p, ++turn);
+      if (next.tile >= p.schedule.units) return;
+      task = task_of(p, next);
     }
   }
 
  private:
+  // Which tile, and which vector of it, a CTA has in which turn. Worked out again where it is needed, and not kept in
+  // registers that loads need.
+  struct Place {
+    unsigned tile;
+    int vector;
+
+    XGEMM_DEVICE Place(const TileParams& p, unsigned turn) {
+      const auto tasks = static_cast<unsigned>(VectorShape::tasks_of_tile(gpu::opaque(vectors_of(p)), kRows));
+      const auto of_ctas = [&](std::int64_t ctas) { return static_cast<unsigned>(ctas >> sharer_bits(p)); };
+      const unsigned task = of_ctas(gpu::block_x()) + turn * of_ctas(gpu::grid_x());
+      tile = tasks == 1 ? task : task / tasks;
+      vector = static_cast<int>(task - tile * tasks);
+    }
+  };
+
   XGEMM_DEVICE static const Element* matrix(const ConstMatrixArg& x, std::int64_t batch) {
     if constexpr (kFollows) return entry_of<const Element>(x, batch);
     return static_cast<const Element*>(x.data) + batch * x.batch_stride;
   }
 
-  // Whether X is op(A), and rows of the product are C's.
-  XGEMM_DEVICE static bool long_m(const TileParams& p) { return p.m >= p.n; }
-  XGEMM_DEVICE static std::int64_t vectors(const TileParams& p) { return long_m(p) ? p.n : p.m; }
-
-  // A vector whose sums this CTA has alone: they are stored from registers, where these suffice.
-  XGEMM_DEVICE static bool is_alone(const TileParams& p) {
-    return kAlongK && vectors(p) == 1 && p.schedule.cluster.k == 1;
-  }
-
-  // A thread has sums of one row, or of none.
+  // A thread has the sum of one row, or of none.
   XGEMM_DEVICE static int own_row() { return kWarpPerRow ? gpu::warp_index() : gpu::lane_index(); }
-  XGEMM_DEVICE static bool has_sums() { return (kWarpPerRow ? gpu::lane_index() : gpu::warp_index()) == 0; }
+  XGEMM_DEVICE static bool has_sum() { return (kWarpPerRow ? gpu::lane_index() : gpu::warp_index()) == 0; }
 
-  // The sums of a thread's row, of vectors from first to end: sum_of(vector).
-  template <class SumOf>
-  XGEMM_DEVICE static void store(const TileParams& p, std::int64_t index, int first, int end, const SumOf& sum_of) {
-    // Worked out again, and not kept in registers that loads need.
+  // The sum of a thread's row.
+  XGEMM_DEVICE static void store(const TileParams& p, const Place& at, Sum sum) {
     const Epilogue epilogue = Epilogue::make(p);
-    const Unit unit = unit_of(p, gpu::opaque(index));
-    const int row = own_row();
+    const Unit unit = vector_unit<kRows, kTileK>(p, at.tile);
     store_unit<kConfig, kRows, kRows, kFollows>(epilogue, p, unit, 0, 0, [&](const auto& c) {
-      XGEMM_NO_UNROLL
-      for (int i = first; i < end; ++i) c.store(long_m(p) ? row : i, long_m(p) ? i : row, sum_of(i));
+      c.store(long_m(p) ? own_row() : at.vector, long_m(p) ? at.vector : own_row(), sum);
     });
-  }
-
-  // One of a row's sums. They are read together, as neighbouring rows' single ones lie in the same banks.
-  XGEMM_DEVICE static Sum chosen(const RowSums& sums, int v) {
-    Sum sum = sums[0];
-    XGEMM_UNROLL
-    for (int i = 1; i < Exchange::kVectors; ++i) sum = i == v ? sums[i] : sum;
-    return sum;
-  }
-
-  // Some of a row's sums, from place on.
-  template <int kNumber>
-  XGEMM_DEVICE static void keep(RowSums& kept, int place, const Sum (&sums)[kNumber]) {
-    if (place == 0) {
-      RowSums all = {};
-      XGEMM_UNROLL
-      for (int v = 0; v < kNumber; ++v) all[v] = sums[v];
-      gpu::write<Space::shared>(&kept, all);
-    } else {
-      XGEMM_UNROLL
-      for (int v = 0; v < kNumber; ++v) gpu::write<Space::shared>(&kept[place + v], sums[v]);
-    }
-  }
-
-  // CTAs share K in clusters of 1, 2, 4 or 8.
-  XGEMM_DEVICE static int sharer_bits(const TileParams& p) {
-    const int sharers = p.schedule.cluster.k;
-    return sharers == Exchange::kMostSharers ? 3 : sharers / 2;
-  }
-
-  // What this CTA sums. Most products have tiles along one axis, and one entry: their numbers need no division.
-  XGEMM_DEVICE static Unit unit_of(const TileParams& p, std::int64_t index) {
-    const Schedule& s = p.schedule;
-    Unit unit = {index, 0, s.tiles_n == 1 ? index * kRows : 0, s.tiles_n == 1 ? 0 : index * kRows, 0, p.k};
-    if (s.tiles_m + s.tiles_n - 1 != s.units || s.first_tile != 0 || s.split_tiles != 0)
-      unit = unit_at<kRows, kRows, kTileK>(p, index);
-    if (s.cluster.k == 1) return unit;
-    const std::int64_t slices = (p.k + kTileK - 1) / kTileK, part = gpu::cluster_rank();
-    const std::int64_t end = (slices * (part + 1) >> sharer_bits(p)) * kTileK;
-    unit.k = (slices * part >> sharer_bits(p)) * kTileK;
-    unit.depth = (end < p.k ? end : p.k) - unit.k;
-    return unit;
   }
 
   // A tile's rows of X times one of its vectors. Strides are those along k.
   struct Task {
     const Element* x;  // this warp's row; of instances that share k, the tile's first one
     const Element* y;
+    std::int64_t x_row_stride;  // of instances that share k
     std::int64_t x_stride, y_stride, depth;
-    int rows;     // of the tile; 0 where it has no such vector
-    int vectors;  // from here on, up to kTogether
+    int rows;  // of the tile; 0 where it has no such vector
   };
-  XGEMM_DEVICE static Task task_of(const TileParams& p, std::int64_t index, int j) {
-    const Unit unit = unit_of(p, index);
+  XGEMM_DEVICE static Task task_of(const TileParams& p, const Place& at) {
+    const Unit unit = vector_unit<kRows, kTileK>(p, at.tile);
     const ConstMatrixArg b = p.b.transposed();
     const ConstMatrixArg x = long_m(p) ? p.a : b, y = long_m(p) ? b : p.a;
-    const std::int64_t first = (long_m(p) ? unit.row : unit.col), line = (long_m(p) ? unit.col : unit.row) + j;
-    const std::int64_t left = vectors(p) - line, rows = left > 0 ? (long_m(p) ? p.m : p.n) - first : 0;
+    const std::int64_t first = (long_m(p) ? unit.row : unit.col), line = (long_m(p) ? unit.col : unit.row) + at.vector;
+    const std::int64_t left = vectors_of(p) - line, rows = left > 0 ? (long_m(p) ? p.m : p.n) - first : 0;
     const std::int64_t row = first + (kAlongK ? gpu::warp_index() : 0);
     return {matrix(x, unit.batch) + row * x.row_stride + unit.k * x.col_stride,
             matrix(y, unit.batch) + line * y.row_stride + unit.k * y.col_stride,
+            x.row_stride,
             x.col_stride,
             y.col_stride,
             rows > 0 ? unit.depth : 0,
-            static_cast<int>(rows < kRows ? rows : kRows),
-            static_cast<int>(left < kTogether ? left : kTogether)};
-  }
-
-  // Of all warps alike.
-  XGEMM_DEVICE static bool come_together(const TileParams& p, const Task& t) {
-    if constexpr (!kAlongK) return false;  // registers do not suffice
-    const std::int64_t x_step = long_m(p) ? p.a.row_stride : p.b.col_stride, y_step = vector_step(p);
-    return t.vectors > 1 && t.x_stride == 1 && t.y_stride == 1 && (t.depth | x_step | y_step) % kVector == 0 &&
-           (address(t.x) | address(t.y)) % 16 == 0;
-  }
-  // From one y to the next.
-  XGEMM_DEVICE static std::int64_t vector_step(const TileParams& p) {
-    return long_m(p) ? p.b.col_stride : p.a.row_stride;
+            static_cast<int>(rows < kRows ? rows : kRows)};
   }
 
   // The sum of this warp's row, in its first lane; of warps that are fewer, in the first one, that of a lane's row.
@@ -235,7 +160,7 @@ struct MatrixVector {
       return sum_over_lanes(in_vectors ? times_contiguous(t.x, t.y, t.depth)
                                        : along_k<1>(t.x, t.x_stride, t.y, t.y_stride, t.depth));
     } else {
-      if (t.rows % kVector == 0 && t.x_stride % kVector == 0 && address(t.x) % 16 == 0) {
+      if (t.x_row_stride == 1 && t.rows % kVector == 0 && t.x_stride % kVector == 0 && address(t.x) % 16 == 0) {
         along_rows<kVector>(t, smem);
       } else {
         along_rows<1>(t, smem);
@@ -370,35 +295,6 @@ struct MatrixVector {
     return sums[0];
   }
 
-  // The same of t.vectors at once, all in vectors of 16 bytes. A lane has one sum of each, so that they take no more
-  // registers than those of a single one.
-  XGEMM_DEVICE static void sums_together(const TileParams& p, const Task& t, Sum (&sums)[kTogether]) {
-    constexpr int kStep = gpu::kWarpSize * kVector, kAtOnce = at_once(kVector) / 2;
-    const int first = gpu::lane_index() * kVector;
-    const std::int64_t y_step = vector_step(p);
-    const Element *x = t.x + first, *y = t.y + first;
-    XGEMM_NO_UNROLL
-    for (std::int64_t left = t.depth - first; left > 0; left -= kAtOnce * kStep) {
-      const int inside = static_cast<int>(left < kAtOnce * kStep ? left : kAtOnce * kStep);
-      Whole of_x[kAtOnce];
-      XGEMM_UNROLL
-      for (int u = 0; u < kAtOnce; ++u, x += kStep) of_x[u] = read_or_zero<kVector>(x, u * kStep < inside);
-      XGEMM_UNROLL
-      for (int u = 0; u < kAtOnce; ++u, y += kStep) {
-        const Element* from = y;
-        XGEMM_UNROLL
-        for (int v = 0; v < kTogether; ++v, from += gpu::opaque(y_step)) {
-          const Whole of_y = read_or_zero<kVector>(from, u * kStep < inside && v < t.vectors);
-          XGEMM_UNROLL
-          for (int e = 0; e < kVector; ++e)
-            sums[v] = gpu::fma(gpu::to_sum<Element>(of_x[u][e]), gpu::to_sum<Element>(of_y[e]), sums[v]);
-        }
-      }
-    }
-    XGEMM_UNROLL
-    for (Sum& sum : sums) sum = sum_over_lanes(sum);
-  }
-
   template <int kWidth>
   XGEMM_DEVICE static void add_products(const gpu::Vector<Element, kWidth>& x, const gpu::Vector<Element, kWidth>& y,
                                         Sum (&sums)[kWidth]) {
@@ -413,7 +309,7 @@ struct MatrixVector {
     constexpr int kAcross = kRows / kWidth, kShares = kThreads / kAcross, kAtOnce = at_once(kWidth);
     const int row = gpu::thread_index() % kAcross * kWidth;
     const int share = gpu::thread_index() / kAcross;
-    const Element* x = t.x + row + share * t.x_stride;
+    const Element* x = t.x + (kWidth > 1 ? row : row * t.x_row_stride) + share * t.x_stride;
     // Of y a lane brings one of the elements that the loads of a round need: neighbouring lanes need the same.
     const int mine = gpu::lane_index() % kAtOnce;
     const Element* y = t.y + (share + mine * kShares) * t.y_stride;

@@ -226,10 +226,12 @@ TEST(Schedules, LeaveRoomForAnEvenShareWhereKernelsStartEarly) {
         if (!is_early(kernel.family) || !kernel.config.runs_on(device.compute_capability)) return;
         const Problem p = make_problem(kernel.config.types(), 'N', 'N', 500, n, 64);
         const kernels::Schedule s = describe(kernel.family).schedule(kernel, p, device, {});
-        const bool short_rows = kernel.family == Family::skinny && kernel.config.cta_m == kernel.config.cta_n &&
-                                kernel.config.cta_k == kernels::VectorShape::kShortRow;
+        using Kind = kernels::VectorShape::Kind;
+        const bool is_for_vectors = kernel.family == Family::skinny && kernels::VectorShape::is(kernel.config);
+        const Kind kind = kernels::VectorShape::of(kernel.config).kind;
+        const bool wants_l1 = is_for_vectors && (kind == Kind::short_rows || kind == Kind::narrow);
         const bool even =
-            device.compute_capability >= 90 && !(short_rows && s.clusters > static_cast<unsigned>(device.sm_count));
+            device.compute_capability >= 90 && !(wants_l1 && s.clusters > static_cast<unsigned>(device.sm_count));
         const std::int64_t ctas = kernel.family == Family::warp_tiled ? s.units : s.clusters;
         EXPECT_EQ(s.shared_bytes,
                   even ? kernels::bytes_of_even_share(ctas, device.sm_count, device.max_shared_bytes_per_block) : 0u)

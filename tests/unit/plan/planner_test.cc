@@ -95,6 +95,15 @@ bool tma_serves(const KernelInfo& kernel, const Problem& p, const Operands& x) {
          (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
 }
 
+bool is_for_vectors(const KernelInfo& kernel) {
+  return kernel.family == Family::skinny && kernels::VectorShape::is(kernel.config);
+}
+
+// Which CTAs may have.
+int tasks_of_tile(const KernelInfo& kernel, const Problem& p) {
+  return is_for_vectors(kernel) ? kernels::VectorShape::of(kernel.config).tasks_of_tile(std::min(p.m, p.n)) : 1;
+}
+
 // ffma_tma, dmma_tma and wgmma_words load what the copy engine cannot reach by other ways.
 bool any_load_serves(const KernelInfo& kernel, const Problem& p, const Operands& x) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
@@ -102,7 +111,8 @@ bool any_load_serves(const KernelInfo& kernel, const Problem& p, const Operands&
   const bool tma_stores = kernel.family == Family::wgmma_words && size_of(kernel.config.type_c) == 2;
   if (tma_stores && !tma_reaches(x.c, Axis::row)) return false;
   return std::max({p.m, p.n, p.k}) <= kMost &&
-         tiles(p.m, kernel.config.cta_m) * tiles(p.n, kernel.config.cta_n) * p.batch_count < __int128{1} << 31;
+         tiles(p.m, kernel.config.cta_m) * tiles(p.n, kernel.config.cta_n) * p.batch_count * tasks_of_tile(kernel, p) <
+             __int128{1} << 31;
 }
 
 // fp16x3 is for sums of some length, and for batches whose operands take no more than those of
@@ -143,9 +153,7 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const bool for_sm90a = any_load || kernel.family == Family::wgmma_tma || kernel.family == Family::fp16x3;
   if (for_sm90a && device.compute_capability != 90) return false;
   if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p, x)) return false;
-  const bool short_rows =
-      kernel.family == Family::skinny && c.cta_m == c.cta_n && c.cta_k == kernels::VectorShape::kShortRow;
-  if ((any_load || short_rows) && !any_load_serves(kernel, p, x)) return false;
+  if ((any_load || is_for_vectors(kernel)) && !any_load_serves(kernel, p, x)) return false;
   if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
   const bool short_k = kernel.family == Family::row_lanes || kernel.family == Family::ffma_async;
   if (short_k && !short_k_serves(p)) return false;
@@ -278,7 +286,7 @@ TEST(Planner, CountsItsTiles) {
                 static_cast<__int128>(s.tiles_n - 1) * tile_n < block.n);
     const __int128 tiles = static_cast<__int128>(s.tiles_m) * s.tiles_n * block.batch_count;
     EXPECT_TRUE(tiles >= (__int128{1} << 63) || s.whole_tiles + s.split_tiles == tiles);
-    EXPECT_TRUE(s.clusters >= 1 && s.clusters <= s.units);
+    EXPECT_TRUE(s.clusters >= 1 && s.clusters <= static_cast<__int128>(s.units) * tasks_of_tile(kernel, block));
     EXPECT_TRUE(s.raster_group >= 1 && s.raster_group <= (s.raster_n ? s.tiles_n : s.tiles_m));
   });
 }
@@ -506,7 +514,7 @@ TEST(Planner, LargeProductsOfDoublesAreNotKeptWaitingByBarriers) {
       for (const Alignment& at : {Alignment{}, Alignment{.lda = 1}, Alignment{.b = 1, .ldc = 1}}) {
         for (const std::int64_t n : {768, 1023, 1024, 1536, 2048, 3072, 4096, 8192})
           EXPECT_EQ(family(make_problem(DType::f64, transa, transb, n, n, n, at)), Family::dmma_tma) << n;
-        EXPECT_EQ(family(make_problem(DType::f64, transa, transb, 64, 64, 64, at)), Family::mma_swizzled);
+        EXPECT_NE(family(make_problem(DType::f64, transa, transb, 64, 64, 64, at)), Family::dmma_tma);
       }
   EXPECT_EQ(family(make_problem(DType::f64, 'N', 'N', 8192, 8192, 64)), Family::mma_swizzled);
 }
