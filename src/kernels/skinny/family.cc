@@ -1,5 +1,6 @@
 // skinny, as the planner sees it: it takes as long as the memory needs to bring the streamed operand.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/common/cluster_shapes.h"
@@ -250,11 +251,9 @@ class VectorEstimate {
                            (loads_.gathers_y ? kGatherUs * cost::ceil(depth / VectorShape::kGathered) : 0);
     const double in_turn = has_tasks_ ? std::max(1.0, p_.vectors / kMeasuredVectors) : passes();
     const double wait_us = wider * in_turn * tile_us * (1 + (ctas - 1) * costs_.contention);
-    return {costs_.launch_us + std::max(memory_us_, wait_us),
-            cost::ceil(all / (sms * shape_.ctas_per_sm)),
-            {},
-            memory_us_,
-            wait_us};
+    // Between their sum and the longer one: what comes near it adds to it.
+    const double joined_us = std::sqrt(std::sqrt(cost::fourth(memory_us_) + cost::fourth(wait_us)));
+    return {costs_.launch_us + joined_us, cost::ceil(all / (sms * shape_.ctas_per_sm)), {}, memory_us_, wait_us};
   }
 
   const Request& request_;

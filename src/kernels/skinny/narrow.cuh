@@ -1,6 +1,6 @@
-// The narrow products of skinny in 16 bits: a matrix times one vector to eight on the tensor cores, which multiply eight
-// at no more cost than one. X is read once for eight columns of Y, from global memory to the fragments of mma, past
-// shared memory: which k stands where in a fragment is for the kernel to say, as long as X and Y agree. A warp
+// The narrow products of skinny in 16 bits: a matrix times one vector to eight on the tensor cores, which multiply
+// eight at no more cost than one. X is read once for eight columns of Y, from global memory to the fragments of mma,
+// past shared memory: which k stands where in a fragment is for the kernel to say, as long as X and Y agree. A warp
 // multiplies 64 rows of X by 32 of k at a time:
 //
 //   X along k: lane 4g + q has eight elements of rows g,    X along its rows: it has eight rows, from 8g on, of eight
@@ -13,8 +13,8 @@
 //          +-------+-------+-------+-------+                      +-------+-------+-----+-------+
 //
 // What starts off 16 bytes, or lies along neither axis, comes element by element, and so does what of k is no whole
-// vector. Y comes as X along k does, or in elements. A CTA has 64 rows, whose k its warps share, as the CTAs of a cluster
-// may (exchange.cuh).
+// vector. Y comes as X along k does, or in elements. A CTA has 64 rows, whose k its warps share, as the CTAs of a
+// cluster may (exchange.cuh).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -122,7 +122,8 @@ struct Narrow {
             static_cast<int>(columns < kColumns ? columns : kColumns)};
   }
 
-  // How X is read. Of CTAs that share a tile's K all read along the rows, or none: what k there is of it does not count.
+  // How X is read. Of CTAs that share a tile's K all read along the rows, or none: what k there is of it does not
+  // count.
   enum class Lies { along_k, along_rows, anywhere };
   XGEMM_DEVICE static bool lies_along_rows(const Task& t) {
     return t.x_row == 1 && starts_on_vectors(t.x, t.x_k) && t.rows % kVector == 0;
@@ -139,8 +140,8 @@ struct Narrow {
       y_in_vectors ? multiply<Lies::along_k, true>(t, 0, k, sums) : multiply<Lies::along_k, false>(t, 0, k, sums);
     } else if (lies_along_rows(t)) {
       k = t.depth;
-      y_in_vectors && k % kVector == 0 ? multiply<Lies::along_rows, true>(t, 0, k, sums)
-                                       : multiply<Lies::along_rows, false>(t, 0, k, sums);
+      y_in_vectors&& k % kVector == 0 ? multiply<Lies::along_rows, true>(t, 0, k, sums)
+                                      : multiply<Lies::along_rows, false>(t, 0, k, sums);
     }
     if (k < t.depth) multiply<Lies::anywhere, false>(t, k, t.depth, sums);
   }
@@ -164,8 +165,7 @@ struct Narrow {
     const int g = gpu::lane_index() / 4, q = gpu::lane_index() % 4;
     const int own_k = kSideBySide ? kVector * q : q;
     const std::int64_t first = begin + gpu::warp_index() * kStep;
-    const Element* x =
-        t.x + (kLies == Lies::along_rows ? kVector * g : g) * t.x_row + (first + own_k) * t.x_k;
+    const Element* x = t.x + (kLies == Lies::along_rows ? kVector * g : g) * t.x_row + (first + own_k) * t.x_k;
     const Element* y = t.y + g * t.y_column + (first + own_k) * t.y_k;
     const int rows = kLies == Lies::along_rows ? t.rows - kVector * g : t.rows - g;  // from this lane's first one on
     const bool has_column = g < t.columns;
@@ -247,7 +247,8 @@ struct Narrow {
     XGEMM_UNROLL
     for (int i = 0; i < kTiles; ++i) {
       XGEMM_UNROLL
-      for (int e = 0; e < 4; ++e) gpu::write<Space::shared>(fragment + e % 2 * kLine + 16 * i + 8 * (e / 2), sums[i][e]);
+      for (int e = 0; e < 4; ++e)
+        gpu::write<Space::shared>(fragment + e % 2 * kLine + 16 * i + 8 * (e / 2), sums[i][e]);
     }
     gpu::sync_threads();
     const int sharers = p.schedule.cluster.k;
@@ -279,7 +280,8 @@ struct Narrow {
       store_unit<kConfig, kRows, kRows>(Epilogue::make(p), p, unit, 0, 0, [&](const auto& c) {
         XGEMM_NO_UNROLL
         for (int i = gpu::thread_index(); i < t.columns * kRows; i += kThreads) {
-          const float sum = sharers > 1 ? gpu::read<Space::shared>(smem.of_all.data + place(i)) : sum_of_warps(place(i));
+          const float sum =
+              sharers > 1 ? gpu::read<Space::shared>(smem.of_all.data + place(i)) : sum_of_warps(place(i));
           const int of_fragments = i % kRows, j = column + i / kRows;
           const int row = along_rows ? of_fragments % 8 * kVector + of_fragments / 8 : of_fragments;
           c.store(columns_along_n ? row : j, columns_along_n ? j : row, sum);

@@ -569,7 +569,7 @@ TEST(Planner, SmallUnalignedOperandsAreNotCopied) {
             const bool small = size < 1000, tiny = size < 100;
             const Family family = kernels::info(chosen.kernel).family;
             EXPECT_TRUE(family == (small ? Family::wgmma_words : Family::wgmma_tma) ||
-                        (tiny && family == Family::mma_swizzled));
+                        (tiny && (family == Family::mma_swizzled || family == Family::skinny)));
             EXPECT_EQ(chosen.packing.any(), !small);
           }
 }
