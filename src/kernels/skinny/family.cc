@@ -40,7 +40,6 @@ constexpr double kVectorSumUs = 3.8;     // of the second stage, beside its byte
 constexpr double kGatherUs = 0.5;        // of a y that is put together: of a round
 constexpr double kDoublesShare = 1.6;    // of what fp32 takes a tile
 constexpr double kMeasuredVectors = 64;  // more are taken to come one after the other, to be on the safe side
-constexpr double kAgainShare = 0.8;      // of what the first vector takes a tile, each that follows it
 
 constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) {
   const bool wide = element_bytes > 2;

@@ -79,13 +79,12 @@ struct MatrixVector {
     Task task = task_of(p, Place(p, 0));
     task.depth = gpu::opaque(task.depth), task.rows = gpu::opaque(task.rows);
     gpu::grid_wait_dependencies();
-    for (unsigned turn = 0;;) {
+    for (int turn = 0;;) {
       if (!Epilogue::make(p).has_product) task.depth = 0;
       Sum sum = row_sum(task, smem);
       if (const int sharers = p.schedule.cluster.k; sharers > 1)
         sum = exchange.run(smem.exchange, sharers, has_sum() ? own_row() : -1, {{sum}})[0];
-      if (has_sum() && Exchange::stores(p.schedule.cluster.k))
-        store(p, Place(p, static_cast<unsigned>(gpu::opaque(static_cast<int>(turn)))), sum);
+      if (has_sum() && Exchange::stores(p.schedule.cluster.k)) store(p, Place(p, gpu::opaque(turn)), sum);
       const Place next(p, ++turn);
       if (next.tile >= p.schedule.units) return;
       task = task_of(p, next);
@@ -99,10 +98,10 @@ struct MatrixVector {
     unsigned tile;
     int vector;
 
-    XGEMM_DEVICE Place(const TileParams& p, unsigned turn) {
+    XGEMM_DEVICE Place(const TileParams& p, int turn) {
       const auto tasks = static_cast<unsigned>(VectorShape::tasks_of_tile(gpu::opaque(vectors_of(p)), kRows));
       const auto of_ctas = [&](std::int64_t ctas) { return static_cast<unsigned>(ctas >> sharer_bits(p)); };
-      const unsigned task = of_ctas(gpu::block_x()) + turn * of_ctas(gpu::grid_x());
+      const unsigned task = of_ctas(gpu::block_x()) + static_cast<unsigned>(turn) * of_ctas(gpu::grid_x());
       tile = tasks == 1 ? task : task / tasks;
       vector = static_cast<int>(task - tile * tasks);
     }
