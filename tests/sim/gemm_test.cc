@@ -121,7 +121,8 @@ TEST_P(Gemm, Batches) {
 
 // Kernels for vectors find out themselves what lies on 16 bytes.
 TEST_P(Gemm, FewColumnsOn16Bytes) {
-  if (kernel().family != std::string_view("skinny") || kernel().config.vector > 1) GTEST_SKIP();
+  if (kernel().family != std::string_view("skinny") || kernel().config.vector > 1)
+    GTEST_SKIP() << "takes what its config says";
   run(few_columns_cases(kernel()), 40);
 }
 

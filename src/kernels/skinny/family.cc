@@ -176,20 +176,19 @@ class VectorEstimate {
   VectorEstimate(const KernelInfo& kernel, const Request& request)
       : request_(request),
         shape_(VectorShape::of(kernel.config)),
-        short_rows_(shape_.kind == Kind::short_rows),
-        has_tasks_(shape_.has_tasks()),
         p_(VectorProduct::of(request)),
         loads_(VectorLoads::of(shape_, p_)),
         costs_(vector_costs(shape_, p_.x.element_bytes)),
         tile_k_(kernel.config.cta_k),
-        tiles_(p_.batch * cost::tiles(p_.rows, shape_.rows) * (has_tasks_ ? tasks_of(shape_, p_.vectors) : 1)) {
+        tiles_(p_.batch * cost::tiles(p_.rows, shape_.rows) * (shape_.has_tasks() ? tasks_of(shape_, p_.vectors) : 1)) {
     const int element_bytes = p_.x.element_bytes;
     // Of long rows, a warp with many of them reads a few bytes here and there. For the next vector X may still be in
     // L1.
-    const bool long_rows = short_rows_ && p_.depth * element_bytes > kShortRowBytes;
-    const bool kept = short_rows_ && shape_.ctas_per_sm * shape_.rows * p_.depth * element_bytes <= kMostKeptBytes;
+    const bool short_rows = shape_.kind == Kind::short_rows;
+    const bool long_rows = short_rows && p_.depth * element_bytes > kShortRowBytes;
+    const bool kept = short_rows && shape_.ctas_per_sm * shape_.rows * p_.depth * element_bytes <= kMostKeptBytes;
     const device::Rates& rates = request.device.rates;
-    const double from_l2 = short_rows_ ? (kept ? 0 : 1) : rates.memory_tbs / rates.l2_tbs;
+    const double from_l2 = short_rows ? (kept ? 0 : 1) : rates.memory_tbs / rates.l2_tbs;
     const double bytes = p_.batch * double(p_.rows) * p_.depth * (1 + (passes() - 1) * from_l2) *
                          (loads_.scattered ? std::max(32, element_bytes) : element_bytes);
     memory_us_ =
@@ -226,7 +225,7 @@ class VectorEstimate {
       return {std::numeric_limits<double>::infinity()};
     Estimate estimate = shared_by(cluster.k);
     estimate.sharing = {.cluster = cluster};
-    estimate.us += (has_tasks_ ? 1 : passes()) * costs_.exchange_us;
+    estimate.us += (shape_.has_tasks() ? 1 : passes()) * costs_.exchange_us;
     return estimate;
   }
 
@@ -248,7 +247,7 @@ class VectorEstimate {
     const double depth = cost::ceil(p_.depth / ctas_of_tile);
     const double tile_us = costs_.tile_us + costs_.step_us[static_cast<int>(loads_.of_x)] * cost::ceil(depth / step_) +
                            (loads_.gathers_y ? kGatherUs * cost::ceil(depth / VectorShape::kGathered) : 0);
-    const double in_turn = has_tasks_ ? std::max(1.0, p_.vectors / kMeasuredVectors) : passes();
+    const double in_turn = shape_.has_tasks() ? std::max(1.0, p_.vectors / kMeasuredVectors) : passes();
     const double wait_us = wider * in_turn * tile_us * (1 + (ctas - 1) * costs_.contention);
     // Between their sum and the longer one: what comes near it adds to it.
     const double joined_us = std::sqrt(std::sqrt(cost::fourth(memory_us_) + cost::fourth(wait_us)));
@@ -257,8 +256,6 @@ class VectorEstimate {
 
   const Request& request_;
   VectorShape shape_;
-  bool short_rows_;
-  bool has_tasks_;
   VectorProduct p_;
   VectorLoads loads_;
   VectorCosts costs_;

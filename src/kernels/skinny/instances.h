@@ -85,20 +85,18 @@ struct VectorShape {
   }
   constexpr int tasks_of_tile(std::int64_t vectors) const { return has_tasks() ? tasks_of_tile(vectors, rows) : 1; }
   // Whether CTAs of a cluster may share K.
-  constexpr bool shares_k() const { return rows <= kNarrowRows; }
-  constexpr bool warps_share_k() const { return rows == 32 || rows == kNarrowRows; }
+  constexpr bool shares_k() const { return kind != Kind::short_rows; }
+  constexpr bool warps_share_k() const { return kind == Kind::shared_rows || kind == Kind::narrow; }
 };
 
 template <>
 struct Instances<Family::skinny> : TileInstances {
-  template <TileConfig kConfig>
-  static constexpr bool kIs(VectorShape::Kind kind) {
-    return VectorShape::of(kConfig).kind == kind;
-  }
+  template <TileConfig kConfig, VectorShape::Kind kKind>
+  static constexpr bool kIs = VectorShape::of(kConfig).kind == kKind;
   template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
   using OfVectors =
-      std::conditional_t<kIs<kConfig>(VectorShape::Kind::narrow), Narrow<kConfig, Epilogue>,
-                         std::conditional_t<kIs<kConfig>(VectorShape::Kind::short_rows), ShortRows<kConfig, Epilogue>,
+      std::conditional_t<kIs<kConfig, VectorShape::Kind::narrow>, Narrow<kConfig, Epilogue>,
+                         std::conditional_t<kIs<kConfig, VectorShape::Kind::short_rows>, ShortRows<kConfig, Epilogue>,
                                             MatrixVector<kConfig, Epilogue>>>;
   template <TileConfig kConfig>
   using Kernel = std::conditional_t<VectorShape::is(kConfig), OfVectors<kConfig>, Skinny<kConfig, LinearCombination>>;

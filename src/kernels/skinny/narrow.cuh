@@ -53,7 +53,8 @@ struct Narrow {
   using Exchange = VectorExchange<float, kEntries>;
   // A unit, in words that one access to shared memory has.
   struct UnitWords {
-    gpu::Vector<float, 4> word[sizeof(Unit) / 16];
+    static constexpr int kNumber = sizeof(Unit) / 16;
+    gpu::Vector<float, 4> word[kNumber];
   };
   struct SharedStorage {
     Columns of_warps[kWarps];
@@ -99,7 +100,7 @@ struct Narrow {
     // Kept there, and not in registers that loads need.
     if (gpu::thread_index() == 0) {
       const auto words = gpu::detail::bit_cast<UnitWords>(unit);
-      for (int i = 0; i < 3; ++i) gpu::write<Space::shared>(&smem.unit.word[i], words.word[i]);
+      for (int i = 0; i < UnitWords::kNumber; ++i) gpu::write<Space::shared>(&smem.unit.word[i], words.word[i]);
     }
     // Both operands as lines along k.
     const ConstMatrixArg b = p.b.transposed();
@@ -140,8 +141,8 @@ struct Narrow {
       y_in_vectors ? multiply<Lies::along_k, true>(t, 0, k, sums) : multiply<Lies::along_k, false>(t, 0, k, sums);
     } else if (lies_along_rows(t)) {
       k = t.depth;
-      y_in_vectors&& k % kVector == 0 ? multiply<Lies::along_rows, true>(t, 0, k, sums)
-                                      : multiply<Lies::along_rows, false>(t, 0, k, sums);
+      const bool in_vectors = y_in_vectors && k % kVector == 0;
+      in_vectors ? multiply<Lies::along_rows, true>(t, 0, k, sums) : multiply<Lies::along_rows, false>(t, 0, k, sums);
     }
     if (k < t.depth) multiply<Lies::anywhere, false>(t, k, t.depth, sums);
   }
@@ -206,12 +207,11 @@ struct Narrow {
 
   // A lane's eight elements of a line, each so many of k after the one before, of which there are `inside` of k.
   XGEMM_DEVICE static void elements(const Element* from, int next, std::int64_t stride, int inside, Pairs& to) {
-    Element all[kVector];
+    Vector all;
     XGEMM_UNROLL
     for (int e = 0; e < kVector; ++e, from += gpu::opaque(next * stride))  // no pointer for each
       all[e] = read_or_zero<1>(from, e * next < inside)[0];
-    XGEMM_UNROLL
-    for (int w = 0; w < 4; ++w) to[w] = pair(all[2 * w], all[2 * w + 1]);
+    copy(all, to);
   }
 
   // rows, inside: what there is of X from x on, along its rows and along k.
@@ -274,7 +274,7 @@ struct Narrow {
     }
     if (Exchange::stores(sharers)) {
       UnitWords words;
-      for (int i = 0; i < 3; ++i) words.word[i] = gpu::read<Space::shared>(&smem.unit.word[i]);
+      for (int i = 0; i < UnitWords::kNumber; ++i) words.word[i] = gpu::read<Space::shared>(&smem.unit.word[i]);
       const auto unit = gpu::detail::bit_cast<Unit>(words);
       const bool along_rows = lies_along_rows(t), columns_along_n = long_m(p);
       store_unit<kConfig, kRows, kRows>(Epilogue::make(p), p, unit, 0, 0, [&](const auto& c) {

@@ -87,7 +87,7 @@ struct ShortRows {
     const ConstMatrixArg x = long_m(p) ? p.a : b, y = long_m(p) ? b : p.a;
     const std::int64_t first = (long_m(p) ? unit.row : unit.col) + gpu::warp_index() * kWarpRows;
     const std::int64_t vector = long_m(p) ? unit.col : unit.row;
-    const std::int64_t left = (long_m(p) ? p.m : p.n) - first, vectors = (long_m(p) ? p.n : p.m) - vector;
+    const std::int64_t left = (long_m(p) ? p.m : p.n) - first, vectors = vectors_of(p) - vector;
     const auto line = [&](const ConstMatrixArg& z, std::int64_t i) {
       return matrix(z, unit.batch) + i * z.row_stride + unit.k * z.col_stride;
     };

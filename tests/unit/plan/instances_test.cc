@@ -15,11 +15,11 @@
 #include "core/problem.h"
 #include "core/status.h"
 #include "kernels/common/legality.h"
-#include "kernels/skinny/instances.h"
 #include "kernels/wgmma_tma/instances.h"
 #include "plan/planner.h"
 #include "tuning/table.h"
 #include "unit/plan/devices.h"
+#include "unit/plan/plans.h"
 #include "unit/plan/problems.h"
 
 namespace xgemm::test {
@@ -227,9 +227,8 @@ TEST(Schedules, LeaveRoomForAnEvenShareWhereKernelsStartEarly) {
         const Problem p = make_problem(kernel.config.types(), 'N', 'N', 500, n, 64);
         const kernels::Schedule s = describe(kernel.family).schedule(kernel, p, device, {});
         using Kind = kernels::VectorShape::Kind;
-        const bool is_for_vectors = kernel.family == Family::skinny && kernels::VectorShape::is(kernel.config);
         const Kind kind = kernels::VectorShape::of(kernel.config).kind;
-        const bool wants_l1 = is_for_vectors && (kind == Kind::short_rows || kind == Kind::narrow);
+        const bool wants_l1 = is_for_vectors(kernel) && (kind == Kind::short_rows || kind == Kind::narrow);
         const bool even =
             device.compute_capability >= 90 && !(wants_l1 && s.clusters > static_cast<unsigned>(device.sm_count));
         const std::int64_t ctas = kernel.family == Family::warp_tiled ? s.units : s.clusters;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/skinny/instances.h"
 #include "plan/plan.h"
 #include "unit/plan/devices.h"
 
@@ -12,6 +13,10 @@ namespace xgemm::test {
 
 inline const device::DeviceInfo& h200() {
   return fake_devices()[6];
+}
+
+inline bool is_for_vectors(const kernels::KernelInfo& kernel) {
+  return kernel.family == kernels::Family::skinny && kernels::VectorShape::is(kernel.config);
 }
 
 inline bool same(const plan::Plan& x, const plan::Plan& y) {
