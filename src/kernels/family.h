@@ -20,10 +20,12 @@ namespace xgemm::kernels {
 struct Walks {
   bool possible[2];  // the elements of a line are neighbours, and lines lie one behind the other
   int bytes[2];      // that divide the address of every vector
+  bool tma[2];       // TMA can take the strides
 
   static Walks of(const layout::StridedOperand& x);
   bool along(layout::Axis axis) const { return possible[static_cast<int>(axis)]; }
   int divisibility(layout::Axis axis) const { return bytes[static_cast<int>(axis)]; }
+  bool fit_tma(layout::Axis axis) const { return tma[static_cast<int>(axis)]; }
 };
 
 // What the planner asks about.

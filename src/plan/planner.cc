@@ -33,42 +33,32 @@ std::int64_t clamp_to_int64(double x) {
   return x < 9e18 ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::max();
 }
 
-// An instance, and how it walks A and B: a bit for each pair of axes, and one for those that take any strides.
-struct Listed {
-  const KernelInfo* kernel;
-  unsigned axes;
-};
+// How instances walk A and B: along a pair of axes, or in any strides. Most are for others than a call's.
+constexpr int kAxes = 5, kAnyStrides = 4;
 
-constexpr unsigned kAnyStrides = 1 << 4;
-
-constexpr unsigned axes_bit(kernels::Axis a, kernels::Axis b) {
-  return 1u << (2 * static_cast<int>(a) + static_cast<int>(b));
+constexpr int axes(kernels::Axis a, kernels::Axis b) {
+  return 2 * static_cast<int>(a) + static_cast<int>(b);
 }
 
-// Those in which a call's operands may be walked: most instances are for others.
-unsigned axes_of(const Request& request) {
-  if (!request.problem.reads_inputs()) return ~0u;
-  unsigned bits = kAnyStrides;
-  for (const kernels::Axis a : {kernels::Axis::row, kernels::Axis::col})
-    for (const kernels::Axis b : {kernels::Axis::row, kernels::Axis::col})
-      if (request.a.along(a) && request.b.along(b)) bits |= axes_bit(a, b);
-  return bits;
+bool may_walk(const Request& request, int its_axes) {
+  if (its_axes == kAnyStrides || !request.problem.reads_inputs()) return true;
+  return request.a.along(static_cast<kernels::Axis>(its_axes / 2)) &&
+         request.b.along(static_cast<kernels::Axis>(its_axes % 2));
 }
 
-// The instances that compute a call's types, by family: a call looks at no others.
-using Ranges = std::array<std::vector<Listed>, static_cast<std::size_t>(Family::count)>;
+// The instances that compute a call's types, by family and axes: a call looks at no others.
+using Ranges = std::array<std::array<std::vector<const KernelInfo*>, kAxes>, static_cast<std::size_t>(Family::count)>;
 
 const Ranges& instances_for(const ProductTypes& types) {
   static const auto all = [] {
     std::vector<std::pair<ProductTypes, Ranges>> by_types;
     for (int i = 0; i < kernels::count(); ++i) {
       const KernelInfo& kernel = kernels::info(i);
-      auto found = std::find_if(by_types.begin(), by_types.end(),
-                                [&](const auto& x) { return x.first == kernel.config.types(); });
-      if (found == by_types.end()) found = by_types.insert(found, {kernel.config.types(), Ranges{}});
-      const unsigned axes =
-          kernel.config.any_strides ? kAnyStrides : axes_bit(kernel.config.a_contiguous, kernel.config.b_contiguous);
-      found->second[static_cast<std::size_t>(kernel.family)].push_back({&kernel, axes});
+      const kernels::TileConfig& c = kernel.config;
+      auto found = std::find_if(by_types.begin(), by_types.end(), [&](const auto& x) { return x.first == c.types(); });
+      if (found == by_types.end()) found = by_types.insert(found, {c.types(), Ranges{}});
+      const int its_axes = c.any_strides ? kAnyStrides : axes(c.a_contiguous, c.b_contiguous);
+      found->second[static_cast<std::size_t>(kernel.family)][static_cast<std::size_t>(its_axes)].push_back(&kernel);
     }
     return by_types;
   }();
@@ -158,7 +148,8 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
   std::vector<const KernelInfo*> able;
   std::vector<Estimate> estimates;
   const Ranges& ranges = instances_for(request.problem.types());
-  const unsigned axes = axes_of(request);
+  std::array<bool, kAxes> walked{};
+  for (int i = 0; i < kAxes; ++i) walked[static_cast<std::size_t>(i)] = may_walk(request, i);
   const bool has_epilogue = request.problem.epilogue.any();
   std::array<bool, static_cast<std::size_t>(Family::count) + 1> serving{};
   for (const Family each : weighing_order()) {
@@ -166,13 +157,15 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
     const FamilyInfo& family = kernels::describe(each);
     if (!takes(family, way) || serving[static_cast<std::size_t>(family.yields_to)]) continue;
     able.clear();
-    for (const auto& [kernel, its_axes] : ranges[f])
-      if ((its_axes & axes) != 0 && (force.empty() || kernels::matches(*kernel, force)) &&
-          forms(family, *kernel, request.cluster) && (!way.packing.any() || family.takes_copies(*kernel)) &&
-          finds(family, *kernel, way) &&
-          (!has_epilogue || (way.blocks == 1 && family.finishes(*kernel, request.problem))) &&
-          serves(family, *kernel, request))
-        able.push_back(kernel);
+    for (std::size_t i = 0; i < kAxes; ++i) {
+      if (!walked[i]) continue;
+      for (const KernelInfo* const kernel : ranges[f][i])
+        if ((force.empty() || kernels::matches(*kernel, force)) && forms(family, *kernel, request.cluster) &&
+            (!way.packing.any() || family.takes_copies(*kernel)) && finds(family, *kernel, way) &&
+            (!has_epilogue || (way.blocks == 1 && family.finishes(*kernel, request.problem))) &&
+            serves(family, *kernel, request))
+          able.push_back(kernel);
+    }
     if (able.empty()) continue;
     serving[f] = force.empty();
     estimates.resize(able.size());

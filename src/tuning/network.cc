@@ -1,6 +1,8 @@
 // The loops, once for any processor and once for those with AVX2. No fused multiply-adds: both give the same bits.
 #include "tuning/network.h"
 
+#include <cstdint>
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define XGEMM_WITH_AVX2 1
 #else
@@ -33,6 +35,33 @@ template <std::size_t kHidden>
   for (std::size_t j = 0; j < kVectors; ++j) out[j] = own[j];
 }
 
+// As ln() of one number.
+[[gnu::always_inline]] inline void ln_loops(float* x, std::size_t count) {
+  typedef std::int32_t Bits __attribute__((vector_size(sizeof(Vector))));
+  constexpr float kLn2 = 0.693147181f;
+  constexpr std::int32_t kRootOfHalf = 0x3f3504f3;
+  for (InMemory* at = reinterpret_cast<InMemory*>(x); count != 0; ++at, count -= kWidth) {
+    const Bits bits = (Bits)*at, exponent = (bits - kRootOfHalf) >> 23;
+    const Vector m = (Vector)(bits - (exponent << 23));
+    const Vector s = (m - 1) / (m + 1), z = s * s;
+    *at = __builtin_convertvector(exponent, Vector) * kLn2 +
+          2 * s * (1 + z * (1.0f / 3 + z * (1.0f / 5 + z * (1.0f / 7))));
+  }
+}
+
+[[gnu::always_inline]] inline float weighted_loops(const float* x, const float* y, std::size_t count) {
+  const InMemory* const of_x = reinterpret_cast<const InMemory*>(x);
+  const InMemory* const of_y = reinterpret_cast<const InMemory*>(y);
+  const std::size_t vectors = count / kWidth;
+  Vector own = {};
+  for (std::size_t i = 0; i < vectors; ++i) own += of_x[i] * of_y[i];
+  float rest = 0;
+  for (std::size_t i = vectors * kWidth; i < count; ++i) rest += x[i] * y[i];
+  float sum = 0;
+  for (std::size_t i = 0; i < kWidth; ++i) sum += own[i];
+  return sum + rest;
+}
+
 template <std::size_t kHidden>
 [[gnu::always_inline]] inline float weighted_positive_loops(const float* hidden, const float* weights) {
   const InMemory* const x = reinterpret_cast<const InMemory*>(hidden);
@@ -45,6 +74,12 @@ template <std::size_t kHidden>
 }
 
 #if XGEMM_WITH_AVX2
+[[gnu::target("avx2"), gnu::optimize("O3")]] void ln_avx2(float* x, std::size_t count) {
+  ln_loops(x, count);
+}
+[[gnu::target("avx2"), gnu::optimize("O3")]] float weighted_avx2(const float* x, const float* y, std::size_t count) {
+  return weighted_loops(x, y, count);
+}
 template <std::size_t kHidden>
 [[gnu::target("avx2"), gnu::optimize("O3")]] void add_weighted_avx2(const float* features, std::size_t count,
                                                                     const float* weights, float* sums) {
@@ -58,6 +93,20 @@ const bool has_avx2 = __builtin_cpu_supports("avx2");
 #endif
 
 }  // namespace
+
+void ln(float* x, std::size_t count) {
+#if XGEMM_WITH_AVX2
+  if (has_avx2) return ln_avx2(x, count);
+#endif
+  ln_loops(x, count);
+}
+
+float weighted(const float* x, const float* y, std::size_t count) {
+#if XGEMM_WITH_AVX2
+  if (has_avx2) return weighted_avx2(x, y, count);
+#endif
+  return weighted_loops(x, y, count);
+}
 
 template <std::size_t kHidden>
 void add_weighted(const float* features, std::size_t count, const float* weights, float* sums) {

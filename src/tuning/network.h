@@ -23,6 +23,10 @@ inline float ln(float x) {
 }
 
 namespace detail {
+// Of a multiple of eight numbers.
+void ln(float* x, std::size_t count);
+// The sum of x[i] * y[i], of every eighth i first, less what is left of them.
+float weighted(const float* x, const float* y, std::size_t count);
 // For layers of 24 and of 48.
 // sums[j] += features[i] * weights[i][j], in the order of i: the same bits with wide vectors and without.
 template <std::size_t kHidden>
@@ -40,9 +44,14 @@ void add_weighted(const std::array<float, kCount>& features, const float (&weigh
 
 template <std::size_t kCount>
 float weighted(const std::array<float, kCount>& features, const float (&weights)[kCount]) {
-  float sum = 0;
-  for (std::size_t i = 0; i < kCount; ++i) sum += features[i] * weights[i];
-  return sum;
+  return detail::weighted(features.data(), weights, kCount);
+}
+
+// Of all of them.
+template <std::size_t kCount>
+void ln(std::array<float, kCount>* x) {
+  static_assert(kCount % 8 == 0);
+  detail::ln(x->data(), kCount);
 }
 
 template <std::size_t kHidden>

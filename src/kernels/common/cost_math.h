@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace xgemm::kernels::cost {
@@ -35,8 +34,11 @@ inline double tiles(std::int64_t extent, int tile) {
 template <class Candidate>
 std::vector<const Candidate*> least_first(const std::vector<Candidate>& candidates) {
   std::vector<const Candidate*> order;
+  order.reserve(candidates.size());
   for (const Candidate& each : candidates) order.push_back(&each);
-  std::ranges::sort(order, {}, [](const Candidate* x) { return std::pair(x->least_us, x->place); });
+  std::ranges::sort(order, [](const Candidate* x, const Candidate* y) {
+    return x->least_us != y->least_us ? x->least_us < y->least_us : x->place < y->place;
+  });
   return order;
 }
 

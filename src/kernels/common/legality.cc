@@ -14,6 +14,15 @@ bool walks(const StridedOperand& x, Axis axis) {
   return (x.stride(axis) == 1 || x.extent(axis) <= 1) && (x.extent(line) <= 1 || x.stride(line) >= x.extent(axis));
 }
 
+bool strides_fit_tma(const StridedOperand& x, Axis axis) {
+  constexpr double kMostBytes = 0x1p40;
+  const Axis line = layout::other(axis);
+  const auto fits = [&](std::int64_t count, std::int64_t stride) {
+    return count <= 1 || double(stride) * x.element_bytes < kMostBytes;
+  };
+  return fits(x.extent(line), x.stride(line)) && fits(x.batch_count, x.batch_stride);
+}
+
 std::string alignment_text(const char* name, int vector, const StridedOperand& x, Axis axis) {
   return format(
       "it needs the pointer, leading dimension and batch stride of %s to be multiples of %d bytes, and they are of %d",
@@ -37,7 +46,8 @@ int divisibility_along(const StridedOperand& x, Axis axis) {
 
 Walks Walks::of(const StridedOperand& x) {
   return {{walks(x, Axis::row), walks(x, Axis::col)},
-          {divisibility_along(x, Axis::row), divisibility_along(x, Axis::col)}};
+          {divisibility_along(x, Axis::row), divisibility_along(x, Axis::col)},
+          {strides_fit_tma(x, Axis::row), strides_fit_tma(x, Axis::col)}};
 }
 
 Obstacle obstacle(const TileConfig& c, const Request& request) {
@@ -97,15 +107,6 @@ std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& req
       return alignment_text("C", c.vector_old_c, facts.old_c, Axis::row);
   }
   return "?";
-}
-
-bool strides_fit_tma(const layout::StridedOperand& x, Axis axis) {
-  constexpr double kMostBytes = 0x1p40;
-  const Axis line = layout::other(axis);
-  const auto fits = [&](std::int64_t count, std::int64_t stride) {
-    return count <= 1 || double(stride) * x.element_bytes < kMostBytes;
-  };
-  return fits(x.extent(line), x.stride(line)) && fits(x.batch_count, x.batch_stride);
 }
 
 }  // namespace xgemm::kernels

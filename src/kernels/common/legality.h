@@ -34,7 +34,4 @@ std::string to_string(Obstacle obstacle, const TileConfig& config, const Request
 // Bytes that divide the address of every vector of an operand along an axis.
 int divisibility_along(const layout::StridedOperand& x, Axis axis);
 
-// Whether the steps between lines along an axis, and between entries, are such as the copy engine of sm_90 takes.
-bool strides_fit_tma(const layout::StridedOperand& x, Axis axis);
-
 }  // namespace xgemm::kernels

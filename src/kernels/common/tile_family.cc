@@ -160,7 +160,10 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double hidden_us = hides ? kHidden * std::min(memory_us, waves.us) : 0.0;
   const double fixed_us = memory_us - hidden_us + row->launch_us;
   Estimate best = {fixed_us + waves.us, waves.number};
-  weigh_splits(kernel, request, *row, ctas, fixed_us, memory_us + row->launch_us, turn_us, &best);
+  // All SMs busy all the time.
+  const double least_us = fixed_us + ctas * cta.flops * 1e-3 / (sms * row->gflops_per_sm);
+  if (!request.to_beat || least_us < *request.to_beat)
+    weigh_splits(kernel, request, *row, ctas, fixed_us, memory_us + row->launch_us, turn_us, &best);
   best.us += scattered_c_us(c, request, best.waves);
   best.memory_us = memory_us, best.work_us = waves.us;
   return best;

@@ -133,11 +133,11 @@ double FfmaTmaCost::least_split_us() const {
   return std::min(x_->sum, x_->shared) + joined_us(cycles * us_per_cycle_);
 }
 
-FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
+std::optional<FfmaTmaEstimate> FfmaTmaCost::best_split(double workspace_limit) const {
   constexpr int kMaxParts = 1024;
   FfmaTmaSplit best = {tiles_, 1};
   const double most = std::min(floor(slices_ / kMinSlices), double{kMaxParts});
-  if (tiles_ >= 0x1p31 || most < 2) return whole();
+  if (tiles_ >= 0x1p31 || most < 2) return {};
   double least_us = std::numeric_limits<double>::infinity();
   double last_whole = -1;
   for (int ctas = 1; ctas <= ctas_per_sm_; ++ctas) {
@@ -156,10 +156,11 @@ FfmaTmaEstimate FfmaTmaCost::best_split(double workspace_limit) const {
       if (us < least_us) least_us = us, best = split;
     }
   }
-  return (*this)(best);
+  if (best.parts == 1) return {};
+  return terms(best);
 }
 
-FfmaTmaEstimate FfmaTmaCost::best_in_cluster(int only) const {
+std::optional<FfmaTmaEstimate> FfmaTmaCost::best_in_cluster(int only) const {
   FfmaTmaSplit best = {tiles_, 1};
   double least_us = std::numeric_limits<double>::infinity();
   for (int ctas = 2; ctas <= most_along_k_; ctas *= 2) {
@@ -170,7 +171,8 @@ FfmaTmaEstimate FfmaTmaCost::best_in_cluster(int only) const {
     const double us = terms(shared).us;
     if (us < least_us) least_us = us, best = shared;
   }
-  return (*this)(best);
+  if (!best.in_cluster) return {};
+  return terms(best);
 }
 
 }  // namespace xgemm::kernels

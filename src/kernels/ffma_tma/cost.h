@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/fill.h"
 #include "kernels/common/cost_device.h"
@@ -77,13 +78,12 @@ class FfmaTmaCost {
 
   FfmaTmaEstimate whole() const { return (*this)({tiles_, 1}); }
 
-  // The best way to share K out: the tiles that the last round, which they do not fill, would compute. whole() where
+  // The best way to share K out: the tiles that the last round, which they do not fill, would compute. Nothing where
   // there is none.
-  FfmaTmaEstimate best_split(double workspace_limit) const;
+  std::optional<FfmaTmaEstimate> best_split(double workspace_limit) const;
 
   // Shared by the CTAs of clusters, with one for each tile at the same time; or by so many (only; 0: the best number).
-  // whole() where there is none.
-  FfmaTmaEstimate best_in_cluster(int only) const;
+  std::optional<FfmaTmaEstimate> best_in_cluster(int only) const;
 
   // At most what any way to share K out is estimated at, other than whole(); infinite where there is none.
   double least_split_us() const;

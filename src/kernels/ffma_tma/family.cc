@@ -87,15 +87,17 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     const auto& [cost, whole, least_split_us, least_us, place] = candidate;
     if (only <= 1) add(Weighed{whole, place});
     if (only <= 1 && (hopeless || least_split_us >= bound())) return;
-    const FfmaTmaEstimate split = cost.best_split(workspace_limit(request.device));
-    if (only <= 1 && split.split.parts > 1) add(Weighed{split, place});
-    const FfmaTmaEstimate shared = cost.best_in_cluster(only);
-    if (only != 1 && shared.split.in_cluster) add(Weighed{shared, place});
+    if (only <= 1)
+      if (const auto split = cost.best_split(workspace_limit(request.device))) add(Weighed{*split, place});
+    if (only != 1)
+      if (const auto shared = cost.best_in_cluster(only)) add(Weighed{*shared, place});
   };
-  const auto correct = [&](const Weighed& w) {
-    return w.us * ffma_tma_correction(kernels[w.place]->index, cost_problem, w);
+  const auto correct = [&](const Weighed* const* some, int count, double* us) {
+    for (int i = 0; i < count; ++i)
+      us[i] = some[i]->us * ffma_tma_correction(kernels[some[i]->place]->index, cost_problem, *some[i]);
   };
-  estimate_shortlisted<Weighed>(request, kFfmaTmaLeastCorrection, candidates, expand, correct, estimates);
+  const auto finish = [](const auto&, const auto&) {};
+  estimate_shortlisted<Weighed>(request, kFfmaTmaLeastCorrection, candidates, expand, finish, correct, estimates);
 }
 
 bool splits(const KernelInfo&) {

@@ -2,23 +2,28 @@
 #include "kernels/wgmma_tma/cost.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
+#include <cstddef>
+#include <cstring>
+#include <utility>
 
+#include "kernels/common/cost_lanes.h"
 #include "kernels/common/cost_math.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define XGEMM_WITH_AVX2 1
+#else
+#define XGEMM_WITH_AVX2 0
+#endif
 
 namespace xgemm::kernels {
 namespace {
 
-using cost::ceil, cost::floor, cost::fourth;
+using cost::all_lanes, cost::ceil, cost::floor, cost::fourth, cost::fourth_root, cost::least_of, cost::most_of,
+    cost::pick;
 
 // Cycles of a slot whose X goes through registers, at least: by NN and TT beside TN from 512^3 to 1024^3 on an H100,
 // and by when NT is faster with one copy than with two.
 constexpr double kRegistersSlice = 370;
-
-double fourth_root(double x) {
-  return std::sqrt(std::sqrt(x));
-}
 
 // Of extents of clusters.
 double one_over(int power_of_two) {
@@ -34,12 +39,16 @@ double unaligned(int bytes, const CostConstants& x) {
 
 // Of tiles of clusters that run at the same time, how many lie beside one another along m and along n: as many as near
 // a square (schedule.h).
+template <class Real>
 struct Beside {
-  double m, n;
+  Real m, n;
 };
-Beside beside(double height, double width, double tiles_m, double tiles_n, double together) {
-  const double side = std::clamp(std::sqrt(together * width / height), 1.0, std::max(1.0, tiles_m));
-  return {side, std::min(std::max(1.0, together / side), tiles_n)};
+template <class Real>
+XGEMM_INLINE Beside<Real> beside(const Real& height, const Real& width, const Real& tiles_m, const Real& tiles_n,
+                                 const Real& together) {
+  const Real one = all_lanes<Real>(1), square = together * width / height;
+  const Real side = least_of(most_of(cost::root(square), one), most_of(one, tiles_m));
+  return {side, least_of(most_of(one, together / side), tiles_n)};
 }
 
 }  // namespace
@@ -53,152 +62,297 @@ double split_bytes(const WgmmaTmaConfig& c, const ClusterShape& cluster, const C
   return (cluster_tiles(c, cluster, p) - split.whole_tiles) * split.parts * cluster.size() * (4.0 * c.cta_m * c.cta_n);
 }
 
-TileWork::TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& d, const CostConstants& x,
-                   int chunks)
-    : config(c), problem(p), device(d), constants(x), exchange_chunks(chunks) {
+ProductWork::ProductWork(const CostProblem& p, const CostDevice& d, const CostConstants& x)
+    : problem(p), device(d), constants(x) {
   const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
-  const int rows = c.tile_rows(), columns = c.tile_columns();
-  const double area = double(rows) * columns;
-  ctas_m = cost::tiles(p.m, c.cta_m);
-  ctas_n = cost::tiles(p.n, c.cta_n);
   slices = ceil(k / CostProblem::kSlice);
-
-  const double reads = double(rows / 64) * (64 + columns);
-  slice_fourth = fourth(area / 32 * x.tensor) + fourth((rows + columns) * x.write + reads * x.read) +
-                 fourth(c.x_through_registers() ? kRegistersSlice : x.slice);
   unaligned_a = unaligned(p.align_a, x), unaligned_b = unaligned(p.align_b, x);
-  unaligned_shared = x.unaligned_shared * (unaligned_a * c.cta_m + unaligned_b * c.cta_n);
   const double element_bytes = (p.reads_c ? 1 + x.old_c : 1.0) * p.bytes_c / 2;
-  double epilogue = x.epilogue + area * (x.element * element_bytes + p.finishing);
+  element_cycles = x.element * element_bytes + p.finishing;
   us_per_cycle = 1e-3 / d.rates.sm_ghz;
   us_per_byte = 1e-6 / d.rates.memory_tbs;
   us_per_l2_byte = 1e-6 / d.rates.l2_tbs;
-  epilogue_us = epilogue * us_per_cycle;
   power_us = 2 * m * n * k * batch * 1e-6 / d.rates.tensor_tflops;
   inputs = 2 * k * batch * (m + n);
   c_bytes = m * n * batch * p.bytes_c * (p.reads_c ? 2 : 1);
   l2_reach = x.l2_reach * d.l2_bytes;
-  in_flight_us = (inputs + c_bytes) / (c.stages * (c.cta_m + c.cta_n) * 128.0) * x.latency;
+}
+
+TileWork::TileWork(const WgmmaTmaConfig& c, const ProductWork& of, int chunks)
+    : config(c), product(of), exchange_chunks(chunks) {
+  const CostConstants& x = product.constants;
+  const int rows = c.tile_rows(), columns = c.tile_columns();
+  const double area = double(rows) * columns;
+  ctas_m = cost::tiles(product.problem.m, c.cta_m);
+  ctas_n = cost::tiles(product.problem.n, c.cta_n);
+  const double reads = double(rows / 64) * (64 + columns);
+  slice_fourth = fourth(area / 32 * x.tensor) + fourth((rows + columns) * x.write + reads * x.read) +
+                 fourth(c.x_through_registers() ? kRegistersSlice : x.slice);
+  unaligned_shared = x.unaligned_shared * (product.unaligned_a * c.cta_m + product.unaligned_b * c.cta_n);
+  epilogue_us = (x.epilogue + area * product.element_cycles) * product.us_per_cycle;
+  in_flight_us = (product.inputs + product.c_bytes) / (c.stages * (c.cta_m + c.cta_n) * 128.0) * x.latency;
 }
 
 // The terms of TileCost: of whole tiles, or of parts of K that keep all SMs busy all the time.
 double TileWork::least_us() const {
-  const double tiles = ctas_m * ctas_n * double(problem.batch_count) / device.sms;
-  const double slice_us = fourth_root(slice_fourth) * us_per_cycle;
-  const double memory_us = (inputs + c_bytes) * us_per_byte;
-  const double others = fourth(in_flight_us / device.sms) + fourth(memory_us) + fourth(power_us);
+  const CostConstants& x = product.constants;
+  const int sms = product.device.sms;
+  const double tiles = ctas_m * ctas_n * double(product.problem.batch_count) / sms, slices = product.slices;
+  const double slice_us = fourth_root(slice_fourth) * product.us_per_cycle;
+  const double memory_us = (product.inputs + product.c_bytes) * product.us_per_byte;
+  const double others = fourth(in_flight_us / sms) + fourth(memory_us) + fourth(product.power_us);
   const auto joined_us = [&](double rounds, double all_slices) {
     return fourth_root(fourth(all_slices * slice_us + epilogue_us * (config.ping_pong ? 1.0 : rounds)) + others);
   };
   const double rounds = ceil(tiles), whole_us = joined_us(rounds, rounds * slices);
-  if (slices < 2 * CostSplit::kLeastSlices) return constants.launch + whole_us;
+  if (slices < 2 * CostSplit::kLeastSlices) return x.launch + whole_us;
   const double parts_us = joined_us(std::max(tiles, 1.0), std::max(tiles * slices, double{CostSplit::kLeastSlices}));
-  return constants.launch + std::min(whole_us, std::min(constants.sum, constants.cluster) + parts_us);
+  return x.launch + std::min(whole_us, std::min(x.sum, x.cluster) + parts_us);
 }
 
-TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
-    : constants_(&work.constants),
-      tile_slices_(ceil(work.slices * one_over(cluster.k))),
-      epilogue_us_(work.epilogue_us),
-      common_{} {
+namespace {
+
+XGEMM_INLINE ClusterWork<double> cluster_work(const TileWork& work, const ClusterShape& cluster) {
   const WgmmaTmaConfig& c = work.config;
-  const CostProblem& p = work.problem;
-  const CostDevice& device = work.device;
-  const CostConstants& x = work.constants;
-  const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
+  const ProductWork& product = work.product;
+  const CostConstants& x = product.constants;
   const int size = cluster.size();
-  const double tiles_m = ceil(work.ctas_m * one_over(cluster.m)), tiles_n = ceil(work.ctas_n * one_over(cluster.n));
-  tiles_ = tiles_m * tiles_n * batch;
-  clusters_ = device.clusters_of(size);
-  sum_bytes_ = 4.0 * c.cta_m * c.cta_n * size;
-  fixed_us_ = x.launch + (size > 1 ? x.cluster : 0.0);
-  ping_pong_ = c.ping_pong;
-  can_split_ = cluster.k == 1;
+  double epilogue_us = work.epilogue_us;
   if (cluster.k > 1) {  // a CTA gets so many chunks of sums, and so often
     const int all = work.exchange_chunks, of_one = (all + cluster.k - 1) / cluster.k;
     const double received = double(c.cta_m) * c.cta_n * of_one / all;
-    epilogue_us_ += (x.exchange + received * (cluster.k - 1) * x.exchange_element) * work.us_per_cycle;
+    epilogue_us += (x.exchange + received * (cluster.k - 1) * x.exchange_element) * product.us_per_cycle;
   }
+  return {.cta_m = double(c.cta_m),
+          .cta_n = double(c.cta_n),
+          .ctas_m = work.ctas_m,
+          .ctas_n = work.ctas_n,
+          .slice_fourth = work.slice_fourth,
+          .unaligned_shared = work.unaligned_shared,
+          .epilogue_us = epilogue_us,
+          .in_flight_us = work.in_flight_us,
+          .m = double(cluster.m),
+          .n = double(cluster.n),
+          .inverse_m = one_over(cluster.m),
+          .inverse_n = one_over(cluster.n),
+          .inverse_k = one_over(cluster.k),
+          .size = double(size),
+          .clusters = double(product.device.clusters_of(size)),
+          .fixed_us = x.launch + (size > 1 ? x.cluster : 0.0),
+          .is_ping_pong = c.ping_pong ? 1.0 : 0.0};
+}
 
-  const double own_a = c.cta_m * one_over(cluster.n), own_b = c.cta_n * one_over(cluster.m);
-  const double off = work.unaligned_shared + x.unaligned * (work.unaligned_a * own_a + work.unaligned_b * own_b);
-  const double slice = fourth_root(work.slice_fourth + fourth((own_a + own_b) * x.ingest) + fourth(off));
-  slice_us_ = slice * work.us_per_cycle;
+}  // namespace
 
-  const double together = std::min(tiles_, clusters_);
-  CostTerms& t = common_;
-  t.l2 = (2 * k * batch * (m * tiles_n + n * tiles_m) + work.c_bytes) * work.us_per_l2_byte;
-  t.power = work.power_us;
-  t.memory = work.inputs * work.us_per_byte;
-  t.memory_c = work.c_bytes * work.us_per_byte;
-  const double height = c.cta_m * cluster.m, width = c.cta_n * cluster.n;
+template <class Real>
+XGEMM_INLINE TileCostOf<Real>::TileCostOf(const ProductWork& product, const ClusterWork<Real>& w)
+    : constants_(&product.constants),
+      clusters_(w.clusters),
+      tile_slices_(ceil(product.slices * w.inverse_k)),
+      epilogue_us_(w.epilogue_us),
+      sum_bytes_(4.0 * w.cta_m * w.cta_n * w.size),
+      fixed_us_(w.fixed_us),
+      is_ping_pong_(w.is_ping_pong),
+      inverse_k_(w.inverse_k),
+      common_{} {
+  const CostProblem& p = product.problem;
+  const CostConstants& x = product.constants;
+  const double m = double(p.m), n = double(p.n), k = double(p.k), batch = double(p.batch_count);
+  const Real tiles_m = ceil(w.ctas_m * w.inverse_m), tiles_n = ceil(w.ctas_n * w.inverse_n);
+  tiles_ = tiles_m * tiles_n * batch;
+
+  const Real own_a = w.cta_m * w.inverse_n, own_b = w.cta_n * w.inverse_m;
+  const Real off = w.unaligned_shared + x.unaligned * (product.unaligned_a * own_a + product.unaligned_b * own_b);
+  const Real slice = fourth_root(w.slice_fourth + fourth((own_a + own_b) * x.ingest) + fourth(off));
+  slice_us_ = slice * product.us_per_cycle;
+
+  const Real together = least_of(tiles_, clusters_);
+  CostTermsOf<Real>& t = common_;
+  t.l2 = (2 * k * batch * (m * tiles_n + n * tiles_m) + product.c_bytes) * product.us_per_l2_byte;
+  t.power = all_lanes<Real>(product.power_us);
+  t.memory = all_lanes<Real>(product.inputs * product.us_per_byte);
+  t.memory_c = all_lanes<Real>(product.c_bytes * product.us_per_byte);
+  const Real height = w.cta_m * w.m, width = w.cta_n * w.n;
   const auto [along_m, along_n] = beside(height, width, tiles_m, tiles_n, together);
   t.wave_panel = 2 * k * (along_m * height + along_n * width);
   t.along_m = along_m;
   t.along_n = along_n;
-  t.waves = std::max(0.0, tiles_ / together * t.wave_panel - work.inputs) * work.us_per_byte;
-  const double beyond = t.wave_panel / work.l2_reach;
-  const double again = beyond * beyond / (1 + beyond * beyond);
-  in_flight_us_ = work.in_flight_us * one_over(size);
+  t.waves = most_of(Real{}, tiles_ / together * t.wave_panel - product.inputs) * product.us_per_byte;
+  const Real beyond = t.wave_panel / product.l2_reach;
+  const Real again = beyond * beyond / (1 + beyond * beyond);
+  in_flight_us_ = w.in_flight_us / w.size;
   least_cycles_us_ = tiles_ / clusters_ * tile_slices_ * slice_us_ + epilogue_us_;
   common_fourth_ = fourth(t.l2) + fourth(t.power) + fourth(t.memory + t.memory_c + again * t.waves);
 }
 
 // Inline: of what best_split() does not look at, nothing is worked out.
-[[gnu::always_inline]] inline CostTerms TileCost::terms(const CostSplit& split) const {
+template <class Real>
+XGEMM_INLINE CostTermsOf<Real> TileCostOf<Real>::terms(const Real& whole_tiles, const Real& parts) const {
   const CostConstants& x = *constants_;
-  const double split_tiles = split.parts == 1 ? 0 : tiles_ - split.whole_tiles;
-  const double units = tiles_ + split_tiles * (split.parts - 1);
-  CostTerms t = common_;
+  const auto is_split = parts > all_lanes<Real>(1);
+  const Real none{};
+  const Real split_tiles = pick(is_split, tiles_ - whole_tiles, none);
+  const Real units = tiles_ + split_tiles * (parts - 1);
+  CostTermsOf<Real> t = common_;
 
   // What the busiest CTA goes through.
-  const double whole_rounds = ceil((tiles_ - split_tiles) / clusters_);
-  const double part_rounds = split.parts == 1 ? 0 : ceil(split_tiles * split.parts / clusters_);
+  const Real whole_rounds = ceil((tiles_ - split_tiles) / clusters_);
+  const Real part_rounds = ceil(split_tiles * parts / clusters_);
   t.rounds = whole_rounds + part_rounds;
-  t.slices = whole_rounds * tile_slices_ + part_rounds * ceil(tile_slices_ / split.parts);
+  t.slices = whole_rounds * tile_slices_ + part_rounds * ceil(tile_slices_ / parts);
   t.fill = units / (clusters_ * t.rounds);
-  t.busy = std::min(1.0, units / clusters_);
+  t.busy = least_of(all_lanes<Real>(1), units / clusters_);
   t.mainloop = t.slices * slice_us_;
   t.epilogue = t.rounds * epilogue_us_;
-  t.in_flight = in_flight_us_ / std::min(units, clusters_);
+  t.in_flight = in_flight_us_ / least_of(units, clusters_);
   // Ping-pong consumers: the epilogue of one runs under the mainloop of the other.
-  const double cycles =
-      ping_pong_ ? fourth_root(fourth(t.mainloop) + fourth((t.mainloop + t.epilogue) / 2 * x.ping_pong)) + epilogue_us_
-                 : t.mainloop + t.epilogue;
-  t.sums = split.parts > 1 ? x.sum + split_tiles * split.parts * sum_bytes_ * 1e-6 / x.sum_bytes : 0.0;
+  const Real one_after_the_other = t.mainloop + t.epilogue;
+  const Real in_turn = fourth_root(fourth(t.mainloop) + fourth(one_after_the_other / 2 * x.ping_pong)) + epilogue_us_;
+  const Real cycles = pick(is_ping_pong_ > none, in_turn, one_after_the_other);
+  t.sums = pick(is_split, x.sum + split_tiles * parts * sum_bytes_ * 1e-6 / x.sum_bytes, none);
   t.us = fixed_us_ + t.sums + fourth_root(common_fourth_ + fourth(cycles) + fourth(t.in_flight));
   return t;
 }
 
-CostTerms TileCost::operator()(const CostSplit& split) const {
-  return terms(split);
+template <class Real>
+XGEMM_INLINE typename TileCostOf<Real>::Best TileCostOf<Real>::best_split(double workspace_limit) const {
+  constexpr int kMaxParts = 1024, kMostRounds = 3;
+  const Real one = all_lanes<Real>(1), two = one + one;
+  const CostTermsOf<Real> unsplit = terms(tiles_, one);
+  Best best = {unsplit.us, unsplit.rounds, tiles_, one};
+
+  const Real whole = floor(tiles_ / clusters_) * clusters_, rest = tiles_ - whole;
+  const Real most = least_of(floor(tile_slices_ / CostSplit::kLeastSlices), all_lanes<Real>(kMaxParts));
+  // Whether with all clusters busy all the time it would take less.
+  const Real to_beat_us = best.us - constants_->sum - fixed_us_;
+  const auto may_pay = (to_beat_us > Real{}) & (common_fourth_ + fourth(least_cycles_us_) < fourth(to_beat_us));
+  auto goes_on = may_pay & (inverse_k_ == one) & (tiles_ < all_lanes<Real>(0x1p31)) & (rest > Real{}) & (most >= two);
+  if (!cost::any(goes_on)) return best;
+  for (int rounds = 1; rounds <= kMostRounds; ++rounds) {
+    const Real parts = least_of(most, floor(rounds * clusters_ / rest));
+    const auto is_split = goes_on & (parts >= two);
+    const auto fits = rest * parts * sum_bytes_ <= all_lanes<Real>(workspace_limit);
+    const CostTermsOf<Real> t = terms(whole, parts);
+    const auto is_better = is_split & fits & (t.us < best.us);
+    best = {pick(is_better, t.us, best.us), pick(is_better, t.rounds, best.rounds),
+            pick(is_better, whole, best.whole_tiles), pick(is_better, parts, best.parts)};
+    goes_on = goes_on & (parts < most) & (fits | (parts < two));
+  }
+  return best;
 }
 
-bool TileCost::takes(double us) const {
-  return us <= fixed_us_ || common_fourth_ + fourth(least_cycles_us_) >= fourth(us - fixed_us_);
+TileCost::TileCost(const TileWork& work, const ClusterShape& cluster)
+    : cost_(work.product, cluster_work(work, cluster)) {}
+
+CostTerms TileCost::operator()(const CostSplit& split) const {
+  return cost_.terms(split.whole_tiles, split.parts);
 }
 
 TileCost::Best TileCost::best_split(double workspace_limit) const {
-  constexpr int kMaxParts = 1024;
-  const auto weigh = [&](const CostSplit& split) -> Best {
-    const CostTerms t = terms(split);
-    return {t.us, t.rounds, split};
-  };
-  Best best = weigh({tiles_, 1});
-  if (!can_split_ || tiles_ >= 0x1p31 || takes(best.us - constants_->sum)) return best;
-  const double whole = floor(tiles_ / clusters_) * clusters_;
-  const double rest = tiles_ - whole;
-  const double most = std::min(floor(tile_slices_ / CostSplit::kLeastSlices), double{kMaxParts});
-  if (rest == 0 || most < 2) return best;
-  for (int rounds = 1; rounds <= 3; ++rounds) {
-    const double parts = std::min(most, floor(rounds * clusters_ / rest));
-    if (parts < 2) continue;
-    if (rest * parts * sum_bytes_ > workspace_limit) break;
-    const Best split = weigh({whole, static_cast<int>(parts)});
-    if (split.us < best.us) best = split;
-    if (parts == most) break;
+  const auto best = cost_.best_split(workspace_limit);
+  return {best.us, best.rounds, {best.whole_tiles, static_cast<int>(best.parts)}};
+}
+
+void TileCosts::add(const TileWork& work, const ClusterShape& cluster) {
+  const ClusterWork<double> own = cluster_work(work, cluster);
+  const double* const from = reinterpret_cast<const double*>(&own);
+  double* const to = reinterpret_cast<double*>(&work_) + count_++;
+  for (std::size_t i = 0; i < sizeof own / sizeof(double); ++i) to[i * kMost] = from[i];
+}
+
+namespace {
+
+// Structures of one number after the other, with as many in each as a Real holds, from the `first` of `all` on.
+template <class Real, class Numbers, class All>
+XGEMM_INLINE void load(const All& all, int first, Numbers* numbers) {
+  for (std::size_t i = 0; i < sizeof(Numbers) / sizeof(Real); ++i)
+    std::memcpy(reinterpret_cast<Real*>(numbers) + i,
+                reinterpret_cast<const double*>(&all) + i * TileCosts::kMost + static_cast<std::size_t>(first),
+                sizeof(Real));
+}
+
+template <class Real>
+XGEMM_INLINE void best_splits_of(const ProductWork& product, const TileCosts::Work& all, int first,
+                                 double workspace_limit, TileCost::Best* best) {
+  ClusterWork<Real> work;
+  load<Real>(all, first, &work);
+  const auto found = TileCostOf<Real>(product, work).best_split(workspace_limit);
+  for (int i = 0; i < cost::kLanes<Real>; ++i)
+    best[first + i] = {found.us[i], found.rounds[i], {found.whole_tiles[i], static_cast<int>(found.parts[i])}};
+}
+
+template <class Real>
+XGEMM_INLINE void terms_of(const ProductWork& product, const TileCosts::Work& all, int first, const CostSplit* splits,
+                           CostTerms* terms) {
+  ClusterWork<Real> work;
+  load<Real>(all, first, &work);
+  Real whole_tiles{}, parts{};
+  for (int i = 0; i < cost::kLanes<Real>; ++i) {
+    whole_tiles[i] = splits[first + i].whole_tiles;
+    parts[i] = splits[first + i].parts;
   }
-  return best;
+  const CostTermsOf<Real> found = TileCostOf<Real>(product, work).terms(whole_tiles, parts);
+  double numbers[sizeof found / sizeof(double)];
+  std::memcpy(numbers, &found, sizeof found);
+  for (int i = 0; i < cost::kLanes<Real>; ++i) {
+    double* const own = reinterpret_cast<double*>(terms + first + i);
+    for (std::size_t j = 0; j < sizeof(CostTerms) / sizeof(double); ++j)
+      own[j] = numbers[j * cost::kLanes<Real> + static_cast<std::size_t>(i)];
+  }
+}
+
+#if XGEMM_WITH_AVX2
+[[gnu::target("avx2")]] void best_splits_avx2(const ProductWork& product, const TileCosts::Work& all,
+                                              double workspace_limit, TileCost::Best* best) {
+  best_splits_of<cost::FourReals>(product, all, 0, workspace_limit, best);
+}
+[[gnu::target("avx2")]] void terms_avx2(const ProductWork& product, const TileCosts::Work& all, const CostSplit* splits,
+                                        CostTerms* terms) {
+  terms_of<cost::FourReals>(product, all, 0, splits, terms);
+}
+#endif
+
+}  // namespace
+
+bool TileCosts::may_be_wide() {
+#if XGEMM_WITH_AVX2
+  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  return has_avx2;
+#else
+  return false;
+#endif
+}
+
+void TileCosts::best_splits(double workspace_limit, TileCost::Best* best) {
+  TileCost::Best all[kMost];
+  const int count = std::exchange(count_, 0);
+#if XGEMM_WITH_AVX2
+  if (wide_) {
+    best_splits_avx2(product_, work_, workspace_limit, all);
+    std::copy_n(all, count, best);
+    return;
+  }
+#endif
+  for (int first = 0; first < count; first += cost::kLanes<cost::TwoReals>)
+    best_splits_of<cost::TwoReals>(product_, work_, first, workspace_limit, all);
+  std::copy_n(all, count, best);
+}
+
+void TileCosts::terms(const CostSplit* splits, CostTerms* terms) {
+  CostSplit of_all[kMost];
+  CostTerms all[kMost];
+  const int count = std::exchange(count_, 0);
+  std::copy_n(splits, count, of_all);
+#if XGEMM_WITH_AVX2
+  if (wide_) {
+    terms_avx2(product_, work_, of_all, all);
+    std::copy_n(all, count, terms);
+    return;
+  }
+#endif
+  for (int first = 0; first < count; first += cost::kLanes<cost::TwoReals>)
+    terms_of<cost::TwoReals>(product_, work_, first, of_all, all);
+  std::copy_n(all, count, terms);
 }
 
 }  // namespace xgemm::kernels

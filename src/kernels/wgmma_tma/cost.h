@@ -63,15 +63,17 @@ struct CostConstants {
 extern const CostConstants kCostConstants;
 
 // An estimate and what it is made of, in us. What overlaps is joined by the root of the sum of fourth powers, between a
-// sum and a maximum: what comes near the largest adds to it.
-struct CostTerms {
-  double us;
-  double mainloop, epilogue, l2, memory, memory_c, in_flight, waves, power, sums;
+// sum and a maximum: what comes near the largest adds to it. Real: double, or several (common/cost_lanes.h).
+template <class Real>
+struct CostTermsOf {
+  Real us;
+  Real mainloop, epilogue, l2, memory, memory_c, in_flight, waves, power, sums;
   // of the tiles: rounds that the busiest CTA goes through, slices in all, the share of CTAs' time that is work
-  double rounds, slices, fill, busy, wave_panel;
+  Real rounds, slices, fill, busy, wave_panel;
   // of tiles of clusters that run at the same time: so many ask for the same columns of B, for the same rows of A
-  double along_m, along_n;
+  Real along_m, along_n;
 };
+using CostTerms = CostTermsOf<double>;
 
 // Tiles of clusters, of all products.
 double cluster_tiles(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p);
@@ -79,47 +81,85 @@ double cluster_tiles(const WgmmaTmaConfig& c, const ClusterShape& cluster, const
 // Bytes of the sums of a split product.
 double split_bytes(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostSplit& split);
 
-// An instance on a problem: what does not depend on the cluster. Cycles as times.
-struct TileWork {
-  // chunks: the config's exchange_chunks(1), which takes a while to work out.
-  TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& d, const CostConstants& x, int chunks);
-  TileWork(const WgmmaTmaConfig& c, const CostProblem& p, const CostDevice& d, const CostConstants& x = kCostConstants)
-      : TileWork(c, p, d, x, c.exchange_chunks(1)) {}
+// A product on a GPU: what does not depend on the instance. Cycles as times.
+struct ProductWork {
+  ProductWork(const CostProblem& p, const CostDevice& d, const CostConstants& x = kCostConstants);
 
-  const WgmmaTmaConfig& config;
   const CostProblem& problem;
   const CostDevice& device;
   const CostConstants& constants;
-  double ctas_m, ctas_n;
   double slices;                    // of a tile
-  double slice_fourth;              // of the cycles of a slice, without what a cluster changes
-  int exchange_chunks;              // of a tile whose K a cluster shares
   double unaligned_a, unaligned_b;  // of a row: its share of what one takes that starts off sectors
-  double unaligned_shared;
-  double epilogue_us;
+  double element_cycles;            // of an epilogue
   double inputs, c_bytes;
   double us_per_cycle, us_per_byte, us_per_l2_byte;
-  double l2_reach;      // bytes
-  double in_flight_us;  // with the ring of one CTA
+  double l2_reach;  // bytes
   double power_us;
+};
+
+// An instance on it: what does not depend on the cluster.
+struct TileWork {
+  // chunks: the config's exchange_chunks(1), which takes a while to work out.
+  TileWork(const WgmmaTmaConfig& c, const ProductWork& product, int chunks);
+
+  const WgmmaTmaConfig& config;
+  const ProductWork& product;
+  double ctas_m, ctas_n;
+  double slice_fourth;  // of the cycles of a slice, without what a cluster changes
+  int exchange_chunks;  // of a tile whose K a cluster shares
+  double unaligned_shared;
+  double epilogue_us;
+  double in_flight_us;  // with the ring of one CTA
 
   // At most what any cluster and any split is estimated at.
   double least_us() const;
 };
 
-// The same in clusters of some shape: what does not depend on how K is shared out.
+// The same in clusters of one shape.
+template <class Real>
+struct ClusterWork {
+  Real cta_m, cta_n, ctas_m, ctas_n, slice_fourth, unaligned_shared, epilogue_us, in_flight_us;
+  Real m, n, inverse_m, inverse_n, inverse_k, size;  // of the cluster
+  Real clusters;                                     // that run at the same time
+  Real fixed_us, is_ping_pong;
+};
+
+// What it takes: first what does not depend on how K is shared out.
+template <class Real>
+class TileCostOf {
+ public:
+  TileCostOf(const ProductWork& product, const ClusterWork<Real>& work);
+
+  // With all but whole_tiles in so many parts.
+  CostTermsOf<Real> terms(const Real& whole_tiles, const Real& parts) const;
+
+  // The best way: see TileCost.
+  struct Best {
+    Real us, rounds, whole_tiles, parts;
+  };
+  Best best_split(double workspace_limit) const;
+
+ private:
+  const CostConstants* constants_;
+  Real tiles_, clusters_, tile_slices_;
+  Real slice_us_, epilogue_us_;  // of a slice, of a tile
+  Real sum_bytes_;               // of a part of a tile
+  Real in_flight_us_;            // with the rings of one cluster
+  Real least_cycles_us_;         // of all clusters busy all the time
+  Real fixed_us_;
+  Real is_ping_pong_, inverse_k_;
+  CostTermsOf<Real> common_;
+  Real common_fourth_;  // the sum of fourth powers that us is the root of, without what depends on the split
+};
+
 class TileCost {
  public:
-  TileCost() = default;
   TileCost(const TileWork& work, const ClusterShape& cluster);
   TileCost(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostDevice& device,
            const CostConstants& constants = kCostConstants)
-      : TileCost(TileWork(c, p, device, constants), cluster) {}
+      : TileCost(TileWork(c, ProductWork(p, device, constants), c.exchange_chunks(1)), cluster) {}
 
   CostTerms operator()(const CostSplit& split) const;
-
-  // True: every split is estimated at no less. False: some may be.
-  bool takes(double us) const;
 
   // How K is shared out best. Split are the tiles that the last round, which they do not fill, would compute: into as
   // many parts as fill one round or more, as far as workspace_limit (bytes) goes.
@@ -130,18 +170,32 @@ class TileCost {
   Best best_split(double workspace_limit) const;
 
  private:
-  CostTerms terms(const CostSplit& split) const;
+  TileCostOf<double> cost_;
+};
 
-  const CostConstants* constants_;
-  double tiles_, clusters_, tile_slices_;
-  double slice_us_, epilogue_us_;  // of a slice, of a tile
-  double sum_bytes_;               // of a part of a tile
-  double in_flight_us_;            // with the rings of one cluster
-  double least_cycles_us_;         // of all clusters busy all the time
-  double fixed_us_;
-  bool ping_pong_, can_split_;
-  CostTerms common_;
-  double common_fourth_;  // the sum of fourth powers that us is the root of, without what depends on the split
+// Some of them at the same time.
+class TileCosts {
+ public:
+  static constexpr int kMost = 4;
+
+  // wide: as processors with AVX2 do, to the same bits.
+  explicit TileCosts(const ProductWork& product, bool wide = may_be_wide()) : product_(product), wide_(wide) {}
+  static bool may_be_wide();
+
+  void add(const TileWork& work, const ClusterShape& cluster);
+  int count() const { return count_; }
+
+  // Of those that were added, which are then forgotten: their best splits; their terms with given splits.
+  void best_splits(double workspace_limit, TileCost::Best* best);
+  void terms(const CostSplit* splits, CostTerms* terms);
+
+  using Work = ClusterWork<double[kMost]>;
+
+ private:
+  const ProductWork& product_;
+  bool wide_;
+  alignas(32) Work work_{};
+  int count_ = 0;
 };
 
 }  // namespace xgemm::kernels

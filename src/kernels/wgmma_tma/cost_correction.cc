@@ -36,13 +36,13 @@ float ln_of_power(int x) {
 constexpr int kSector = 32, kLine = 128;  // bytes, of the L2
 
 // How much of the tiles' extent lies inside of the matrix.
-float inside(double extent, int tile) {
-  return ln(extent / (cost::tiles(extent, tile) * tile));
+float share_inside(double extent, int tile) {
+  return static_cast<float>(extent / (cost::tiles(extent, tile) * tile));
 }
 
 // The same of the CTAs of a cluster.
-float inside(double extent, int tile, int cluster) {
-  return cluster == 1 ? 0.0f : inside(cost::tiles(extent, tile), cluster);
+float share_inside(double extent, int tile, int cluster) {
+  return cluster == 1 ? 1.0f : share_inside(cost::tiles(extent, tile), cluster);
 }
 
 }  // namespace
@@ -87,8 +87,27 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
   const bool off_a = p.align_a < kSector, off_b = p.align_b < kSector;
   const auto share = [&](double us, double most) { return static_cast<float>(std::min(most, us / t.us)); };
   const double m = double(p.m), n = double(p.n), of_a = m / (m + n);
-  return {ln(t.us),
-          ln(t.mainloop / t.us + 1e-3),
+  std::array<float, 16> logarithms = {static_cast<float>(t.us),
+                                      static_cast<float>(t.mainloop / t.us + 1e-3),
+                                      static_cast<float>(1 + t.wave_panel / device.l2_bytes),
+                                      static_cast<float>(t.rounds),
+                                      static_cast<float>(std::max(t.slices, 1.0)),
+                                      static_cast<float>(split.parts),
+                                      share_inside(m, c.cta_m),
+                                      share_inside(n, c.cta_n),
+                                      share_inside(m, c.cta_m, cluster.m),
+                                      share_inside(n, c.cta_n, cluster.n),
+                                      static_cast<float>(own / slot),
+                                      static_cast<float>(double(device.clusters_of(size)) * size / device.sms),
+                                      static_cast<float>(t.along_m),
+                                      static_cast<float>(t.along_n),
+                                      1,
+                                      1};
+  tuning::ln(&logarithms);
+  const auto [ln_us, ln_mainloop, ln_wave, ln_rounds, ln_slices, ln_parts, ln_inside_m, ln_inside_n, ln_cluster_m,
+              ln_cluster_n, ln_own, ln_clusters, ln_along_m, ln_along_n, unused_1, unused_2] = logarithms;
+  return {ln_us,
+          ln_mainloop,
           share(t.epilogue, 2),
           share(t.l2, 2),
           share(t.power, 2),
@@ -96,28 +115,28 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
           share(t.memory_c, 2),
           share(t.in_flight, 3),
           share(t.waves, 4),
-          ln(1 + t.wave_panel / device.l2_bytes),
-          ln(t.rounds),
+          ln_wave,
+          ln_rounds,
           static_cast<float>(1 / t.rounds),
           static_cast<float>(t.fill),
           static_cast<float>(t.busy),
-          ln(std::max(t.slices, 1.0)),
-          ln(split.parts),
+          ln_slices,
+          ln_parts,
           flag(split.parts > 1),
           share(t.sums, 2),
-          inside(m, c.cta_m),
-          inside(n, c.cta_n),
-          inside(m, c.cta_m, cluster.m),
-          inside(n, c.cta_n, cluster.n),
+          ln_inside_m,
+          ln_inside_n,
+          ln_cluster_m,
+          ln_cluster_n,
           ln_of_power(cluster.m),
           ln_of_power(cluster.n),
           ln_of_power(cluster.k),
           flag(cluster.k > 1),
-          ln(own / slot),
+          ln_own,
           flag(size > 1),
           flag(size > 2),
           flag(size > 4),
-          ln(double(device.clusters_of(size)) * size / device.sms),
+          ln_clusters,
           flag(c.transposed && p.a_transposed),
           flag(c.transposed && p.b_transposed),
           flag(c.transposed && p.align_a < kLine),
@@ -129,8 +148,8 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
           static_cast<float>(((off_a ? own_a : 0.0) + (off_b ? own_b : 0.0)) / own),
           static_cast<float>(((off_a ? c.cta_m : 0.0) + (off_b ? c.cta_n : 0.0)) / slot),
           c.ping_pong ? static_cast<float>(1 / t.rounds) : 0.0f,
-          ln(t.along_m),
-          ln(t.along_n),
+          ln_along_m,
+          ln_along_n,
           static_cast<float>(of_a / t.along_n),
           static_cast<float>((1 - of_a) / t.along_m)};
 }

@@ -1,6 +1,8 @@
 // wgmma_tma, as the planner sees it: what TMA can address, and a model of its tiles that measurements correct.
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <iterator>
 #include <vector>
 
 #include "core/finishing.h"
@@ -19,6 +21,7 @@ namespace {
 
 using layout::StridedOperand;
 
+static_assert(kCorrected <= TileCosts::kMost);
 constexpr std::size_t kNumber = kCount<Family::wgmma_tma>;
 
 const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
@@ -31,16 +34,16 @@ constexpr std::int64_t kMaxTmaExtent = (std::int64_t{1} << 31) - 4096;
 bool extents_fit_tma(const WgmmaTmaConfig& c, const Problem& p) {
   if (p.m > kMaxTmaExtent || p.n > kMaxTmaExtent || p.k > kMaxTmaExtent || p.batch_count > kMaxTmaExtent) return false;
   // Tiles are counted in 32 bits.
+  if (double(p.m) * double(p.n) * double(p.batch_count) < 0x1p31) return true;
   return cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
 }
 
 // The operand whose strides are too long for TMA; nullptr when none is.
 const char* out_of_reach(const WgmmaTmaConfig& c, const Request& request) {
-  const layout::ProblemFacts& facts = request.facts;
-  if (c.c_through_shared() && !strides_fit_tma(facts.c, Axis::row)) return "C";
+  if (c.c_through_shared() && !request.c.fit_tma(Axis::row)) return "C";
   if (!request.problem.reads_inputs()) return nullptr;
-  if (!strides_fit_tma(facts.a, c.a_contiguous)) return "A";
-  return strides_fit_tma(facts.b, c.b_contiguous) ? nullptr : "B";
+  if (!request.a.fit_tma(c.a_contiguous)) return "A";
+  return request.b.fit_tma(c.b_contiguous) ? nullptr : "B";
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {
@@ -122,19 +125,44 @@ struct Weighed : TileCost::Best {
   }
 };
 
-// Half as many CTAs would reach as far, or have slices enough, or it is more than the GPU has SMs for. K is shared only
-// where there is a cluster for each tile.
-bool is_too_wide(const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostDevice& device) {
-  return cluster.m / 2 * c.cta_m >= p.m || cluster.n / 2 * c.cta_n >= p.n ||
-         (cluster.size() > 1 && cluster.size() > device.sms) ||
-         (cluster.k > 1 && (p.k < std::int64_t{CostSplit::kLeastSlices} * cluster.k * CostProblem::kSlice ||
-                            cluster_tiles(c, cluster, p) > device.clusters_of(cluster.size())));
+// Sets of kClusterShapes: bit i is the i-th.
+using ShapeSet = unsigned;
+static_assert(std::size(kClusterShapes) <= 32);
+
+template <class Condition>
+constexpr ShapeSet shapes_where(const Condition& holds) {
+  ShapeSet set = 0;
+  for (std::size_t i = 0; i < std::size(kClusterShapes); ++i) set |= ShapeSet{holds(kClusterShapes[i])} << i;
+  return set;
+}
+
+// Along an axis with so many CTAs: without those of which half as many CTAs would reach as far.
+template <int ClusterShape::*kAlong>
+ShapeSet not_too_wide(double ctas) {
+  constexpr int kWidest = 8;
+  static constexpr auto sets = [] {
+    std::array<ShapeSet, kWidest / 2 + 1> all{};
+    for (int i = 0; i <= kWidest / 2; ++i)
+      all[static_cast<std::size_t>(i)] =
+          shapes_where([&](const ClusterShape& shape) { return shape.*kAlong / 2 < i + 1; });
+    return all;
+  }();
+  return sets[static_cast<std::size_t>(std::min(ctas, kWidest / 2 + 1.0) - 1)];
 }
 
 // Where CTAs share an operand along k, some have nothing of its last slice, and ask TMA for it: of matrices that are
 // found by pointers they may not (TensorBox::anywhere).
-bool asks_for_nothing(const ClusterShape& cluster, const Problem& p) {
-  return p.batch_kind == BatchKind::pointers && cluster.m * cluster.n > 1 && p.k % CostProblem::kSlice != 0;
+ShapeSet legal_shapes(const Problem& p, const CostProblem& cost) {
+  const bool asks_for_nothing = p.batch_kind == BatchKind::pointers && cost.k % CostProblem::kSlice != 0;
+  return shapes_where([&](const ClusterShape& shape) { return !asks_for_nothing || shape.m * shape.n == 1; });
+}
+
+// Of no more CTAs than the GPU has SMs, and with slices enough for each.
+ShapeSet possible_shapes(const CostProblem& p, const CostDevice& device) {
+  return shapes_where([&](const ClusterShape& shape) {
+    return (shape.size() == 1 || shape.size() <= device.sms) &&
+           (shape.k == 1 || p.k >= std::int64_t{CostSplit::kLeastSlices} * shape.k * CostProblem::kSlice);
+  });
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int number, Estimate* estimates) {
@@ -142,12 +170,14 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   struct Known {
     int tile;
     int exchange_chunks;
-    std::span<const ClusterShape> shapes;
+    ShapeSet shapes;
   };
   static const auto known = [] {
     std::array<Known, kNumber> all{};
     std::ranges::transform(kConfigs<Family::wgmma_tma>, all.begin(), [](const WgmmaTmaConfig& c) -> Known {
-      return {fitted_tile(c), c.exchange_chunks(1), cluster_shapes(c)};
+      return {fitted_tile(c), c.exchange_chunks(1), shapes_where([&](const ClusterShape& shape) {
+                return std::ranges::count(cluster_shapes(c), shape) > 0;
+              })};
     });
     return all;
   }();
@@ -159,6 +189,10 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   const CostCorrection correction(p, device);
   const double limit = workspace_limit(request.device);
 
+  const ProductWork product(p, device);
+  const ShapeSet legal = legal_shapes(request.problem, p), possible = possible_shapes(p, device);
+  constexpr ShapeSet kSharingK = shapes_where([](const ClusterShape& shape) { return shape.k > 1; });
+
   struct Candidate {
     TileWork work;
     double least_us;
@@ -167,32 +201,61 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   std::vector<Candidate> candidates;
   candidates.reserve(static_cast<std::size_t>(number));
   for (int i = 0; i < number; ++i) {
-    const TileWork work(config_of(*kernels[i]), p, device, kCostConstants, known_of(i).exchange_chunks);
+    const TileWork work(config_of(*kernels[i]), product, known_of(i).exchange_chunks);
     candidates.push_back({work, work.least_us(), i});
   }
+  TileCosts costs(product);
+  std::array<Weighed, TileCosts::kMost> waiting;  // for enough of them
+  const auto weigh = [&](const auto& bound, const auto& add) {
+    std::array<TileCost::Best, TileCosts::kMost> best;
+    const int count = costs.count();
+    costs.best_splits(limit, best.data());
+    for (int i = 0; i < count; ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      if (request.to_beat && best[place].us >= bound()) continue;
+      static_cast<TileCost::Best&>(waiting[place]) = best[place];
+      add(waiting[place]);
+    }
+  };
   const auto expand = [&](const Candidate& candidate, bool hopeless, const auto& bound, const auto& add) {
     const auto& [work, least_us, place] = candidate;
     const Known& of_tile = known_of(place);
-    const unsigned fitted = hopeless ? 1 : fitted_clusters(of_tile.tile);
-    for (std::size_t shape = 0; shape < of_tile.shapes.size(); ++shape) {
-      const ClusterShape& cluster = of_tile.shapes[shape];
-      if (asks_for_nothing(cluster, request.problem)) continue;
-      if (request.cluster != nullptr
-              ? cluster != *request.cluster
-              : (cluster.k == 1 && (fitted >> shape & 1) == 0) || is_too_wide(work.config, cluster, p, device))
+    ShapeSet shapes = of_tile.shapes & legal;
+    if (request.cluster != nullptr)
+      shapes &= shapes_where([&](const ClusterShape& shape) { return shape == *request.cluster; });
+    else
+      shapes &= (kSharingK | (hopeless ? 1 : fitted_clusters(of_tile.tile))) & possible &
+                not_too_wide<&ClusterShape::m>(work.ctas_m) & not_too_wide<&ClusterShape::n>(work.ctas_n);
+    for (; shapes != 0; shapes &= shapes - 1) {
+      const ClusterShape& cluster = kClusterShapes[std::countr_zero(shapes)];
+      // K is shared only where there is a cluster for each tile.
+      if (cluster.k > 1 && request.cluster == nullptr &&
+          cluster_tiles(work.config, cluster, p) > device.clusters_of(cluster.size()))
         continue;
-      const TileCost cost(work, cluster);
-      if (request.to_beat && cost.takes(bound())) continue;
-      add(Weighed{cost.best_split(limit), place, &cluster});
+      waiting[static_cast<std::size_t>(costs.count())] = {{}, place, &cluster};
+      costs.add(work, cluster);
+      if (costs.count() == TileCosts::kMost) weigh(bound, add);
     }
   };
-  const auto correct = [&](const Weighed& w) {
-    const TileWork& work = candidates[static_cast<std::size_t>(w.place)].work;
-    const CostTerms terms = TileCost(work, *w.cluster)(w.split);
-    return w.us * correction(work.config, known_of(w.place).tile, *w.cluster, w.split, terms) +
-           scattered_c_us(work.config, request, w.rounds);
+  const auto correct = [&](const Weighed* const* some, int count, double* us) {
+    std::array<CostSplit, kCorrected> splits;
+    std::array<CostTerms, kCorrected> terms;
+    const auto work_of = [&](int i) -> const TileWork& {
+      return candidates[static_cast<std::size_t>(some[i]->place)].work;
+    };
+    for (int i = 0; i < count; ++i) {
+      costs.add(work_of(i), *some[i]->cluster);
+      splits[static_cast<std::size_t>(i)] = some[i]->split;
+    }
+    costs.terms(splits.data(), terms.data());
+    for (int i = 0; i < count; ++i) {
+      const Weighed& w = *some[i];
+      const WgmmaTmaConfig& c = work_of(i).config;
+      us[i] = w.us * correction(c, known_of(w.place).tile, *w.cluster, w.split, terms[static_cast<std::size_t>(i)]) +
+              scattered_c_us(c, request, w.rounds);
+    }
   };
-  estimate_shortlisted<Weighed>(request, CostCorrection::kLeast, candidates, expand, correct, estimates);
+  estimate_shortlisted<Weighed>(request, CostCorrection::kLeast, candidates, expand, weigh, correct, estimates);
 }
 
 bool splits(const KernelInfo&) {

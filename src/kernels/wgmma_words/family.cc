@@ -26,7 +26,7 @@ bool fits(const WgmmaTmaConfig& c, const Problem& p) {
 
 // Of C, that the copy engine stores what it can.
 bool strides_fit(const KernelInfo& kernel, const Request& request) {
-  return !config_of(kernel).c_through_shared() || strides_fit_tma(request.facts.c, Axis::row);
+  return !config_of(kernel).c_through_shared() || request.c.fit_tma(Axis::row);
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {

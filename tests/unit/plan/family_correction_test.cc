@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <random>
@@ -143,6 +144,33 @@ TEST(Network, SumsInOrder) {
   }
   for (const float x : parts) sum += x;
   EXPECT_EQ(tuning::weighted_positive(sums, last), sum);
+}
+
+TEST(Network, LogarithmsAreThoseOfEachNumber) {
+  std::mt19937 engine(4);
+  std::uniform_real_distribution<float> exponent(-60, 60);
+  for (int round = 0; round < 1000; ++round) {
+    std::array<float, 16> x, expected;
+    for (float& each : x) each = std::exp(exponent(engine));
+    std::ranges::transform(x, expected.begin(), [](float each) { return tuning::ln(each); });
+    tuning::ln(&x);
+    EXPECT_EQ(x, expected);
+  }
+}
+
+// Of any number, of which eight at a time are added side by side.
+TEST(Network, WeighsAllFeatures) {
+  constexpr std::size_t kCount = 46;
+  std::mt19937 engine(5);
+  std::normal_distribution<float> normal;
+  std::array<float, kCount> features;
+  float weights[kCount];
+  double sum = 0, size = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    features[i] = normal(engine), weights[i] = normal(engine);
+    sum += double(features[i]) * weights[i], size += std::abs(double(features[i]) * weights[i]);
+  }
+  EXPECT_LE(std::abs(tuning::weighted(features, weights) - sum), 1e-6 * size);
 }
 
 }  // namespace

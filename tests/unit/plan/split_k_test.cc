@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -131,6 +134,43 @@ TEST(SplitEstimate, SplitsAreWhatTheKernelCanDo) {
   if (!wgmma_tma_instances().empty()) {
     EXPECT_GT(split, 300);
   }
+}
+
+// Several at a time, by vectors of two numbers and, where the processor has them, of four.
+TEST(SplitEstimate, OfSeveralAtATimeIsThatOfEach) {
+  using kernels::TileCosts;
+  const auto bits = [](const auto& x) { return std::bit_cast<std::array<std::uint64_t, sizeof x / 8>>(x); };
+  walk(55, 1000,
+       [&](const WgmmaTmaConfig& c, const ClusterShape& cluster, const CostProblem& p, const CostDevice& device,
+           Random& random) {
+         const kernels::ProductWork product(p, device);
+         const kernels::TileWork own(c, product, c.exchange_chunks(1));
+         const auto any_shape = [&] { return pick(random, kernels::kClusterShapes); };
+         const int count = static_cast<int>(random.integer(1, TileCosts::kMost));
+         ClusterShape shapes[TileCosts::kMost] = {cluster, any_shape(), any_shape(), any_shape()};
+         const double limit = pick(random, kLimits);
+         for (const bool wide : {false, TileCosts::may_be_wide()}) {
+           TileCosts costs(product, wide);
+           TileCost::Best best[TileCosts::kMost];
+           kernels::CostSplit splits[TileCosts::kMost];
+           kernels::CostTerms terms[TileCosts::kMost];
+           for (int i = 0; i < count; ++i) costs.add(own, shapes[i]);
+           EXPECT_EQ(costs.count(), count);
+           costs.best_splits(limit, best);
+           EXPECT_EQ(costs.count(), 0);
+           for (int i = 0; i < count; ++i) costs.add(own, shapes[i]), splits[i] = best[i].split;
+           costs.terms(splits, terms);
+           for (int i = 0; i < count; ++i) {
+             const TileCost alone(own, shapes[i]);
+             const TileCost::Best expected = alone.best_split(limit);
+             EXPECT_TRUE(best[i].us == expected.us && best[i].rounds == expected.rounds &&
+                         best[i].split.parts == expected.split.parts &&
+                         best[i].split.whole_tiles == expected.split.whole_tiles)
+                 << describe(best[i]) << ", and alone " << describe(expected);
+             EXPECT_EQ(bits(terms[i]), bits(alone(splits[i])));
+           }
+         }
+       });
 }
 
 TEST(SplitEstimate, IsFiniteAndTheLeastOfWhatWasWeighed) {
