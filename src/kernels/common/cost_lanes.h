@@ -1,6 +1,6 @@
-// Several numbers at a time, for cost models that compare many plans: an estimate is a chain of roots and divisions that
-// wait for one another, and four chains take hardly longer than one. A model is written once, for a Real that is double
-// or a vector of them, and gives the same bits for all.
+// Several numbers at a time, for cost models that compare many plans: an estimate is a chain of roots and divisions
+// that wait for one another, and four chains take hardly longer than one. A model is written once, for a Real that is
+// double or a vector of them, and gives the same bits for all.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -29,30 +29,40 @@ constexpr int kMaxParts = 1024;
 // elements of lines that lie across the warp, elements side by side, or vectors of 16 bytes.
 enum class Loads { apart, elements, vectors };
 struct VectorCosts {
-  double tile_us;            // of a tile and a vector, beside its steps,
-  double step_us[3];         // and of a step, for each kind of Loads,
-  double contention;         // more of both for each CTA of the SM beyond the first
-  double memory_share;       // of what tiled kernels get from the memory
-  double launch_us = 0.8;    // and until the first loads are under way
-  double exchange_us = 0.6;  // of CTAs that share a tile's K, to meet
+  double tile_us;          // of a tile and a vector, beside its steps,
+  double step_us[3];       // and of a step, for each kind of Loads,
+  double contention;       // more of both for each CTA of the SM beyond the first
+  double memory_share;     // of what tiled kernels get from the memory
+  double launch_us;        // and until the first loads are under way
+  double exchange_us = 0;  // of CTAs that share a tile's K, to meet
+  double store_us = 0;     // of a vector, where a pass through X has several
 };
 constexpr double kVectorSumUs = 3.8;     // of the second stage, beside its bytes
+constexpr double kOfEachSharer = 0.12;   // of an exchange, for each CTA beyond the first
 constexpr double kGatherUs = 0.5;        // of a y that is put together: of a round
 constexpr double kDoublesShare = 1.6;    // of what fp32 takes a tile
 constexpr double kMeasuredVectors = 64;  // more are taken to come one after the other, to be on the safe side
 
 constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) {
   const bool wide = element_bytes > 2;
-  if (shape.kind == Kind::narrow) return {1.18, {1.63, 1.21, 0.80}, 0.92, 1.00, 0.8, 0.95};
-  if (shape.kind == Kind::short_rows)
-    return wide ? VectorCosts{0.46, {0.66, 0.66, 0.68}, 0.61, 1.00, 1.35}
-                : VectorCosts{0.45, {0.50, 0.50, 0.82}, 0.65, 0.92, 1.35};
-  if (shape.kind == Kind::row_of_warp)
-    return wide ? VectorCosts{0.11, {1.95, 1.06, 1.26}, 0.51, 1.00} : VectorCosts{0.41, {1.58, 1.05, 0.92}, 0.55, 1.08};
+  switch (shape.kind) {
+    case Kind::narrow:
+      return {0.56, {1.80, 1.38, 0.87}, 0.96, 0.95, 1.82, 0.58, 0.02};
+    case Kind::narrow_rows:
+      return {1.13, {1.68, 1.36, 0.71}, 0.42, 0.95, 1.67, 0, 0.30};
+    case Kind::short_rows:
+      return {0.36, {0.69, 0.70, 0.93}, 0.60, 0.96, 1.77};
+    case Kind::row_of_warp:
+      return wide ? VectorCosts{0.13, {1.92, 0.88, 1.19}, 0.51, 0.95, 0.80, 0.56}
+                  : VectorCosts{0.33, {1.34, 2.77, 0.85}, 0.57, 1.09, 0.80, 0.54};
+    case Kind::shared_rows:
+      break;
+  }
   if (shape.ctas_per_sm == 1)
-    return wide ? VectorCosts{2.10, {0.96, 1.04, 0.72}, 1.86, 1.00, 0.8, 0.9}
-                : VectorCosts{2.12, {0.88, 0.97, 0.95}, 1.50, 0.95, 0.8, 0.9};
-  return wide ? VectorCosts{0.57, {0.45, 0.66, 0.63}, 0.67, 1.03} : VectorCosts{0.58, {0.39, 0.60, 0.67}, 0.63, 1.00};
+    return wide ? VectorCosts{0.57, {2.32, 1.00, 0.69}, 2.63, 0.95, 2.37, 0.69}
+                : VectorCosts{1.42, {1.96, 0.98, 1.01}, 1.72, 0.95, 1.36, 0.63};
+  return wide ? VectorCosts{0.57, {1.05, 0.64, 0.60}, 0.47, 0.95, 0.80, 0.53}
+              : VectorCosts{0.45, {0.87, 0.55, 0.69}, 0.58, 1.03, 0.80, 0.51};
 }
 
 // Rows of X, in bytes, that a warp with many of them reads as well as others do; what an L1 keeps.
@@ -139,6 +149,7 @@ struct VectorLoads {
   bool gathers_y = false;                 // it is put together in shared memory first
   bool scattered = of_x == Loads::apart;  // a sector for each element of X
   int columns = 1;                        // vectors that X is multiplied with at once
+  bool edge_in_elements = false;          // the last tile of rows is no whole number of vectors
 
   static VectorLoads of(const VectorShape& shape, const VectorProduct& p) {
     const auto on_vectors = [](const layout::StridedOperand& z, Axis along) {
@@ -149,7 +160,7 @@ struct VectorLoads {
     };
     const Axis rows = layout::other(p.k);
     const bool y_starts = p.y.stride(p.k_of_y) == 1 && divisibility_along(p.y, p.k_of_y) % 16 == 0;
-    if (shape.kind == Kind::narrow) {
+    if (shape.is_narrow()) {
       const bool x_starts = (p.x.stride(p.k) == 1 && divisibility_along(p.x, p.k) % 16 == 0) ||
                             (p.x.stride(rows) == 1 && on_vectors(p.x, rows));
       // Elements are brought to eight rows at once, which lie apart where X is along k.
@@ -165,7 +176,9 @@ struct VectorLoads {
       return {Loads::vectors, !y_starts};  // lines may start anywhere
     }
     if (!lies_along(p.x, rows)) return {Loads::apart};
-    return {on_vectors(p.x, rows) ? Loads::vectors : Loads::elements};
+    const bool starts = divisibility_along(p.x, rows) % 16 == 0, whole = p.x.extent(rows) * p.x.element_bytes % 16 == 0;
+    return {.of_x = starts && (whole || p.rows > shape.rows) ? Loads::vectors : Loads::elements,
+            .edge_in_elements = !whole};
   }
 };
 
@@ -180,7 +193,8 @@ class VectorEstimate {
         loads_(VectorLoads::of(shape_, p_)),
         costs_(vector_costs(shape_, p_.x.element_bytes)),
         tile_k_(kernel.config.cta_k),
-        tiles_(p_.batch * cost::tiles(p_.rows, shape_.rows) * (shape_.has_tasks() ? tasks_of(shape_, p_.vectors) : 1)) {
+        row_tiles_(cost::tiles(p_.rows, shape_.rows)),
+        tiles_(p_.batch * row_tiles_ * (shape_.has_tasks() ? tasks_of(shape_, p_.vectors) : 1)) {
     const int element_bytes = p_.x.element_bytes;
     // Of long rows, a warp with many of them reads a few bytes here and there. For the next vector X may still be in
     // L1.
@@ -193,8 +207,6 @@ class VectorEstimate {
                          (loads_.scattered ? std::max(32, element_bytes) : element_bytes);
     memory_us_ =
         (bytes + p_.c_bytes) * 1e-6 / ((long_rows ? kLongRowShare : 1) * costs_.memory_share * rates.memory_tbs);
-    const int width = loads_.of_x == Loads::vectors ? 16 / element_bytes : 1;
-    step_ = shape_.step(element_bytes, width, p_.x.stride(p_.k) == 1);
   }
 
   double memory_us() const { return memory_us_; }
@@ -225,7 +237,7 @@ class VectorEstimate {
       return {std::numeric_limits<double>::infinity()};
     Estimate estimate = shared_by(cluster.k);
     estimate.sharing = {.cluster = cluster};
-    estimate.us += (shape_.has_tasks() ? 1 : passes()) * costs_.exchange_us;
+    estimate.us += (shape_.has_tasks() ? 1 : passes()) * costs_.exchange_us * (1 + kOfEachSharer * (cluster.k - 1));
     return estimate;
   }
 
@@ -237,18 +249,30 @@ class VectorEstimate {
   // Through X.
   double passes() const { return cost::ceil(p_.vectors / loads_.columns); }
 
+  // What a CTA waits for a vector's share of k.
+  double vector_us(Loads loads, double depth) const {
+    const int element_bytes = p_.x.element_bytes, width = loads == Loads::vectors ? 16 / element_bytes : 1;
+    const double step = shape_.step(element_bytes, width, p_.x.stride(p_.k) == 1);
+    return costs_.tile_us + costs_.step_us[static_cast<int>(loads)] * cost::ceil(depth / step) +
+           costs_.store_us * p_.vectors / passes() +
+           (loads_.gathers_y ? kGatherUs * cost::ceil(depth / VectorShape::kGathered) : 0);
+  }
+
   // By so many CTAs a tile.
   Estimate shared_by(double ctas_of_tile) const {
     const double sms = request_.device.sm_count, all = tiles_ * ctas_of_tile;
     // Where warps have rows of their own, some may have none.
     const double used = !shape_.warps_share_k() ? std::min(1.0, double(p_.rows) / shape_.rows) : 1;
-    const double ctas = used * cost::ceil(all / sms);  // of the SM that has most
     const double wider = p_.x.element_bytes == 8 ? kDoublesShare : 1;
     const double depth = cost::ceil(p_.depth / ctas_of_tile);
-    const double tile_us = costs_.tile_us + costs_.step_us[static_cast<int>(loads_.of_x)] * cost::ceil(depth / step_) +
-                           (loads_.gathers_y ? kGatherUs * cost::ceil(depth / VectorShape::kGathered) : 0);
     const double in_turn = shape_.has_tasks() ? std::max(1.0, p_.vectors / kMeasuredVectors) : passes();
-    const double wait_us = wider * in_turn * tile_us * (1 + (ctas - 1) * costs_.contention);
+    // ctas: of the SM that has most.
+    const auto waits_us = [&](Loads loads, double ctas) {
+      return wider * in_turn * vector_us(loads, depth) * (1 + (used * ctas - 1) * costs_.contention);
+    };
+    double wait_us = waits_us(loads_.of_x, cost::ceil(all / sms));
+    if (loads_.edge_in_elements && loads_.of_x == Loads::vectors)
+      wait_us = std::max(wait_us, waits_us(Loads::elements, cost::ceil(all / row_tiles_ / sms)));
     // Between their sum and the longer one: what comes near it adds to it.
     const double joined_us = std::sqrt(std::sqrt(cost::fourth(memory_us_) + cost::fourth(wait_us)));
     return {costs_.launch_us + joined_us, cost::ceil(all / (sms * shape_.ctas_per_sm)), {}, memory_us_, wait_us};
@@ -260,7 +284,7 @@ class VectorEstimate {
   VectorLoads loads_;
   VectorCosts costs_;
   int tile_k_;
-  double tiles_, memory_us_, step_;
+  double row_tiles_, tiles_, memory_us_;
 };
 
 Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
@@ -283,9 +307,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int coun
 }
 
 bool is_short_or_narrow(const KernelInfo& kernel) {
-  if (!VectorShape::is(kernel.config)) return false;
-  const Kind kind = VectorShape::of(kernel.config).kind;
-  return kind == Kind::short_rows || kind == Kind::narrow;
+  return VectorShape::is(kernel.config) && !VectorShape::of(kernel.config).has_tasks();
 }
 
 // Those for vectors count in 32 bits.
@@ -314,7 +336,7 @@ bool takes_copies(const KernelInfo& kernel) {
   return !is_short_or_narrow(kernel);
 }
 
-// Those for vectors, but for the one whose threads take all registers of an SM, and the narrow ones.
+// Those for vectors, but for those whose threads take all registers of an SM, or share k on the tensor cores.
 Pointers pointers(const KernelInfo& kernel) {
   const TileConfig& c = kernel.config;
   const bool follows =

@@ -21,6 +21,8 @@ template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct ShortRows;
 template <TileConfig kConfig, class Epilogue>
 struct Narrow;
+template <TileConfig kConfig, class Epilogue, bool kFollows = false>
+struct NarrowRows;
 
 // What follows from a config.
 struct SkinnyShape {
@@ -41,11 +43,12 @@ struct SkinnyShape {
 struct VectorShape {
   static constexpr int kLongSlice = 256, kShortSlice = 128, kShortRow = 64, kNarrowStep = 32;
   static constexpr int kGathered = 2048;  // elements of a y that is put together in shared memory
-  static constexpr int kNarrowRows = 64;  // of a tile, of narrow products
+  static constexpr int kNarrowRows = 64;  // of a warp, of narrow products
+  static constexpr int kManyRows = 256;   // of a tile whose warps have rows of their own
 
-  // Who has what of the matrix: a warp a row, and its lanes share k; all warps the same rows, and they share k, on the
-  // tensor cores where products are narrow; or a warp many rows.
-  enum class Kind : std::uint8_t { row_of_warp, shared_rows, short_rows, narrow };
+  // Who has what of the matrix: a warp a row, and its lanes share k; all warps the same rows, and they share k; or a
+  // warp many rows. The last two also on the tensor cores.
+  enum class Kind : std::uint8_t { row_of_warp, shared_rows, short_rows, narrow, narrow_rows };
 
   Kind kind;
   int rows;  // of a tile
@@ -61,7 +64,7 @@ struct VectorShape {
   // The k that a warp, or warps that share a tile's k, have under way. x_along_k: how the matrix lies.
   constexpr int step(int element_bytes, int width, bool x_along_k) const {
     const int words = element_bytes == 8 ? 2 : 1;  // of a sum
-    if (kind == Kind::narrow) return warps * kNarrowStep;
+    if (is_narrow()) return (kind == Kind::narrow ? warps : 1) * kNarrowStep;
     if (kind == Kind::short_rows && x_along_k) return 4 * width * (width == 1 ? 4 : 2) / words;
     if (kind == Kind::short_rows) return width * (width == 1 ? 16 : 8) / words;
     return (kind == Kind::row_of_warp ? 32 : warps) * width * at_once(element_bytes, width);
@@ -72,7 +75,8 @@ struct VectorShape {
   static constexpr bool is(const TileConfig& c) { return c.cta_m == c.cta_n; }
   static constexpr VectorShape of(const TileConfig& c) {
     if (c.cta_m == kNarrowRows) return {Kind::narrow, c.cta_m, 8, 2};
-    if (c.cta_k == kShortRow) return {Kind::short_rows, c.cta_m, 8, c.type == DType::f64 ? 2 : 3};
+    if (c.cta_m == kManyRows && size_of(c.type) == 2) return {Kind::narrow_rows, c.cta_m, 4, 4};
+    if (c.cta_m == kManyRows) return {Kind::short_rows, c.cta_m, 8, c.type == DType::f64 ? 2 : 3};
     if (c.cta_m == 8) return {Kind::row_of_warp, c.cta_m, 8, 4};
     return c.cta_k == kLongSlice ? VectorShape{Kind::shared_rows, c.cta_m, 32, 1}
                                  : VectorShape{Kind::shared_rows, c.cta_m, 8, 4};
@@ -85,7 +89,8 @@ struct VectorShape {
   }
   constexpr int tasks_of_tile(std::int64_t vectors) const { return has_tasks() ? tasks_of_tile(vectors, rows) : 1; }
   // Whether CTAs of a cluster may share K.
-  constexpr bool shares_k() const { return kind != Kind::short_rows; }
+  constexpr bool shares_k() const { return kind != Kind::short_rows && kind != Kind::narrow_rows; }
+  constexpr bool is_narrow() const { return kind == Kind::narrow || kind == Kind::narrow_rows; }
   constexpr bool warps_share_k() const { return kind == Kind::shared_rows || kind == Kind::narrow; }
 };
 
@@ -94,8 +99,11 @@ struct Instances<Family::skinny> : TileInstances {
   template <TileConfig kConfig, VectorShape::Kind kKind>
   static constexpr bool kIs = VectorShape::of(kConfig).kind == kKind;
   template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
+  using OfColumns = std::conditional_t<kIs<kConfig, VectorShape::Kind::narrow>, Narrow<kConfig, Epilogue>,
+                                       NarrowRows<kConfig, Epilogue>>;
+  template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
   using OfVectors =
-      std::conditional_t<kIs<kConfig, VectorShape::Kind::narrow>, Narrow<kConfig, Epilogue>,
+      std::conditional_t<VectorShape::of(kConfig).is_narrow(), OfColumns<kConfig, Epilogue>,
                          std::conditional_t<kIs<kConfig, VectorShape::Kind::short_rows>, ShortRows<kConfig, Epilogue>,
                                             MatrixVector<kConfig, Epilogue>>>;
   template <TileConfig kConfig>
@@ -137,8 +145,9 @@ struct Instances<Family::skinny> : TileInstances {
       add_vectors(type, 8, VectorShape::kLongSlice);
       add_vectors(type, 32, VectorShape::kLongSlice);
       add_vectors(type, 32, VectorShape::kShortSlice);
-      add_vectors(type, 256, VectorShape::kShortRow);
-      if (size_of(type) == 2) add_vectors(type, VectorShape::kNarrowRows, VectorShape::kLongSlice);
+      const bool is_narrow = size_of(type) == 2;
+      add_vectors(type, VectorShape::kManyRows, is_narrow ? VectorShape::kShortSlice : VectorShape::kShortRow);
+      if (is_narrow) add_vectors(type, VectorShape::kNarrowRows, VectorShape::kLongSlice);
     }
   }
   static constexpr KernelInfo common(const TileConfig& c) {

@@ -22,6 +22,7 @@
 #include "kernels/common/kernel.cuh"
 #include "kernels/skinny/instances.h"
 #include "kernels/skinny/narrow.cuh"
+#include "kernels/skinny/narrow_rows.cuh"
 #include "kernels/skinny/short_rows.cuh"
 #include "kernels/skinny/vector.cuh"
 

@@ -25,15 +25,23 @@ XGEMM_DEVICE int sharer_bits(const TileParams& p) {
   return sharers == 8 ? 3 : sharers / 2;
 }
 
-// What this CTA sums, of tiles of kRows along both axes. Most products have tiles along one axis, and one entry: their
-// numbers need no division.
+// What this CTA sums, of tiles of kRows along both axes. Most products have tiles along one axis: of one entry their
+// numbers need no division, of more a single one.
 template <int kRows, int kTileK>
 XGEMM_DEVICE Unit vector_unit(const TileParams& p, unsigned index) {
   const Schedule& s = p.schedule;
-  const std::int64_t first = std::int64_t{index} * kRows;
-  Unit unit = {index, 0, s.tiles_n == 1 ? first : 0, s.tiles_n == 1 ? 0 : first, 0, p.k};
-  if (s.tiles_m + s.tiles_n - 1 != s.units || s.first_tile != 0 || s.split_tiles != 0)
+  const bool along_m = s.tiles_n == 1;
+  Unit unit = {index, 0, 0, 0, 0, p.k};
+  if ((along_m || s.tiles_m == 1) && s.first_tile == 0 && s.split_tiles == 0) {
+    unsigned tile = index;
+    if (const auto tiles = static_cast<unsigned>(along_m ? s.tiles_m : s.tiles_n); tiles != s.units) {
+      unit.batch = index / tiles;
+      tile = index - static_cast<unsigned>(unit.batch) * tiles;
+    }
+    (along_m ? unit.row : unit.col) = std::int64_t{tile} * kRows;
+  } else {
     unit = unit_at_32<kRows, kRows, kTileK>(p, index);
+  }
   if (s.cluster.k == 1) return unit;
   const std::int64_t slices = (p.k + kTileK - 1) / kTileK, part = gpu::cluster_rank();
   const std::int64_t end = (slices * (part + 1) >> sharer_bits(p)) * kTileK;

@@ -226,9 +226,7 @@ TEST(Schedules, LeaveRoomForAnEvenShareWhereKernelsStartEarly) {
         if (!is_early(kernel.family) || !kernel.config.runs_on(device.compute_capability)) return;
         const Problem p = make_problem(kernel.config.types(), 'N', 'N', 500, n, 64);
         const kernels::Schedule s = describe(kernel.family).schedule(kernel, p, device, {});
-        using Kind = kernels::VectorShape::Kind;
-        const Kind kind = kernels::VectorShape::of(kernel.config).kind;
-        const bool wants_l1 = is_for_vectors(kernel) && (kind == Kind::short_rows || kind == Kind::narrow);
+        const bool wants_l1 = is_for_vectors(kernel) && !kernels::VectorShape::of(kernel.config).has_tasks();
         const bool even =
             device.compute_capability >= 90 && !(wants_l1 && s.clusters > static_cast<unsigned>(device.sm_count));
         const std::int64_t ctas = kernel.family == Family::warp_tiled ? s.units : s.clusters;
