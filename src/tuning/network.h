@@ -25,7 +25,7 @@ inline float ln(float x) {
 namespace detail {
 // Of a multiple of eight numbers.
 void ln(float* x, std::size_t count);
-// The sum of x[i] * y[i], of every eighth i first, less what is left of them.
+// The sum of x[i] * y[i], of every eighth i first, and then of those that are left over.
 float weighted(const float* x, const float* y, std::size_t count);
 // For layers of 24 and of 48.
 // sums[j] += features[i] * weights[i][j], in the order of i: the same bits with wide vectors and without.

@@ -45,6 +45,8 @@ class Shortlist {
   int count_ = 0;
 };
 
+inline constexpr int kCorrected = 4;  // at a time
+
 // candidates: an instance each, with the least that a plan of it can be estimated at, least_us, and its place among the
 // estimates. expand(candidate, hopeless, bound, add) calls add(weighed) for its plans, as the model thinks of them, or
 // does so later, in finish(bound, add) at the latest; it may leave out what takes bound() or more, and all but one
@@ -53,8 +55,6 @@ class Shortlist {
 //
 // An instance that is not on the shortlist is estimated at more than the best that is; where there is a time to
 // beat, and it cannot, perhaps at infinity.
-inline constexpr int kCorrected = 4;
-
 template <class Weighed, class Candidate, class Expand, class Finish, class Correct>
 void estimate_shortlisted(const Request& request, double least_correction, const std::vector<Candidate>& candidates,
                           const Expand& expand, const Finish& finish, const Correct& correct, Estimate* estimates) {

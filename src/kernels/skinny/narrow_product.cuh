@@ -1,5 +1,5 @@
-// Narrow products in 16 bits: rows of a matrix times one vector to eight on the tensor cores, which multiply eight at no
-// more cost than one. X is read once for eight columns of Y, from global memory to the fragments of mma, past shared
+// Narrow products in 16 bits: rows of a matrix times one vector to eight on the tensor cores, which multiply eight at
+// no more cost than one. X is read once for eight columns of Y, from global memory to the fragments of mma, past shared
 // memory: which k stands where in a fragment is for the kernel to say, as long as X and Y agree. A warp multiplies 64
 // rows of X by 32 of k at a time:
 //
@@ -72,8 +72,8 @@ class NarrowProduct {
   // Whether X comes in vectors, at least some; else it comes element by element.
   XGEMM_DEVICE static bool in_vectors(const Task& t) { return lies_along_k(t) || lies_along_rows(t); }
 
-  // A warp's sums of every kStride-th step of k, from the first_step-th on: of what of an X in vectors comes so, up to the
-  // k that is returned, and of the rest from there on. kAtOnce: steps of an X along k under way.
+  // A warp's sums of every kStride-th step of k, from the first_step-th on: of what of an X in vectors comes so, up to
+  // the k that is returned, and of the rest from there on. kAtOnce: steps of an X along k under way.
   template <int kStride, int kAtOnce>
   XGEMM_DEVICE static int multiply(const Task& t, int first_step, Sums& sums) {
     const bool y_in_vectors = t.y_k == 1 && starts_on_vectors(t.y, t.y_column);
@@ -84,8 +84,9 @@ class NarrowProduct {
                    : steps<kStride, 1, Lies::along_k, false>(t, first, end, sums);
       return static_cast<int>(end);
     }
-    y_in_vectors && t.depth % kVector == 0 ? steps<kStride, 1, Lies::along_rows, true>(t, first, t.depth, sums)
-                                           : steps<kStride, 1, Lies::along_rows, false>(t, first, t.depth, sums);
+    const bool all_in_vectors = y_in_vectors && t.depth % kVector == 0;
+    all_in_vectors ? steps<kStride, 1, Lies::along_rows, true>(t, first, t.depth, sums)
+                   : steps<kStride, 1, Lies::along_rows, false>(t, first, t.depth, sums);
     return static_cast<int>(t.depth);
   }
   template <int kStride>
@@ -192,20 +193,14 @@ class NarrowProduct {
   XGEMM_DEVICE static void load(const Task& t, const Element* x, int rows, int inside,
                                 Pairs (&of_x)[kAtOnce][kNumber]) {
     if constexpr (kLies == Lies::along_rows) {
-      Vector lines[kAtOnce][8];
+      static_assert(kAtOnce == 1);
+      Vector lines[8];
       XGEMM_UNROLL
-      for (int u = 0; u < kAtOnce; ++u, x += gpu::opaque((kNextStep - 8) * t.x_k)) {
-        XGEMM_UNROLL
-        for (int j = 0; j < 8; ++j, x += gpu::opaque(t.x_k))
-          lines[u][j] = read_or_zero<kVector>(x, rows > 0 && u * kNextStep + j < inside);
-      }
+      for (int j = 0; j < 8; ++j, x += gpu::opaque(t.x_k)) lines[j] = read_or_zero<kVector>(x, rows > 0 && j < inside);
       XGEMM_UNROLL
-      for (int u = 0; u < kAtOnce; ++u) {
+      for (int r = 0; r < 8; ++r) {
         XGEMM_UNROLL
-        for (int r = 0; r < 8; ++r) {
-          XGEMM_UNROLL
-          for (int w = 0; w < 4; ++w) of_x[u][r][w] = pair(lines[u][2 * w][r], lines[u][2 * w + 1][r]);
-        }
+        for (int w = 0; w < 4; ++w) of_x[0][r][w] = pair(lines[2 * w][r], lines[2 * w + 1][r]);
       }
     } else {
       XGEMM_UNROLL
