@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/status.h"
+#include "kernels/pack/params.h"
 
 namespace xgemm::plan {
 namespace {
@@ -183,6 +184,24 @@ double blocks_of(const Packing& packing, const Problem& p) {
   return double(parts(p.m, packing.m)) * double(parts(p.n, packing.n)) * double(parts(p.batch_count, packing.batch));
 }
 
+namespace {
+
+// Cycles of an SM to copy rows x cols elements of 16 bits: for a vector of each thread, whether the line has one there
+// or not, and once more for warps in which one reaches beyond its line. Measured on an H100 and an H200.
+double copy_cycles(const PackedOperand& copy, std::int64_t rows, std::int64_t cols) {
+  using Pass = kernels::PackParams;
+  constexpr double kCyclesOfVector = 1.28, kWarp = 32;
+  if (!copy.used) return 0;
+  const bool along_rows = copy.contiguous == layout::Axis::row;
+  const std::int64_t length = along_rows ? rows : cols, lines = along_rows ? cols : rows;
+  const std::int64_t bytes = 2 * length, vectors = Pass::tiles(bytes, Pass::kVectorBytes);
+  const double tiles = double(Pass::tiles(vectors, lines, Pass::width_of(vectors, lines)));
+  const double beyond = bytes % Pass::kVectorBytes == 0 ? 0 : std::min(1.0, kWarp / double(vectors));
+  return tiles * Pass::kThreads * Pass::kLinesAtOnce * kCyclesOfVector * (1 + beyond);
+}
+
+}  // namespace
+
 double packing_us(const Packing& packing, const Problem& p, const device::DeviceInfo& device) {
   // Of 16-bit operands as measured on an H100, from 128^3 to 1024^3.
   const double launch_us = size_of(p.a.type) == 2 ? 3.8 : 1.7;
@@ -192,14 +211,20 @@ double packing_us(const Packing& packing, const Problem& p, const device::Device
   const double blocks_n = double(parts(p.n, packing.n));
   const double times_a = packing.m == p.m ? 1.0 : blocks_n;
   const double batch = double(p.batch_count);
+  const double times_of_a = (p.a.batch_stride == 0 ? 1.0 : batch) * times_a,
+               times_b = p.b.batch_stride == 0 ? 1.0 : batch;
   const auto bytes = [&](const PackedOperand& copy, double elements, int element_bytes) {
     return copy.used ? 2 * elements * element_bytes : 0.0;
   };
-  const double all =
-      bytes(packing.a, double(p.m) * double(p.k) * (p.a.batch_stride == 0 ? 1.0 : batch) * times_a, size_of(p.a.type)) +
-      bytes(packing.b, double(p.k) * double(p.n) * (p.b.batch_stride == 0 ? 1.0 : batch), size_of(p.b.type)) +
-      bytes(packing.c, double(p.m) * double(p.n) * batch, size_of(p.c.type));
-  return blocks_of(packing, p) * launch_us + all * 1e-6 / (kCopyShare * device.rates.memory_tbs);
+  const double all = bytes(packing.a, double(p.m) * double(p.k) * times_of_a, size_of(p.a.type)) +
+                     bytes(packing.b, double(p.k) * double(p.n) * times_b, size_of(p.b.type)) +
+                     bytes(packing.c, double(p.m) * double(p.n) * batch, size_of(p.c.type));
+  double cycles = 0;
+  if (size_of(p.a.type) == 2)
+    cycles = times_of_a * copy_cycles(packing.a, p.m, p.k) + times_b * copy_cycles(packing.b, p.k, p.n) +
+             batch * copy_cycles(packing.c, p.m, p.n);
+  return blocks_of(packing, p) * launch_us + std::max(all * 1e-6 / (kCopyShare * device.rates.memory_tbs),
+                                                      cycles * 1e-3 / (device.sm_count * device.rates.sm_ghz));
 }
 
 std::string to_string(const Packing& packing) {

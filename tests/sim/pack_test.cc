@@ -73,7 +73,7 @@ struct Case {
     const auto pick = [&](std::initializer_list<std::int64_t> from) {
       return from.begin()[random.integer(0, static_cast<std::int64_t>(from.size()) - 1)];
     };
-    job.length = pick({1, 2, 7, 8, 9, 31, 64, 127, 256, 300});
+    job.length = pick({1, 2, 7, 8, 9, 31, 64, 127, 256, 300, 2500});
     job.lines = pick({1, 2, 3, 17, 40, 130});
     job.batch_count = pick({1, 1, 2, 3});
     job.step = pick({1, 1, 1, 1, 0, 2, 3, -1, -2});

@@ -13,8 +13,8 @@
 namespace xgemm::kernels {
 namespace {
 
-// Of a larger C, vectors of ffma_tma and its stage take as long or less. So tiles are counted in 32 bits, as k is.
-constexpr double kMostOfC = 0x1p25;
+// Tiles are counted in 32 bits, as k is.
+constexpr double kMostOfC = 0x1p30;
 
 bool extents_fit(const Problem& p) {
   constexpr std::int64_t kMostK = (std::int64_t{1} << 31) - 4096;
@@ -30,7 +30,7 @@ bool short_k_serves(const KernelInfo& kernel, const Request& request) {
 std::string short_k_why_not(const KernelInfo& kernel, const Request& request) {
   const std::string reason = tile_family_why_not(kernel, request);
   if (!reason.empty() || extents_fit(request.problem)) return reason;
-  return "it is for a C of at most 2^25 elements, and for k below 2^31";
+  return "it is for a C of at most 2^30 elements, and for k below 2^31";
 }
 
 Estimate short_k_estimate(const KernelInfo& kernel, const Request& request, const ShortKTile& tile,
@@ -42,10 +42,12 @@ Estimate short_k_estimate(const KernelInfo& kernel, const Request& request, cons
   const double accesses = p.reads_c() ? 2 : 1;
   const double depth = p.reads_inputs() ? cost::tiles(p.k, tile.k_at_once) * tile.k_at_once : 0.0;
   const double slices = p.reads_inputs() ? cost::tiles(p.k, c.cta_k) : 0.0;
-  const double memory_us = p.bytes() * 1e-6 / (costs.memory_share * rates.memory_tbs);
-  // Whole sectors where columns of C start on them.
+  // Whole sectors where columns of C start on them; else the memory has more to do for those that two tiles share.
+  constexpr double kSharedSectorBytes = 80;
   const bool whole = divisibility_along(request.facts.c, Axis::row) >= 16;
-  const double run = whole ? std::numeric_limits<double>::infinity() : std::min(32.0, double(p.m));
+  const double run = whole ? std::numeric_limits<double>::infinity() : double(std::min<std::int64_t>(c.cta_m, p.m));
+  const double bytes = p.bytes() + kSharedSectorBytes * accesses * p.elements() / run;
+  const double memory_us = bytes * 1e-6 / (costs.memory_share * rates.memory_tbs);
   const double c_us =
       misaligned_c_us(accesses * p.elements(), size_of(p.c.type), run, run, rates, request.device.sm_count);
 

@@ -50,24 +50,37 @@ struct PackParams {
   int element_bytes = 2;
 
   static constexpr std::int64_t tile_lines(int width) { return std::int64_t{kThreads >> width} * kLinesAtOnce; }
+  static constexpr std::int64_t tiles(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
+  // Of so many lines of so many vectors.
+  static constexpr std::int64_t tiles(std::int64_t vectors, std::int64_t lines, int width) {
+    return tiles(vectors, std::int64_t{1} << width) * tiles(lines, tile_lines(width));
+  }
+  // With the fewest tiles, which have the fewest threads without work; a warp goes along a line where it can. Half a
+  // line of the L2 at least, of those that are as long.
+  static constexpr int width_of(std::int64_t vectors, std::int64_t lines) {
+    constexpr int kWarp = 5, kLeast = 2, kMost = 8;
+    static_assert(1 << kMost == kThreads);
+    int best = kWarp;
+    for (int width : {4, 3, 2, 6, 7, 8})
+      if (tiles(vectors, lines, width) < tiles(vectors, lines, best)) best = width;
+    for (int width = kLeast - 1; width >= 0 && vectors <= std::int64_t{1} << width; --width) best = width;
+    return best;
+  }
 
   // Jobs of nothing are left out.
   void add(const PackJob& job) {
     if (job.length == 0 || job.lines == 0 || job.batch_count == 0) return;
     const std::int64_t vectors =
         job.scatters ? job.length : (job.length * element_bytes + kVectorBytes - 1) / kVectorBytes;
-    int width = 0;  // a warp goes along a line where that is long, else along several
-    while (width < 5 && std::int64_t{1} << width < vectors) ++width;
-    const auto tiles = [](std::int64_t extent, std::int64_t tile) {
-      return static_cast<unsigned>((extent + tile - 1) / tile);
-    };
+    const int width = width_of(vectors, job.lines);
     Job& own = jobs[count];
     static_cast<PackJob&>(own) = job;
     own.vectors = vectors;
     own.width = width;
     own.turned = !job.scatters && element_bytes == 4 && job.step != 1 && job.line_stride == 1 && job.length > 1;
-    own.tiles_line = own.turned ? tiles(job.length, kTurned) : tiles(vectors, std::int64_t{1} << width);
-    own.tiles_across = tiles(job.lines, own.turned ? kTurned : tile_lines(width));
+    const std::int64_t along = own.turned ? tiles(job.length, kTurned) : tiles(vectors, std::int64_t{1} << width);
+    own.tiles_line = static_cast<unsigned>(along);
+    own.tiles_across = static_cast<unsigned>(tiles(job.lines, own.turned ? kTurned : tile_lines(width)));
     own.end = ctas() + own.tiles_line * own.tiles_across * static_cast<unsigned>(job.batch_count);
     ++count;
   }

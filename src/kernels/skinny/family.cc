@@ -39,7 +39,7 @@ struct VectorCosts {
 };
 constexpr double kVectorSumUs = 3.8;     // of the second stage, beside its bytes
 constexpr double kOfEachSharer = 0.12;   // of an exchange, for each CTA beyond the first
-constexpr double kGatherUs = 0.5;        // of a y that is put together: of a round
+constexpr double kGatherUs = 0.7;        // of a y that is put together: of a round
 constexpr double kDoublesShare = 1.6;    // of what fp32 takes a tile
 constexpr double kMeasuredVectors = 64;  // more are taken to come one after the other, to be on the safe side
 
@@ -47,23 +47,27 @@ constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) 
   const bool wide = element_bytes > 2;
   switch (shape.kind) {
     case Kind::narrow:
-      return {0.56, {1.80, 1.38, 0.87}, 0.96, 0.95, 1.82, 0.58, 0.02};
+      return {0.92, {1.78, 1.33, 0.84}, 0.74, 1.01, 1.47, 0.64, 0.03};
     case Kind::narrow_rows:
-      return {1.13, {1.68, 1.36, 0.71}, 0.42, 0.95, 1.67, 0, 0.30};
+      return {1.31, {1.73, 1.35, 0.74}, 0.36, 1.00, 1.30, 0, 0.29};
     case Kind::short_rows:
-      return {0.36, {0.69, 0.70, 0.93}, 0.60, 0.96, 1.77};
+      return {0.41, {0.80, 0.68, 0.87}, 0.56, 1.10, 1.68};
     case Kind::row_of_warp:
-      return wide ? VectorCosts{0.13, {1.92, 0.88, 1.19}, 0.51, 0.95, 0.80, 0.56}
-                  : VectorCosts{0.33, {1.34, 2.77, 0.85}, 0.57, 1.09, 0.80, 0.54};
+      return wide ? VectorCosts{0.21, {1.59, 0.88, 1.04}, 0.43, 1.11, 0.80, 0.55}
+                  : VectorCosts{0.48, {1.14, 2.77, 0.69}, 0.50, 1.18, 0.80, 0.50};
     case Kind::shared_rows:
       break;
   }
   if (shape.ctas_per_sm == 1)
-    return wide ? VectorCosts{0.57, {2.32, 1.00, 0.69}, 2.63, 0.95, 2.37, 0.69}
-                : VectorCosts{1.42, {1.96, 0.98, 1.01}, 1.72, 0.95, 1.36, 0.63};
-  return wide ? VectorCosts{0.57, {1.05, 0.64, 0.60}, 0.47, 0.95, 0.80, 0.53}
-              : VectorCosts{0.45, {0.87, 0.55, 0.69}, 0.58, 1.03, 0.80, 0.51};
+    return wide ? VectorCosts{1.85, {2.11, 0.95, 0.65}, 1.56, 0.97, 1.01, 0.71}
+                : VectorCosts{2.06, {1.65, 0.93, 0.87}, 1.41, 0.92, 0.80, 0.66};
+  return wide ? VectorCosts{0.65, {0.92, 0.63, 0.56}, 0.35, 1.07, 0.80, 0.49}
+              : VectorCosts{0.55, {0.76, 0.54, 0.64}, 0.47, 1.12, 0.80, 0.49};
 }
+
+// What the CTAs' waits and the memory's time add to each other: the less, the more steps there are, in which CTAs drift
+// apart.
+constexpr double kShown = 0.6, kStepsToDrift = 20;
 
 // Rows of X, in bytes, that a warp with many of them reads as well as others do; what an L1 keeps.
 constexpr double kShortRowBytes = 1024, kLongRowShare = 0.75, kMostKeptBytes = 200e3;
@@ -249,11 +253,14 @@ class VectorEstimate {
   // Through X.
   double passes() const { return cost::ceil(p_.vectors / loads_.columns); }
 
+  double steps(Loads loads, double depth) const {
+    const int element_bytes = p_.x.element_bytes, width = loads == Loads::vectors ? 16 / element_bytes : 1;
+    return cost::ceil(depth / shape_.step(element_bytes, width, p_.x.stride(p_.k) == 1));
+  }
+
   // What a CTA waits for a vector's share of k.
   double vector_us(Loads loads, double depth) const {
-    const int element_bytes = p_.x.element_bytes, width = loads == Loads::vectors ? 16 / element_bytes : 1;
-    const double step = shape_.step(element_bytes, width, p_.x.stride(p_.k) == 1);
-    return costs_.tile_us + costs_.step_us[static_cast<int>(loads)] * cost::ceil(depth / step) +
+    return costs_.tile_us + costs_.step_us[static_cast<int>(loads)] * steps(loads, depth) +
            costs_.store_us * p_.vectors / passes() +
            (loads_.gathers_y ? kGatherUs * cost::ceil(depth / VectorShape::kGathered) : 0);
   }
@@ -273,9 +280,11 @@ class VectorEstimate {
     double wait_us = waits_us(loads_.of_x, cost::ceil(all / sms));
     if (loads_.edge_in_elements && loads_.of_x == Loads::vectors)
       wait_us = std::max(wait_us, waits_us(Loads::elements, cost::ceil(all / row_tiles_ / sms)));
-    // Between their sum and the longer one: what comes near it adds to it.
-    const double joined_us = std::sqrt(std::sqrt(cost::fourth(memory_us_) + cost::fourth(wait_us)));
-    return {costs_.launch_us + joined_us, cost::ceil(all / (sms * shape_.ctas_per_sm)), {}, memory_us_, wait_us};
+    const double rounds = cost::ceil(all / (sms * shape_.ctas_per_sm));
+    const double longer = std::max(memory_us_, wait_us), shorter = std::min(memory_us_, wait_us);
+    const double drift = 1 + rounds * in_turn * steps(loads_.of_x, depth) / kStepsToDrift;
+    const double shown = longer > 0 ? kShown / drift * shorter * std::sqrt(shorter / longer) : 0;
+    return {costs_.launch_us + longer + shown, rounds, {}, memory_us_, wait_us};
   }
 
   const Request& request_;

@@ -12,21 +12,28 @@ namespace xgemm::kernels {
 namespace {
 
 constexpr double kLaunchUs = 2.2;
-constexpr double kMemoryShare = 0.85;  // of the memory's rate
-constexpr double kSliceUs = 1.0;       // of a warp, for a slice that comes from the memory
-constexpr double kTileUs = 0.8;        // to begin a tile and to store it
-constexpr double kFewSlicesUs = 0.75;  // the same where no other CTA is under way,
+constexpr double kFewSlicesUs = 0.75;  // of a warp, for a slice, where no other CTA is under way,
 constexpr double kFewTilesUs = -0.55;  // and the first slices of operands bring lines that the next want
 
-// Cycles of an SM, measured on an H100: for a tile, for an element of it that a lane stores, and for one that a lane
-// brings, in vectors or alone. Instructions limit these kernels.
-struct Cycles {
-  double tile, stored, in_vectors, alone;
+// Cycles of an SM, for whose instructions these kernels wait: for each element of a lane's part of a tile or a slice,
+// and more where it is inside the matrix.
+struct ElementCycles {
+  double each, inside;
+
+  constexpr double of(double share_inside) const { return each + inside * share_inside; }
 };
-constexpr Cycles cycles_of(DType type) {
-  if (type == DType::f64) return {60, 4, 20, 20};
-  if (size_of(type) == 2) return {60, 8, 2.4, 6.4};
-  return {60, 2, 3.5, 4.5};
+// Fitted to measurements on an H100 and an H200; doubles on an H100.
+struct Costs {
+  double tile_cycles;
+  ElementCycles stored, in_vectors, alone;  // elements that are stored, and brought in vectors or alone
+  double tile_us;                           // of a warp, to begin a tile and to store it,
+  double slice_us;                          // and for a slice that comes from the memory
+  double memory_share;                      // of the memory's rate
+};
+constexpr Costs costs_of(DType type) {
+  if (type == DType::f64) return {60, {4, 0}, {20, 0}, {20, 0}, 0.8, 1.0, 0.85};
+  if (size_of(type) == 2) return {86, {2.8, 0}, {1.65, 1.75}, {3.1, 7.0}, 0.1, 0.99, 0.72};
+  return {1, {3.4, 2.5}, {2.7, 0.4}, {3.4, 1.8}, 0.1, 0.42, 0.82};
 }
 
 // Of those that stage slices, measured on an H100. Instructions of a warp: for a tile, for 32 elements that it copies,
@@ -62,16 +69,29 @@ struct Work {
   }
 };
 
-// Lanes have every second or fourth row, of which 4 side by side take as many sectors; or 8 side by side.
-constexpr double kRowsOfVectors = 4, kRowsStaged = 8;
+// Lanes that store alone have every second or fourth row, of which 4 side by side take as many sectors.
+constexpr double kRowsAlone = 4, kRowsStaged = 8;
 
-// Of a C whose columns do not start on so many bytes, or do not end there. rows: of a column, that lanes have side by
-// side.
-double c_us(const Request& request, double rows, int bytes) {
+// Whether each column of C starts, and ends, on so many bytes.
+bool c_is_on(const Request& request, int bytes) {
   const Problem& p = request.problem;
-  if (divisibility_along(request.facts.c, Axis::row) >= bytes && p.m * size_of(p.c.type) % bytes == 0) return 0;
+  return divisibility_along(request.facts.c, Axis::row) >= bytes && p.m * size_of(p.c.type) % bytes == 0;
+}
+
+// Of a C whose columns do not start within sectors as tiles do. rows: of a column, that lanes have side by side.
+double c_us(const Request& request, double rows) {
+  const Problem& p = request.problem;
   return misaligned_c_us(p.elements() * (p.reads_c() ? 2 : 1), size_of(p.c.type), rows, double(p.m),
                          request.device.rates, request.device.sm_count);
+}
+
+// Where lanes store vectors, the eight of a column have these side by side; lanes that have several do so as often.
+double c_us(const WarpTiledShape& shape, const Request& request) {
+  if (c_is_on(request, 16)) return 0;
+  const int element = size_of(request.problem.c.type),
+            vector = shape.vector(size_of(request.problem.sums()), shape.rows);
+  if (!c_is_on(request, vector * element)) return c_us(request, kRowsAlone);
+  return shape.rows / vector * c_us(request, 8 * vector);
 }
 
 Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
@@ -82,27 +102,28 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double sms = request.device.sm_count;
   const Work work(c, p);
   const double depth = work.depth, tiles = work.tiles, slices = work.slices;
-  const double memory_us = work.bytes * 1e-6 / (kMemoryShare * rates.memory_tbs);
+  const Costs costs = costs_of(p.a.type);
+  const double memory_us = work.bytes * 1e-6 / (costs.memory_share * rates.memory_tbs);
   const double lines = double(std::min<std::int64_t>(p.m, c.cta_m)) + double(std::min<std::int64_t>(p.n, c.cta_n));
   const double l2_us = (tiles * lines * depth * work.element + work.c_bytes) * 1e-6 / rates.l2_tbs;
 
-  const Cycles cycles = cycles_of(p.a.type);
-  const auto element_cycles = [&](const layout::StridedOperand& x) {
-    return comes_in_vectors(x) ? cycles.in_vectors : cycles.alone;
+  const auto share_inside = [](double extent, int tile) { return extent / (cost::tiles(extent, tile) * tile); };
+  const double of_m = share_inside(p.m, c.cta_m), of_n = share_inside(p.n, c.cta_n);
+  const double of_k = slices > 0 ? depth / (slices * c.cta_k) : 0;
+  const auto element_cycles = [&](const layout::StridedOperand& x, double inside) {
+    return (comes_in_vectors(x) ? costs.in_vectors : costs.alone).of(inside);
   };
-  const double of_slice =
-      shape.depth * (shape.rows * element_cycles(request.facts.a) + shape.lines_b * element_cycles(request.facts.b));
-  const double of_tile = cycles.tile + cycles.stored * shape.rows * shape.columns * (p.reads_c() ? 2 : 1);
+  const double of_slice = shape.depth * (shape.rows * element_cycles(request.facts.a, of_m * of_k) +
+                                         shape.lines_b * element_cycles(request.facts.b, of_n * of_k));
+  const double of_tile =
+      costs.tile_cycles + costs.stored.of(of_m * of_n) * shape.rows * shape.columns * (p.reads_c() ? 2 : 1);
   const double sm_us = tiles * (of_tile + slices * of_slice) * 1e-3 / (sms * rates.sm_ghz);
 
   const double rounds = cost::ceil(tiles / (sms * shape.ctas_per_sm * WarpTiledShape::kWarps));
-  const double warps_us =
-      tiles <= WarpTiledShape::kWarps ? kFewTilesUs + slices * kFewSlicesUs : rounds * (kTileUs + slices * kSliceUs);
-  return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us, c_us(request, kRowsOfVectors, 16)}),
-          rounds,
-          {},
-          memory_us,
-          sm_us};
+  const double warps_us = tiles <= WarpTiledShape::kWarps ? kFewTilesUs + slices * kFewSlicesUs
+                                                          : rounds * (costs.tile_us + slices * costs.slice_us);
+  return {
+      kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us, c_us(shape, request)}), rounds, {}, memory_us, sm_us};
 }
 
 // Of an instance that stages slices, for the blocks of a tile that there are.
@@ -130,8 +151,8 @@ Estimate estimate_staged(const KernelInfo& kernel, const Request& request) {
 
   const double rounds = cost::ceil(tiles / (sms * WarpStagedShape::of(c).ctas_per_sm * WarpStagedShape::kWarps));
   const double warps_us = rounds * (kStagedTileUs + work.slices * kStagedSliceUs + instructions * kStagedInstructionUs);
-  return {
-      kLaunchUs + std::max({memory_us, sm_us, warps_us, c_us(request, kRowsStaged, 32)}), rounds, {}, memory_us, sm_us};
+  const double of_c_us = c_is_on(request, 32) ? 0 : c_us(request, kRowsStaged);
+  return {kLaunchUs + std::max({memory_us, sm_us, warps_us, of_c_us}), rounds, {}, memory_us, sm_us};
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {

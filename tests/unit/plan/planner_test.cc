@@ -124,7 +124,7 @@ bool fp16x3_serves(const Problem& p, const DeviceInfo& device) {
 
 // row_lanes and ffma_async are for a C of some size.
 bool short_k_serves(const Problem& p) {
-  return __int128{p.m} * p.n * p.batch_count <= __int128{1} << 25 && p.k <= (std::int64_t{1} << 31) - 4096;
+  return __int128{p.m} * p.n * p.batch_count <= __int128{1} << 30 && p.k <= (std::int64_t{1} << 31) - 4096;
 }
 
 // Tiles of doubles are for GPUs with much shared memory.
