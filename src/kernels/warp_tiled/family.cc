@@ -103,7 +103,11 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const Work work(c, p);
   const double depth = work.depth, tiles = work.tiles, slices = work.slices;
   const Costs costs = costs_of(p.a.type);
-  const double memory_us = work.bytes * 1e-6 / (costs.memory_share * rates.memory_tbs);
+  // A run no longer than a sector that starts anywhere is parts of two, which the memory may get one by one.
+  constexpr double kSectorBytes = 32, kBytesOfSharedSector = 40;
+  const bool in_parts = c.cta_m * size_of(p.c.type) <= kSectorBytes && !c_is_on(request, 32);
+  const double shared = in_parts ? kBytesOfSharedSector * p.elements() * (p.reads_c() ? 2 : 1) / c.cta_m : 0;
+  const double memory_us = (work.bytes + shared) * 1e-6 / (costs.memory_share * rates.memory_tbs);
   const double lines = double(std::min<std::int64_t>(p.m, c.cta_m)) + double(std::min<std::int64_t>(p.n, c.cta_n));
   const double l2_us = (tiles * lines * depth * work.element + work.c_bytes) * 1e-6 / rates.l2_tbs;
 
