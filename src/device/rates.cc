@@ -46,7 +46,7 @@ double tensor_rate_of(int compute_capability) {
 
 // What the measured GPUs sustain of what they have on paper.
 constexpr double kClockShare = 0.9, kMemoryShare = 0.85, kTensorShare = 0.93;
-constexpr double kL2BytesPerClock = 53;  // of an SM, of the H100, which sustains fewer
+constexpr double kL2BytesPerClock = 48;  // of an SM
 
 Rates derived(const Nameplate& gpu) {
   Rates r;

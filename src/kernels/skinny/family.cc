@@ -49,7 +49,7 @@ constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) 
     case Kind::narrow:
       return {0.92, {1.78, 1.33, 0.84}, 0.74, 1.01, 1.47, 0.64, 0.03};
     case Kind::narrow_rows:
-      return {1.31, {1.73, 1.35, 0.74}, 0.36, 1.00, 1.30, 0, 0.40};
+      return {1.31, {1.73, 1.35, 0.74}, 0.36, 1.00, 1.30, 0, 0.46};
     case Kind::short_rows:
       return {0.41, {0.80, 0.68, 0.87}, 0.56, 1.10, 1.68};
     case Kind::row_of_warp:
