@@ -12,6 +12,7 @@
 
 #include "kernels/common/legality.h"
 #include "kernels/family.h"
+#include "kernels/pack/params.h"
 #include "plan/planner.h"
 #include "unit/plan/plans.h"
 #include "unit/plan/problems.h"
@@ -294,6 +295,21 @@ TEST(Packing, SmallerBlocksKeepThePartsAndTheirOrder) {
     }
   }
   EXPECT_GT(seen, 100);
+}
+
+// Of what a pass copies, threads have at least five eighths of the vectors that they have room for, where lines are
+// many, and a half where a few are long.
+TEST(Packing, PassesKeepTheirThreadsBusy) {
+  using Pass = kernels::PackParams;
+  const auto busy = [](std::int64_t vectors, std::int64_t lines) {
+    const int width = Pass::width_of(vectors, lines);
+    const double room = double(Pass::tiles(vectors, lines, width)) * Pass::kThreads * Pass::kLinesAtOnce;
+    return double(vectors) * double(lines) / room;
+  };
+  for (std::int64_t vectors = 1; vectors < 3000; ++vectors) EXPECT_GE(busy(vectors, 1 << 20), 0.625) << vectors;
+  for (std::int64_t lines : {3, 4, 7, 8, 12, 16})
+    for (std::int64_t vectors = 2000; vectors < 5000; ++vectors)
+      EXPECT_GE(busy(vectors, lines), 0.5) << lines << " lines of " << vectors;
 }
 
 }  // namespace
