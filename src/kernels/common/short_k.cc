@@ -21,16 +21,29 @@ bool extents_fit(const Problem& p) {
   return p.elements() <= kMostOfC && p.k <= kMostK;
 }
 
+// From a stage TMA stores a C faster than the estimate of ffma_tma tells: a large one is for it, but where k is short.
+constexpr double kMostOfStoredC = 0x1p25;
+constexpr std::int64_t kMostKOfStoredC = 8;
+
+bool is_for_stage(const Request& request) {
+  const Problem& p = request.problem;
+  const bool stores = request.device.compute_capability == 90 && p.m * size_of(p.c.type) % 16 == 0 &&
+                      divisibility_along(request.facts.c, Axis::row) >= 16;
+  return stores && !p.reads_c() && p.elements() > kMostOfStoredC && p.k > kMostKOfStoredC;
+}
+
 }  // namespace
 
 bool short_k_serves(const KernelInfo& kernel, const Request& request) {
-  return tile_family_serves(kernel, request) && extents_fit(request.problem);
+  return tile_family_serves(kernel, request) && extents_fit(request.problem) && !is_for_stage(request);
 }
 
 std::string short_k_why_not(const KernelInfo& kernel, const Request& request) {
   const std::string reason = tile_family_why_not(kernel, request);
-  if (!reason.empty() || extents_fit(request.problem)) return reason;
-  return "it is for a C of at most 2^30 elements, and for k below 2^31";
+  if (!reason.empty()) return reason;
+  if (!extents_fit(request.problem)) return "it is for a C of at most 2^30 elements, and for k below 2^31";
+  return is_for_stage(request) ? "it is for a C of at most 2^25 elements where TMA can store it and k is more than 8"
+                               : "";
 }
 
 Estimate short_k_estimate(const KernelInfo& kernel, const Request& request, const ShortKTile& tile,

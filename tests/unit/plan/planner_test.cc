@@ -122,9 +122,13 @@ bool fp16x3_serves(const Problem& p, const DeviceInfo& device) {
   return few && p.reads_inputs() && p.k >= 512 && std::max({p.m, p.n, p.k}) <= 8192 && device.has_memory_pools;
 }
 
-// row_lanes and ffma_async are for a C of some size.
-bool short_k_serves(const Problem& p) {
-  return __int128{p.m} * p.n * p.batch_count <= __int128{1} << 30 && p.k <= (std::int64_t{1} << 31) - 4096;
+// row_lanes and ffma_async are for a C of some size, and a k; where TMA stores C for ffma_tma, for a smaller one.
+bool short_k_serves(const Problem& p, const DeviceInfo& device, const Operands& x) {
+  const __int128 elements = __int128{p.m} * p.n * p.batch_count;
+  if (device.compute_capability == 90 && !p.reads_c() && p.k > 8 && p.m % 4 == 0 &&
+      loads_are_legal(x.c, Axis::row, 4, 4) && elements > __int128{1} << 25)
+    return false;
+  return elements <= __int128{1} << 30 && p.k <= (std::int64_t{1} << 31) - 4096;
 }
 
 // Tiles of doubles are for GPUs with much shared memory.
@@ -151,7 +155,7 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   if ((any_load || is_for_vectors(kernel)) && !any_load_serves(kernel, p, x)) return false;
   if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
   const bool short_k = kernel.family == Family::row_lanes || kernel.family == Family::ffma_async;
-  if (short_k && !short_k_serves(p)) return false;
+  if (short_k && !short_k_serves(p, device, x)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
