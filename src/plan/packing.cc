@@ -187,7 +187,7 @@ double blocks_of(const Packing& packing, const Problem& p) {
 namespace {
 
 // Cycles of an SM to copy rows x cols elements of 16 bits: for a vector of each thread, whether the line has one there
-// or not, and once more for warps in which one reaches beyond its line. Measured on an H100 and an H200.
+// or not, and once more for warps in which one reaches beyond its line. By batches of perf/tune/measured/wild/*-flat-h.
 double copy_cycles(const PackedOperand& copy, std::int64_t rows, std::int64_t cols) {
   using Pass = kernels::PackParams;
   constexpr double kCyclesOfVector = 1.28, kWarp = 32;

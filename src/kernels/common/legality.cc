@@ -44,6 +44,11 @@ int divisibility_along(const StridedOperand& x, Axis axis) {
   return layout::detail::power_of_two_divisor(steps);
 }
 
+bool c_is_on(const Request& request, int bytes) {
+  const Problem& p = request.problem;
+  return divisibility_along(request.facts.c, Axis::row) >= bytes && p.m * size_of(p.c.type) % bytes == 0;
+}
+
 Walks Walks::of(const StridedOperand& x) {
   return {{walks(x, Axis::row), walks(x, Axis::col)},
           {divisibility_along(x, Axis::row), divisibility_along(x, Axis::col)},

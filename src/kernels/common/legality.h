@@ -34,4 +34,7 @@ std::string to_string(Obstacle obstacle, const TileConfig& config, const Request
 // Bytes that divide the address of every vector of an operand along an axis.
 int divisibility_along(const layout::StridedOperand& x, Axis axis);
 
+// Whether each column of C starts, and ends, on so many bytes.
+bool c_is_on(const Request& request, int bytes);
+
 }  // namespace xgemm::kernels

@@ -27,8 +27,7 @@ constexpr std::int64_t kMostKOfStoredC = 8;
 
 bool is_for_stage(const Request& request) {
   const Problem& p = request.problem;
-  const bool stores = request.device.compute_capability == 90 && p.m * size_of(p.c.type) % 16 == 0 &&
-                      divisibility_along(request.facts.c, Axis::row) >= 16;
+  const bool stores = request.device.compute_capability == 90 && c_is_on(request, 16);
   return stores && !p.reads_c() && p.elements() > kMostOfStoredC && p.k > kMostKOfStoredC;
 }
 

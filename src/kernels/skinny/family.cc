@@ -25,7 +25,7 @@ constexpr double kSingleAlongK = 2.3, kSingleAlongRows = 3.0;
 constexpr int kMinSlices = 2;  // of a part
 constexpr int kMaxParts = 1024;
 
-// Of those for vectors, fitted to measurements on an H100 and an H200. A step is what a warp has under way at a time:
+// Of those for vectors, fitted to perf/tune/measured/wild. A step is what a warp has under way at a time:
 // elements of lines that lie across the warp, elements side by side, or vectors of 16 bytes.
 enum class Loads { apart, elements, vectors };
 struct VectorCosts {
@@ -48,7 +48,7 @@ constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) 
   switch (shape.kind) {
     case Kind::narrow:
       return {0.92, {1.78, 1.33, 0.84}, 0.74, 1.01, 1.47, 0.64, 0.03};
-    case Kind::narrow_rows:
+    case Kind::narrow_rows:  // the last one by hand: the fit takes large batches of many columns for faster
       return {1.31, {1.73, 1.35, 0.74}, 0.36, 1.00, 1.30, 0, 0.46};
     case Kind::short_rows:
       return {0.41, {0.80, 0.68, 0.87}, 0.56, 1.10, 1.68};

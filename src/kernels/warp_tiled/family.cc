@@ -22,7 +22,7 @@ struct ElementCycles {
 
   constexpr double of(double share_inside) const { return each + inside * share_inside; }
 };
-// Fitted to measurements on an H100 and an H200; doubles on an H100.
+// Fitted to perf/tune/measured/wild; of doubles measured on an H100.
 struct Costs {
   double tile_cycles;
   ElementCycles stored, in_vectors, alone;  // elements that are stored, and brought in vectors or alone
@@ -71,12 +71,6 @@ struct Work {
 
 // Lanes that store alone have every second or fourth row, of which 4 side by side take as many sectors.
 constexpr double kRowsAlone = 4, kRowsStaged = 8;
-
-// Whether each column of C starts, and ends, on so many bytes.
-bool c_is_on(const Request& request, int bytes) {
-  const Problem& p = request.problem;
-  return divisibility_along(request.facts.c, Axis::row) >= bytes && p.m * size_of(p.c.type) % bytes == 0;
-}
 
 // Of a C whose columns do not start within sectors as tiles do. rows: of a column, that lanes have side by side.
 double c_us(const Request& request, double rows) {
