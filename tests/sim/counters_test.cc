@@ -14,6 +14,7 @@
 #include "gemm_cases.h"
 #include "kernels.h"
 #include "kernels/common/kernel.cuh"
+#include "kernels/mma_lines/instances.h"
 #include "kernels/skinny/instances.h"
 #include "sim/launch.h"
 
@@ -285,6 +286,35 @@ TEST_P(Vectors, BringRowsOff16BytesInVectors) {
   EXPECT_LE(static_cast<double>(requests(1)), 1.7 * static_cast<double>(requests(0)));
 }
 
+// Lines that lie one behind another come as whole sectors, and a C without gaps leaves so, wherever they start: two
+// tiles share one at most. The short operand comes element by element, once for all tiles. Of lines of 64 elements,
+// which would all share banks, none does.
+class Lines : public Kernel {};
+TEST_P(Lines, MoveAsTheyLie) {
+  const kernels::TileConfig& config = kernel().config;
+  const kernels::MmaLinesShape shape = kernels::MmaLinesShape::of(config);
+  constexpr std::int64_t kTiles = 8;
+  for (const std::int64_t k : {64, 84}) {
+    GemmCase c{.transa = 'T', .transb = 'N', .k = k};
+    const std::int64_t lines = kTiles * shape.lines, columns = shape.width - 4;
+    c.m = shape.streams_b ? columns : lines, c.n = shape.streams_b ? lines : columns;
+    const Counters counters = count(c);
+    const auto sectors_of_vectors = [&](Traffic traffic) {
+      std::int64_t sectors = 0;
+      for (const LineCounters& line : counters.lines)
+        if (line.traffic == traffic && line.bytes == 16) sectors += line.units;
+      return sectors;
+    };
+    EXPECT_LE(sectors_of_vectors(Traffic::global_load), lines * k / 16 + 2 * kTiles) << k;
+    if (shape.streams_b) {
+      EXPECT_LE(sectors_of_vectors(Traffic::global_store), lines * columns / 16 + 2 * kTiles) << k;
+    }
+    if (k == 64) {
+      EXPECT_EQ(counters.total(Traffic::shared_load).excess(), 0);
+    }
+  }
+}
+
 // What padding does and what it costs (WMMA, tiles of 128 x 256 x 32, 16-bit elements). Without it the eight lines of a
 // matrix lie 64 bytes (lines along K) or a multiple of 128 bytes (along M or N) apart and share banks by fours or by
 // eights. Eight elements more, and they have a bank group each; but lines along K now end amid a row of banks, and the
@@ -333,6 +363,9 @@ bool is_tiled(const SimKernel& kernel) {
 bool is_for_short_k(const SimKernel& kernel) {
   return std::string_view(kernel.family) == "row_lanes" || std::string_view(kernel.family) == "ffma_async";
 }
+bool is_for_lines(const SimKernel& kernel) {
+  return std::string_view(kernel.family) == "mma_lines";
+}
 bool takes_any_flags(const SimKernel& kernel) {
   return kernel.config.any_strides && (kernel.config.copy == kernels::Copy::bulk || is_for_short_k(kernel));
 }
@@ -354,6 +387,7 @@ INSTANTIATE_TEST_SUITE_P(, Staged, testing::ValuesIn(names([](const SimKernel& k
                          kName);
 INSTANTIATE_TEST_SUITE_P(, ShortK, testing::ValuesIn(names(is_for_short_k)), kName);
 INSTANTIATE_TEST_SUITE_P(, Vectors, testing::ValuesIn(names(is_for_vectors)), kName);
+INSTANTIATE_TEST_SUITE_P(, Lines, testing::ValuesIn(names(is_for_lines)), kName);
 INSTANTIATE_TEST_SUITE_P(, AnyFlags, testing::ValuesIn(names(takes_any_flags)), kName);
 INSTANTIATE_TEST_SUITE_P(, Padding, testing::ValuesIn(names(is_padded)), kName);
 

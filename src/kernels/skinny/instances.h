@@ -118,9 +118,9 @@ struct Instances<Family::skinny> : TileInstances {
             for (const Axis b : {Axis::row, Axis::col}) {
               TileConfig c = {.type = DType::f32, .a_contiguous = a, .b_contiguous = b, .vector = vector};
               const bool along_k = streams_b ? b == Axis::row : a == Axis::col;
-              // As fast are single elements of operands across k, but of B beside an A along m, and of eight columns or
-              // rows beside an A along k; four rows instead of eight with both across.
-              if (vector > 1 && !along_k && (!streams_b || a == Axis::col)) continue;
+              // As fast are single elements of operands across k, and of eight columns or rows beside an A along k;
+              // four rows instead of eight with both across.
+              if (vector > 1 && !along_k) continue;
               if (width == 8 && a == Axis::col && (vector > 1 || (streams_b && !along_k))) continue;
               // Along k a warp has a few lines, and its lanes lie along them. Else lanes lie across the lines, and
               // warps share k.

@@ -218,7 +218,7 @@ TEST(TuningRows, AreSane) {
 TEST(Schedules, LeaveRoomForAnEvenShareWhereKernelsStartEarly) {
   const auto is_early = [](Family f) {
     return f == Family::row_lanes || f == Family::ffma_async || f == Family::ffma_tma || f == Family::skinny ||
-           f == Family::warp_tiled;
+           f == Family::warp_tiled || f == Family::mma_lines;
   };
   for (const device::DeviceInfo& device : fake_devices())
     for (const std::int64_t n : {1, 40, 900})
@@ -241,8 +241,9 @@ TEST(Schedules, LeaveRoomForAnEvenShareWhereKernelsStartEarly) {
 TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
   for (const device::DeviceInfo& device : fake_devices())
     for_each_instance([&](const KernelInfo& kernel) {
-      constexpr Family kOwnModels[] = {Family::skinny,   Family::warp_tiled, Family::row_lanes, Family::ffma_async,
-                                       Family::ffma_tma, Family::wgmma_tma,  Family::fp16x3,    Family::wgmma_words};
+      constexpr Family kOwnModels[] = {Family::skinny,     Family::warp_tiled, Family::row_lanes,
+                                       Family::ffma_async, Family::ffma_tma,   Family::mma_lines,
+                                       Family::wgmma_tma,  Family::fp16x3,     Family::wgmma_words};
       if (std::ranges::find(kOwnModels, kernel.family) != std::end(kOwnModels)) return;
       if (!kernel.config.runs_on(device.compute_capability)) return;
       const tuning::Table& table = tuning::table_for(device.compute_capability);

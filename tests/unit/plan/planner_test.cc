@@ -131,6 +131,11 @@ bool short_k_serves(const Problem& p, const DeviceInfo& device, const Operands& 
   return elements <= __int128{1} << 30 && p.k <= (std::int64_t{1} << 31) - 4096;
 }
 
+bool tiles_fit(const TileConfig& c, const Problem& p) {
+  const __int128 tiles = __int128{(p.m + c.cta_m - 1) / c.cta_m} * ((p.n + c.cta_n - 1) / c.cta_n) * p.batch_count;
+  return tiles <= __int128{1} << 30;
+}
+
 // Tiles of doubles are for GPUs with much shared memory.
 bool fits(const KernelInfo& kernel, const DeviceInfo& device) {
   const TileConfig& c = kernel.config;
@@ -149,13 +154,15 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   if ((for_sm75 && device.compute_capability != 75) || !fits(kernel, device)) return false;
   const bool any_load =
       kernel.family == Family::ffma_tma || kernel.family == Family::dmma_tma || kernel.family == Family::wgmma_words;
-  const bool for_sm90a = any_load || kernel.family == Family::wgmma_tma || kernel.family == Family::fp16x3;
-  if (for_sm90a && device.compute_capability != 90) return false;
+  const bool for_sm90 = any_load || kernel.family == Family::wgmma_tma || kernel.family == Family::fp16x3 ||
+                        kernel.family == Family::mma_lines;
+  if (for_sm90 && device.compute_capability != 90) return false;
   if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p, x)) return false;
   if ((any_load || is_for_vectors(kernel)) && !any_load_serves(kernel, p, x)) return false;
   if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
   const bool short_k = kernel.family == Family::row_lanes || kernel.family == Family::ffma_async;
   if (short_k && !short_k_serves(p, device, x)) return false;
+  if (kernel.family == Family::mma_lines && !tiles_fit(c, p)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
