@@ -376,9 +376,13 @@ std::string explain_candidates(const Problem& p, const ProblemFacts& facts, cons
     std::string reason = why_not(kernel, p, facts, device);
     if (reason.empty()) {
       const FamilyInfo& family = kernels::describe(kernel.family);
-      reason = p.epilogue.any() && !family.finishes(kernel, p)
-                   ? "it leaves the epilogue to a pass over C"
-                   : format("%s serves, and is never slower", name_of(family.yields_to));
+      if (p.batch_kind == BatchKind::pointers && family.pointers(kernel) == Pointers::none) {
+        reason = "it does not find matrices by pointers";
+      } else if (p.epilogue.any() && !family.finishes(kernel, p)) {
+        reason = "it leaves the epilogue to a pass over C";
+      } else {
+        reason = format("%s serves, and is never slower", name_of(family.yields_to));
+      }
     }
     all += format("  not %s: %s\n", kernel.name, reason.c_str());
   }

@@ -235,15 +235,20 @@ TEST(Force, CandidatesAreExplained) {
   }
 }
 
-// Also where most kernels leave the epilogue to others, and where one yields to another.
+// Also where most kernels leave the epilogue to others, where one yields to another, and where they do not look for the
+// matrices of a batch.
 TEST(Force, EveryRefusalHasAReason) {
-  for (const bool epilogue : {false, true}) {
-    Problem p = make_problem(DType::f16, 'T', 'N', 256, 256, 256);
-    if (epilogue) p.epilogue.activation = Activation::relu;
-    const std::string text = plan::explain_candidates(p, plan::gather_facts(p), h200());
-    EXPECT_NE(text.find("  not "), std::string::npos) << text;
-    EXPECT_EQ(text.find(": \n"), std::string::npos) << text;
-  }
+  enum class Kind { plain, epilogue, pointers };
+  for (const DType type : {DType::f32, DType::f16})
+    for (const Kind kind : {Kind::plain, Kind::epilogue, Kind::pointers}) {
+      Problem p = make_problem(type, 'T', 'N', 256, 256, 256);
+      if (kind == Kind::epilogue) p.epilogue.activation = Activation::relu;
+      if (kind == Kind::pointers) p.batch_kind = BatchKind::pointers, p.batch_count = 3;
+      const std::string text = plan::explain_candidates(p, plan::gather_facts(p), h200());
+      EXPECT_NE(text.find("  not "), std::string::npos) << text;
+      EXPECT_EQ(text.find(": \n"), std::string::npos) << text;
+      EXPECT_EQ(text.find("it does not find matrices by pointers") != std::string::npos, kind == Kind::pointers) << text;
+    }
 }
 
 }  // namespace
