@@ -43,6 +43,8 @@ struct Costs {
 };
 constexpr double kIssued = 2.2;   // instructions of a cycle, on an SM
 constexpr double kStrided = 1.5;  // instructions of an element that no vector brings
+constexpr int kMeasuredTiles =
+    2;  // across the lines: more are taken to be products of their own, to be on the safe side
 constexpr Costs kWide = {1.32, 1.11, 0.66, 0.49, 0.15, 2.0, 1.10, 0.58, 167, 35.6, 20.9, 57};
 constexpr Costs kNarrow = {1.82, 0.56, 0.23, 0.58, 2.0, 1.88, 0.66, 0.07, 49.5, 60.2, 80.3, 12.4};
 
@@ -55,34 +57,36 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double sms = request.device.sm_count, batch = double(p.batch_count);
   const layout::StridedOperand& streamed = shape.streams_b ? request.facts.b : request.facts.a;
   const Axis k = shape.streams_b ? Axis::row : Axis::col;
-  const std::int64_t lines = shape.streams_b ? p.n : p.m, columns = shape.streams_b ? p.m : p.n;
+  const std::int64_t lines = shape.streams_b ? p.n : p.m, all_columns = shape.streams_b ? p.m : p.n;
+  const std::int64_t columns = std::min<std::int64_t>(all_columns, kMeasuredTiles * shape.width);
+  const double products = cost::tiles(all_columns, kMeasuredTiles * shape.width);
   const double depth = p.reads_inputs() ? double(p.k) : 0.0, accesses = p.reads_c() ? 2 : 1, element = size_of(c.type);
 
   const double column_tiles = cost::tiles(columns, shape.width);
   const double bytes = batch * element * (double(lines) * depth * column_tiles + double(columns) * depth) +
-                       accesses * p.elements() * size_of(c.type_c);
+                       accesses * batch * double(lines) * double(columns) * size_of(c.type_c);
   const double memory_us = bytes * 1e-6 / (x.memory_share * rates.memory_tbs);
-  if (request.to_beat && x.launch_us + memory_us > *request.to_beat) return {x.launch_us + memory_us};
+  const double least_us = products * (x.launch_us + memory_us);
+  if (request.to_beat && least_us > *request.to_beat) return {least_us};
 
   // How lines and columns lie: one stretch of memory, or each by itself.
   const bool along_k = p.k == 1 || streamed.stride(k) == 1;
-  const bool stretch = along_k && p.k <= c.cta_k && streamed.stride(layout::other(k)) == p.k &&
-                       MmaLinesPitch::is_stretch(p.k);
-  const bool stretch_of_c = shape.streams_b && request.facts.c.col_stride == p.m && columns <= shape.width &&
+  const bool stretch =
+      along_k && p.k <= c.cta_k && streamed.stride(layout::other(k)) == p.k && MmaLinesPitch::is_stretch(p.k);
+  const bool stretch_of_c = shape.streams_b && request.facts.c.col_stride == p.m && all_columns <= shape.width &&
                             MmaLinesPitch::is_stretch(p.m);
   const double of_lines = double(std::min<std::int64_t>(lines, shape.lines));
   const double of_columns = double(std::min<std::int64_t>(columns, shape.width));
   const auto vectors = [](double number, double length) { return number * cost::tiles(std::int64_t(length), 64) / 4; };
   const double runs = shape.streams_b ? of_lines : of_columns;
-  const double stored = stretch_of_c ? vectors(1, of_lines * of_columns)
-                                     : vectors(runs, shape.streams_b ? of_columns : of_lines);
+  const double stored =
+      stretch_of_c ? vectors(1, of_lines * of_columns) : vectors(runs, shape.streams_b ? of_columns : of_lines);
   const double ends = (stretch_of_c ? 0 : accesses * runs / 4) + (stretch ? 0 : of_lines / 4);
   const double slices = p.reads_inputs() ? cost::tiles(p.k, c.cta_k) : 1;
-  const double instructions = c.threads() / 32 * x.warp +
-                              x.step * cost::tiles(std::int64_t(depth), 16) * cost::ceil(of_lines / 32) *
-                                  cost::ceil(of_columns / 16) +
-                              x.stored * accesses * stored + x.ends * ends * slices +
-                              (along_k ? 0 : kStrided * of_lines * depth);
+  const double instructions =
+      c.threads() / 32 * x.warp +
+      x.step * cost::tiles(std::int64_t(depth), 16) * cost::ceil(of_lines / 32) * cost::ceil(of_columns / 16) +
+      x.stored * accesses * stored + x.ends * ends * slices + (along_k ? 0 : kStrided * of_lines * depth);
 
   const double tiles = batch * cost::tiles(lines, shape.lines) * column_tiles;
   const double ctas = std::min(tiles, sms * shape.ctas_per_sm), of_cta = cost::ceil(tiles / ctas);
@@ -92,7 +96,7 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   const double shorts = slices > 1 ? of_cta * slices : std::min(of_cta, batch * column_tiles);
   const double us = x.launch_us + shorts * (x.short_us + x.short_of_64_us * std::min(depth, double(c.cta_k)) / 64) +
                     std::max(memory_us, work_us) + x.hidden * std::min(memory_us, work_us);
-  return {us, of_cta, {}, memory_us, work_us};
+  return {products * us, products * of_cta, {}, products * memory_us, products * work_us};
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
@@ -106,8 +110,8 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
   Schedule s = tile_schedule(kernel.config, p.m, p.n, p.batch_count, sharing, device.sm_count);
   s.raster_group = 1;
   s.raster_n = !shape.streams_b;
-  s.clusters = static_cast<unsigned>(
-      std::min<std::int64_t>(s.clusters, std::int64_t{shape.ctas_per_sm} * device.sm_count));
+  s.clusters =
+      static_cast<unsigned>(std::min<std::int64_t>(s.clusters, std::int64_t{shape.ctas_per_sm} * device.sm_count));
   share_sms_evenly(&s, device);
   return s;
 }

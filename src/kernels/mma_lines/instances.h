@@ -40,9 +40,7 @@ struct MmaLinesPitch {
     return stretch ? depth : aligned % kBanks == 0 ? aligned + kVector : aligned;
   }
   // From one vector on to another.
-  constexpr int slot_elements(int pitch) const {
-    return (lines * pitch + 2 * (kVector - 1)) / kVector * kVector;
-  }
+  constexpr int slot_elements(int pitch) const { return (lines * pitch + 2 * (kVector - 1)) / kVector * kVector; }
   // While one is multiplied, others are on their way.
   constexpr int stages(int slot_elements) const {
     const int fit = ring_bytes / 2 / slot_elements;

@@ -88,8 +88,7 @@ class LineImage {
                              const Skip& skip) const {
     const int head = -(shift_ + at) & (kVector - 1), tail = length - ((shift_ + at + length) & (kVector - 1));
     XGEMM_NO_UNROLL
-    for (int e = head + place * kVector; e < tail; e += kTogether * kVector)
-      move(Int<kVector>{}, at + e, in_c + e);
+    for (int e = head + place * kVector; e < tail; e += kTogether * kVector) move(Int<kVector>{}, at + e, in_c + e);
     if (place < kVector) {
       const auto move_end = [&](int e, bool is_there) {
         if (is_there) {

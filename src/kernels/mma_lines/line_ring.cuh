@@ -87,8 +87,10 @@ class LineRing {
       XGEMM_NO_UNROLL
       for (int e = thread; e < lines * whole; e += kThreads) {
         const int line = e % lines, i = e / lines;
-        const auto* const element = reinterpret_cast<const std::uint16_t*>(from + line * x_.row_stride + i * x_.col_stride);
-        gpu::write<Space::shared>(to + line * pitch_ + i, Element{gpu::read_line_or_zero(element, i < depth, loc)}, loc);
+        const auto* const element =
+            reinterpret_cast<const std::uint16_t*>(from + line * x_.row_stride + i * x_.col_stride);
+        gpu::write<Space::shared>(to + line * pitch_ + i, Element{gpu::read_line_or_zero(element, i < depth, loc)},
+                                  loc);
       }
     }
   }

@@ -108,8 +108,7 @@ struct MmaLines {
         wait_for_all_but(stages - 2);
         gpu::sync_threads();
         copy(next, stage == 0 ? stages - 1 : stage - 1);
-        const Lines lines = {ring.slot(stage), ring.first(unit.batch, first_line(unit), k), ring.pitch(),
-                             lines_of(c)};
+        const Lines lines = {ring.slot(stage), ring.first(unit.batch, first_line(unit), k), ring.pitch(), lines_of(c)};
         multiply(lines, columns_of(c), depth_of(depth, k), smem, sums);
         stage = stage + 1 == stages ? 0 : stage + 1;
       }
@@ -138,8 +137,12 @@ struct MmaLines {
         column -= entry * across;
       }
     }
-    return {index, entry, (kShape.streams_b ? column : at) * std::int64_t{kTileM},
-            (kShape.streams_b ? at : column) * std::int64_t{kTileN}, 0, p.k};
+    return {index,
+            entry,
+            (kShape.streams_b ? column : at) * std::int64_t{kTileM},
+            (kShape.streams_b ? at : column) * std::int64_t{kTileN},
+            0,
+            p.k};
   }
   XGEMM_DEVICE static std::int64_t first_line(const Unit& unit) { return kShape.streams_b ? unit.col : unit.row; }
   XGEMM_DEVICE static std::int64_t first_column(const Unit& unit) { return kShape.streams_b ? unit.row : unit.col; }
@@ -202,8 +205,8 @@ struct MmaLines {
       for (int u = 0; u < kAtOnce; ++u, source += kWidth * y.col_stride) {
         XGEMM_UNROLL
         for (int l = 0; l < kBlocks; ++l)
-          values[l][u] =
-              gpu::read_line_or_zero(source + l * kStep * y.row_stride, line + l * kStep < lines && k + u * kWidth < depth);
+          values[l][u] = gpu::read_line_or_zero(source + l * kStep * y.row_stride,
+                                                line + l * kStep < lines && k + u * kWidth < depth);
       }
       from = source;
       XGEMM_UNROLL
@@ -329,8 +332,8 @@ struct MmaLines {
   // kShifts: lines may start off words.
   template <bool kShifts>
   XGEMM_DEVICE static void multiply(const Lines& lines, int columns, int depth, SharedStorage& smem, Sums& sums) {
-    // The lane's pairs of each of its lines. What lies beyond the last line is multiplied as well, and not stored: there
-    // the last line stands again.
+    // The lane's pairs of each of its lines. What lies beyond the last line is multiplied as well, and not stored:
+    // there the last line stands again.
     const int lane = gpu::lane_index(), lanes_k = lane % 4 * 2;
     Pairs of_lines[2][2];
     XGEMM_UNROLL

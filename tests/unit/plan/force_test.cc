@@ -247,7 +247,8 @@ TEST(Force, EveryRefusalHasAReason) {
       const std::string text = plan::explain_candidates(p, plan::gather_facts(p), h200());
       EXPECT_NE(text.find("  not "), std::string::npos) << text;
       EXPECT_EQ(text.find(": \n"), std::string::npos) << text;
-      EXPECT_EQ(text.find("it does not find matrices by pointers") != std::string::npos, kind == Kind::pointers) << text;
+      EXPECT_EQ(text.find("it does not find matrices by pointers") != std::string::npos, kind == Kind::pointers)
+          << text;
     }
 }
 
