@@ -41,6 +41,7 @@ constexpr double kVectorSumUs = 3.8;     // of the second stage, beside its byte
 constexpr double kOfEachSharer = 0.12;   // of an exchange, for each CTA beyond the first
 constexpr double kGatherUs = 0.7;        // of a y that is put together: of a round
 constexpr double kDoublesShare = 1.6;    // of what fp32 takes a tile
+constexpr double kPaired = 0.66;         // of the time of single rows, for two of a warp at once: on an H100
 constexpr double kMeasuredVectors = 64;  // more are taken to come one after the other, to be on the safe side
 
 constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) {
@@ -63,6 +64,12 @@ constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) 
                 : VectorCosts{2.06, {1.65, 0.93, 0.87}, 1.41, 0.92, 0.80, 0.66};
   return wide ? VectorCosts{0.65, {0.92, 0.63, 0.56}, 0.35, 1.07, 0.80, 0.49}
               : VectorCosts{0.55, {0.76, 0.54, 0.64}, 0.47, 1.12, 0.80, 0.49};
+}
+
+// Whether CTAs have one pair of short rows after another. Of few, each has a task.
+bool has_pairs(const VectorShape& shape, int element_bytes, std::int64_t depth, double tasks, double sms) {
+  constexpr double kTurns = 4;
+  return shape.pairs_rows(element_bytes, depth) && tasks >= kTurns * shape.ctas_per_sm * sms;
 }
 
 // What the CTAs' waits and the memory's time add to each other: the less, the more steps there are, in which CTAs drift
@@ -278,6 +285,9 @@ class VectorEstimate {
       return wider * in_turn * vector_us(loads, depth) * (1 + (used * ctas - 1) * costs_.contention);
     };
     double wait_us = waits_us(loads_.of_x, cost::ceil(all / sms));
+    if (ctas_of_tile == 1 && has_pairs(shape_, p_.x.element_bytes, request_.problem.k, all, sms) &&
+        loads_.of_x == Loads::vectors && !loads_.gathers_y)
+      wait_us *= kPaired;
     if (loads_.edge_in_elements && loads_.of_x == Loads::vectors)
       wait_us = std::max(wait_us, waits_us(Loads::elements, cost::ceil(all / row_tiles_ / sms)));
     const double rounds = cost::ceil(all / (sms * shape_.ctas_per_sm));
@@ -361,6 +371,10 @@ Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device
     const std::int64_t tasks = s.units * shape.tasks_of_tile(std::min(problem.m, problem.n));
     s.clusters = static_cast<unsigned>(
         std::min<std::int64_t>(tasks, std::numeric_limits<std::int32_t>::max() / s.cluster.size()));
+    // Of many short rows a CTA has one pair after another: else it would take longer to begin than for its rows.
+    if (s.cluster.size() == 1 && s.split_tiles == 0 &&
+        has_pairs(shape, size_of(kernel.config.type), problem.k, double(tasks), device.sm_count))
+      s.clusters = static_cast<unsigned>(shape.ctas_per_sm * device.sm_count);
     share_sms_evenly(&s, device);
   }
   // Sectors are read again from L1, whose room more than half of an SM's shared memory would take.

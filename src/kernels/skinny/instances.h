@@ -61,6 +61,13 @@ struct VectorShape {
     return kind == Kind::row_of_warp && element_bytes > 2 ? 8 : 4;
   }
 
+  // Whether a warp has the rows of two tasks at once, in fp32: of vectors of 16 bytes, and so short that half of its
+  // loads bring one.
+  constexpr bool pairs_rows(int element_bytes, std::int64_t depth) const {
+    return kind == Kind::row_of_warp && element_bytes == 4 && depth % 4 == 0 && depth <= 32 * 4 * kLoadsOfPair;
+  }
+  static constexpr int kLoadsOfPair = 4;  // of each row
+
   // The k that a warp, or warps that share a tile's k, have under way. x_along_k: how the matrix lies.
   constexpr int step(int element_bytes, int width, bool x_along_k) const {
     const int words = element_bytes == 8 ? 2 : 1;  // of a sum

@@ -18,7 +18,8 @@
 // in vectors from their first aligned element on, and what of y belongs to a vector is cut out of two of y's. A y that
 // is not contiguous, or off 16 bytes, is put together in shared memory for them.
 //
-// Where rows are few, CTAs of a cluster share K (exchange.cuh). Eight columns of 16 bits narrow.cuh multiplies at once.
+// Where rows are few, CTAs of a cluster share K (exchange.cuh). Where they are many and short, in fp32, a CTA has
+// task after task, and warps two rows at once. Eight columns of 16 bits narrow.cuh multiplies at once.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -49,6 +50,7 @@ struct MatrixVector {
   static constexpr TileConfig kInstance = kConfig;
   static constexpr bool kAlongK = kShape.kind == VectorShape::Kind::row_of_warp;
   static constexpr int kRows = kShape.rows, kWarps = kShape.warps;
+  static constexpr bool kPairs = !kFollows && kShape.pairs_rows(sizeof(Element), 0);
   static constexpr bool kWarpPerRow = kWarps == kRows;  // a warp stores a row's sum; else the first one, all rows'
   static constexpr int kTileK = kConfig.cta_k;
   static constexpr int kThreads = kWarps * gpu::kWarpSize;
@@ -72,6 +74,9 @@ struct MatrixVector {
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
+    if constexpr (kPairs) {
+      if (takes_pairs(p)) return run_pairs(p);
+    }
     // The first task is worked out while the kernel before ends.
     if (Place(p, 0).tile >= p.schedule.units) return;
     Exchange exchange(p.schedule.cluster.k);
@@ -92,6 +97,51 @@ struct MatrixVector {
   }
 
  private:
+  // Two tasks in each round, of rows that half of a round's loads bring.
+  XGEMM_DEVICE static void run_pairs(const TileParams& p) {
+    constexpr int kLoads = VectorShape::kLoadsOfPair, kStep = gpu::kWarpSize * kVector;
+    gpu::grid_wait_dependencies();
+    XGEMM_NO_UNROLL
+    for (int turn = 0; Place(p, turn).tile < p.schedule.units; turn += 2) {
+      const Element *x[2], *y[2];
+      int inside[2];
+      XGEMM_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        const Place at(p, turn + r);
+        const Task task = task_of(p, at);
+        const int k = gpu::lane_index() * kVector;
+        const bool is_there = at.tile < p.schedule.units && gpu::warp_index() < task.rows;
+        x[r] = task.x + k, y[r] = task.y + k;
+        inside[r] = is_there && Epilogue::make(p).has_product ? static_cast<int>(task.depth) - k : 0;
+      }
+      gpu::Vector<Element, kVector> of_x[2][kLoads];
+      XGEMM_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        XGEMM_UNROLL
+        for (int u = 0; u < kLoads; ++u) of_x[r][u] = read_or_zero<kVector>(x[r] + u * kStep, u * kStep < inside[r]);
+      }
+      Sum of_rows[2];
+      XGEMM_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        Sum sums[kVector] = {};
+        XGEMM_UNROLL
+        for (int u = 0; u < kLoads; ++u) {
+          gpu::keep_order();  // else all of y would be on its way at once, and take registers
+          add_products(of_x[r][u], read_or_zero<kVector>(y[r] + u * kStep, u * kStep < inside[r]), sums);
+        }
+        XGEMM_UNROLL
+        for (int e = 1; e < kVector; ++e) sums[0] += sums[e];
+        of_rows[r] = sums[0];
+      }
+      XGEMM_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        of_rows[r] = sum_over_lanes(of_rows[r]);
+        const Place at(p, gpu::opaque(turn) + r);
+        if (has_sum() && at.tile < p.schedule.units) store(p, at, of_rows[r]);
+      }
+    }
+  }
+
   // Which tile, and which vector of it, a CTA has in which turn. Worked out again where it is needed, and not kept in
   // registers that loads need.
   struct Place {
@@ -149,6 +199,16 @@ struct MatrixVector {
             static_cast<int>(rows < kRows ? rows : kRows)};
   }
 
+  // Whether warps have two rows at once: short ones of whole vectors, as all y are, where a CTA has several tasks.
+  XGEMM_DEVICE static bool takes_pairs(const TileParams& p) {
+    const auto in_vectors = [](const ConstMatrixArg& z) {
+      return z.col_stride == 1 && (z.row_stride | z.batch_stride) % kVector == 0 &&
+             address(static_cast<const Element*>(z.data)) % 16 == 0;
+    };
+    constexpr VectorShape shape = kShape;  // which has no place in device code
+    return p.schedule.cluster.k == 1 && Place(p, 1).tile < p.schedule.units && shape.pairs_rows(sizeof(Element), p.k) &&
+           in_vectors(p.a) && in_vectors(p.b.transposed());
+  }
   // The sum of this warp's row, in its first lane; of warps that are fewer, in the first one, that of a lane's row.
   XGEMM_DEVICE static Sum row_sum(const Task& t, SharedStorage& smem) {
     if constexpr (kAlongK) {
