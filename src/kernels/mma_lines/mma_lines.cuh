@@ -3,9 +3,9 @@
 // long operand and for C, if nothing else is done for each element of them: so lines come to shared memory as they lie,
 // by vectors that begin where memory has them, not lines.
 //
-//   long operand    global -> shared: cp.async of 16 bytes, a tile's lines and what lies between them (LineRing),
-//                   several tiles ahead. shared -> registers: pairs of elements, of words that are shifted where lines
-//                   start off them
+//   long operand    global -> shared: cp.async of 16 bytes, a tile's lines as one stretch where there are no gaps
+//                   (LineRing), several tiles ahead. shared -> registers: pairs of elements, of words that are shifted
+//                   where lines start off them
 //   short operand   in shared memory for all tiles of a CTA, in lines along k; ldmatrix
 //   C               in shared memory as it lies in memory (LineImage), by vectors
 //
