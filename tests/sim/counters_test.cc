@@ -305,9 +305,9 @@ TEST_P(Lines, MoveAsTheyLie) {
         if (line.traffic == traffic && line.bytes == 16) sectors += line.units;
       return sectors;
     };
-    EXPECT_LE(sectors_of_vectors(Traffic::global_load), lines * k / 16 + 2 * kTiles) << k;
+    EXPECT_NEAR(sectors_of_vectors(Traffic::global_load), lines * k / 16, 2 * kTiles) << k;
     if (shape.streams_b) {
-      EXPECT_LE(sectors_of_vectors(Traffic::global_store), lines * columns / 16 + 2 * kTiles) << k;
+      EXPECT_NEAR(sectors_of_vectors(Traffic::global_store), lines * columns / 16, 2 * kTiles) << k;
     }
     if (k == 64) {
       EXPECT_EQ(counters.total(Traffic::shared_load).excess(), 0);

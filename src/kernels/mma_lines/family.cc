@@ -43,8 +43,8 @@ struct Costs {
 };
 constexpr double kIssued = 2.2;   // instructions of a cycle, on an SM
 constexpr double kStrided = 1.5;  // instructions of an element that no vector brings
-constexpr int kMeasuredTiles =
-    2;  // across the lines: more are taken to be products of their own, to be on the safe side
+// Across the lines. More are taken to be products of their own, to be on the safe side.
+constexpr int kMeasuredTiles = 2;
 constexpr Costs kWide = {1.32, 1.11, 0.66, 0.49, 0.15, 2.0, 1.10, 0.58, 167, 35.6, 20.9, 57};
 constexpr Costs kNarrow = {1.82, 0.56, 0.23, 0.58, 2.0, 1.88, 0.66, 0.07, 49.5, 60.2, 80.3, 12.4};
 

@@ -32,8 +32,9 @@ struct MmaLinesPitch {
   int lines;
   int ring_bytes;
 
-  // Whether lines that follow one another in memory do so here: not where eight of them would share few banks.
-  static constexpr bool is_stretch(std::int64_t depth) { return depth % kBanks != 0; }
+  // Whether lines of so many elements, which follow one another in memory, do so in shared memory: not where eight of
+  // them would share few banks. Columns of C as well.
+  static constexpr bool is_stretch(std::int64_t length) { return length % kBanks != 0; }
   // From a line to the next one. Alignment is as in memory, where lines are ld apart.
   constexpr int pitch(int depth, std::int64_t ld, bool stretch) const {
     const int apart = depth + kVector - 1, aligned = apart + (static_cast<int>(ld - apart) & (kVector - 1));

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/common/kernel.cuh"
+#include "kernels/mma_lines/instances.h"
 
 namespace xgemm::kernels {
 
@@ -17,8 +17,7 @@ template <class Element, int kRows, int kCols, int kThreads>
 class LineImage {
   using Vector = gpu::Vector<std::uint32_t, 4>;
   static constexpr int kVector = 16 / sizeof(Element);
-  static constexpr int kBanks = 32;  // columns are not half of these words apart, nor a multiple of it
-  static_assert(kRows % kBanks == 0);
+  static_assert(kRows % MmaLinesPitch::kBanks == 0, "the longest pitch is a vector more");
 
  public:
   struct Storage {
@@ -29,7 +28,7 @@ class LineImage {
   XGEMM_DEVICE LineImage(Storage& storage, const View& c)
       : c_(c.data()), ld_(c.col_stride()), rows_(static_cast<int>(c.rows())), cols_(static_cast<int>(c.cols())) {
     pitch_ = rows_ + (static_cast<int>(ld_ - rows_) & (kVector - 1));
-    if (pitch_ % kBanks == 0) pitch_ += kVector;
+    if (!MmaLinesPitch::is_stretch(pitch_)) pitch_ += kVector;
     shift_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(c_) / sizeof(Element)) & (kVector - 1);
     first_ = storage.data + shift_;
   }
@@ -40,65 +39,48 @@ class LineImage {
   XGEMM_DEVICE int cols() const { return cols_; }
   XGEMM_DEVICE int pitch() const { return pitch_; }  // from a column to the next one
 
-  XGEMM_DEVICE void load(Loc loc = Loc::current()) const {
-    for_each_run(
-        [&](auto size, int at, std::int64_t in_c) {
-          using Part = std::conditional_t<decltype(size)::value == 1, Element, Vector>;
-          gpu::write<Space::shared>(reinterpret_cast<Part*>(first_ + at),
-                                    gpu::read<Space::global>(reinterpret_cast<const Part*>(c_ + in_c), loc), loc);
-        },
-        [&] {
-          gpu::skip_load<Space::global>(loc);
-          gpu::skip_store<Space::shared>(loc);
-        });
-  }
-  XGEMM_DEVICE void store(Loc loc = Loc::current()) const {
-    for_each_run(
-        [&](auto size, int at, std::int64_t in_c) {
-          using Part = std::conditional_t<decltype(size)::value == 1, Element, Vector>;
-          gpu::write<Space::global>(reinterpret_cast<Part*>(c_ + in_c),
-                                    gpu::read<Space::shared>(reinterpret_cast<const Part*>(first_ + at), loc), loc);
-        },
-        [&] {
-          gpu::skip_load<Space::shared>(loc);
-          gpu::skip_store<Space::global>(loc);
-        });
-  }
+  XGEMM_DEVICE void load(Loc loc = Loc::current()) const { move<true>(loc); }
+  XGEMM_DEVICE void store(Loc loc = Loc::current()) const { move<false>(loc); }
 
  private:
   XGEMM_DEVICE bool is_stretch() const { return ld_ == rows_ && pitch_ == rows_; }
 
-  // Calls move(elements, where they begin here, and in C) for the whole vectors of each column, or of the stretch that
-  // all of them are, and for the elements before and behind these; skip() of a thread that has none. Eight threads
-  // share a column.
-  template <class Move, class Skip>
-  XGEMM_DEVICE void for_each_run(const Move& move, const Skip& skip) const {
+  // Moves the whole vectors of each column, or of the stretch that all of them are, and the elements before and behind
+  // these: from C, or to it. Eight threads share a column.
+  template <bool kLoads>
+  XGEMM_DEVICE void move(Loc loc) const {
     const int thread = gpu::thread_index();
     if (is_stretch()) {
-      move_run<kThreads>(0, 0, cols_ * rows_, thread, move, skip);
+      move_run<kLoads, kThreads>(0, 0, cols_ * rows_, thread, loc);
     } else {
       XGEMM_NO_UNROLL
       for (int column = thread / kVector; column < cols_; column += kThreads / kVector)
-        move_run<kVector>(column * pitch_, column * ld_, rows_, thread % kVector, move, skip);
+        move_run<kLoads, kVector>(column * pitch_, column * ld_, rows_, thread % kVector, loc);
     }
   }
-  // By so many threads.
-  template <int kTogether, class Move, class Skip>
-  XGEMM_DEVICE void move_run(int at, std::int64_t in_c, int length, int place, const Move& move,
-                             const Skip& skip) const {
+  // What begins at elements `at` here and in_c of C, by kTogether threads.
+  template <bool kLoads, int kTogether>
+  XGEMM_DEVICE void move_run(int at, std::int64_t in_c, int length, int place, Loc loc) const {
     const int head = -(shift_ + at) & (kVector - 1), tail = length - ((shift_ + at + length) & (kVector - 1));
     XGEMM_NO_UNROLL
-    for (int e = head + place * kVector; e < tail; e += kTogether * kVector) move(Int<kVector>{}, at + e, in_c + e);
+    for (int e = head + place * kVector; e < tail; e += kTogether * kVector)
+      move_part<kLoads, Vector>(at + e, in_c + e, true, loc);
     if (place < kVector) {
-      const auto move_end = [&](int e, bool is_there) {
-        if (is_there) {
-          move(Int<1>{}, at + e, in_c + e);
-        } else {
-          skip();
-        }
-      };
-      move_end(place, place < head && place < length);
-      move_end(tail + place, tail + place >= head && tail + place < length);
+      move_part<kLoads, Element>(at + place, in_c + place, place < head && place < length, loc);
+      const int e = tail + place;
+      move_part<kLoads, Element>(at + e, in_c + e, e >= head && e < length, loc);
+    }
+  }
+  template <bool kLoads, class Part>
+  XGEMM_DEVICE void move_part(int at, std::int64_t in_c, bool is_there, Loc loc) const {
+    constexpr Space kFrom = kLoads ? Space::global : Space::shared, kTo = kLoads ? Space::shared : Space::global;
+    if (is_there) {
+      auto* const here = reinterpret_cast<Part*>(first_ + at);
+      auto* const there = reinterpret_cast<Part*>(c_ + in_c);
+      gpu::write<kTo>(kLoads ? here : there, gpu::read<kFrom>(kLoads ? there : here, loc), loc);
+    } else {
+      gpu::skip_load<kFrom>(loc);
+      gpu::skip_store<kTo>(loc);
     }
   }
 

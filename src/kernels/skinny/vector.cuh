@@ -209,6 +209,7 @@ struct MatrixVector {
     return p.schedule.cluster.k == 1 && Place(p, 1).tile < p.schedule.units && shape.pairs_rows(sizeof(Element), p.k) &&
            in_vectors(p.a) && in_vectors(p.b.transposed());
   }
+
   // The sum of this warp's row, in its first lane; of warps that are fewer, in the first one, that of a lane's row.
   XGEMM_DEVICE static Sum row_sum(const Task& t, SharedStorage& smem) {
     if constexpr (kAlongK) {
