@@ -349,10 +349,10 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
                                  : "it needs m, n, k and the number of tiles to be below 2^31";
 }
 
-// Of vectors with short rows and narrow products none: the matrix is read once, so that a copy takes longer than it can
-// save. And which of m and n is the longer one decides about the order of sums, which blocks of C must not change.
+// Vectors and narrow products take none: the matrix is read once, so that a copy takes longer than it can save. And
+// which of m and n is the longer one decides about the order of sums, which blocks of C must not change.
 bool takes_copies(const KernelInfo& kernel) {
-  return !is_short_or_narrow(kernel);
+  return !VectorShape::is(kernel.config);
 }
 
 // Those for vectors, but for those whose threads take all registers of an SM, or share k on the tensor cores.
