@@ -1,5 +1,7 @@
 // mma_lines, as the planner sees it.
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -27,6 +29,36 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
   return tiles_fit(kernel.config, request.problem) ? "" : "it needs at most 2^30 tiles";
 }
 
+constexpr double kIssued = 2.2;  // instructions of a cycle, on an SM
+
+// What a product asks of memory, however lines and columns lie.
+struct Work {
+  std::int64_t lines, columns;
+  bool streams_b;
+  bool along_k, stretch;  // how lines lie
+  std::int64_t ld;        // from line to line
+  double batch, depth, accesses;
+
+  Work(const MmaLinesShape& shape, int cta_k, const Request& request) {
+    const Problem& p = request.problem;
+    streams_b = shape.streams_b_of(p.m, p.n);
+    lines = streams_b ? p.n : p.m, columns = streams_b ? p.m : p.n;
+    const layout::StridedOperand& streamed = streams_b ? request.facts.b : request.facts.a;
+    const Axis k = streams_b ? Axis::row : Axis::col;
+    along_k = p.k == 1 || streamed.stride(k) == 1;
+    ld = streamed.stride(layout::other(k));
+    stretch = along_k && p.k <= cta_k && ld == p.k && MmaLinesPitch::is_stretch(p.k);
+    batch = double(p.batch_count), depth = p.reads_inputs() ? double(p.k) : 0.0, accesses = p.reads_c() ? 2 : 1;
+  }
+  // Of so many columns, with so many tiles across the lines.
+  double memory_us(const Request& request, std::int64_t of_columns, double tiles, double share) const {
+    const double element = size_of(request.problem.a.type), element_c = size_of(request.problem.c.type);
+    const double bytes = batch * element * (double(lines) * depth * tiles + double(of_columns) * depth) +
+                         accesses * batch * double(lines) * double(of_columns) * element_c;
+    return bytes * 1e-6 / (share * request.device.rates.memory_tbs);
+  }
+};
+
 // Of a tile's shape, fitted to perf/tune/measured/wild: the rates of the GPU are those of its row.
 struct Costs {
   double launch_us;       // and until the first lines are there
@@ -41,62 +73,117 @@ struct Costs {
   double stored;          // of 32 vectors of C, or of old C,
   double ends;            // and of the ends of four lines, or columns of C, that share vectors with others
 };
-constexpr double kIssued = 2.2;   // instructions of a cycle, on an SM
 constexpr double kStrided = 1.5;  // instructions of an element that no vector brings
 // Across the lines. More are taken to be products of their own, to be on the safe side.
 constexpr int kMeasuredTiles = 2;
 constexpr Costs kWide = {1.32, 1.11, 0.66, 0.49, 0.15, 2.0, 1.10, 0.58, 167, 35.6, 20.9, 57};
 constexpr Costs kNarrow = {1.82, 0.56, 0.23, 0.58, 2.0, 1.88, 0.66, 0.07, 49.5, 60.2, 80.3, 12.4};
 
-Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
-  const TileConfig& c = kernel.config;
-  const MmaLinesShape shape = MmaLinesShape::of(c);
+Estimate estimate_ctas(const TileConfig& c, const MmaLinesShape& shape, const Request& request) {
   const Costs& x = shape.width > 32 ? kWide : kNarrow;
   const Problem& p = request.problem;
-  const device::Rates& rates = request.device.rates;
-  const double sms = request.device.sm_count, batch = double(p.batch_count);
-  const layout::StridedOperand& streamed = shape.streams_b ? request.facts.b : request.facts.a;
-  const Axis k = shape.streams_b ? Axis::row : Axis::col;
-  const std::int64_t lines = shape.streams_b ? p.n : p.m, all_columns = shape.streams_b ? p.m : p.n;
-  const std::int64_t columns = std::min<std::int64_t>(all_columns, kMeasuredTiles * shape.width);
-  const double products = cost::tiles(all_columns, kMeasuredTiles * shape.width);
-  const double depth = p.reads_inputs() ? double(p.k) : 0.0, accesses = p.reads_c() ? 2 : 1, element = size_of(c.type);
-
+  const double sms = request.device.sm_count;
+  const Work work(shape, c.cta_k, request);
+  const std::int64_t columns = std::min<std::int64_t>(work.columns, kMeasuredTiles * shape.width);
+  const double products = cost::tiles(work.columns, kMeasuredTiles * shape.width);
   const double column_tiles = cost::tiles(columns, shape.width);
-  const double bytes = batch * element * (double(lines) * depth * column_tiles + double(columns) * depth) +
-                       accesses * batch * double(lines) * double(columns) * size_of(c.type_c);
-  const double memory_us = bytes * 1e-6 / (x.memory_share * rates.memory_tbs);
+  const double memory_us = work.memory_us(request, columns, column_tiles, x.memory_share);
   const double least_us = products * (x.launch_us + memory_us);
   if (request.to_beat && least_us > *request.to_beat) return {least_us};
 
-  // How lines and columns lie: one stretch of memory, or each by itself.
-  const bool along_k = p.k == 1 || streamed.stride(k) == 1;
-  const bool stretch =
-      along_k && p.k <= c.cta_k && streamed.stride(layout::other(k)) == p.k && MmaLinesPitch::is_stretch(p.k);
-  const bool stretch_of_c = shape.streams_b && request.facts.c.col_stride == p.m && all_columns <= shape.width &&
+  // How columns lie: one stretch of memory, or each by itself.
+  const bool stretch_of_c = work.streams_b && request.facts.c.col_stride == p.m && work.columns <= shape.width &&
                             MmaLinesPitch::is_stretch(p.m);
-  const double of_lines = double(std::min<std::int64_t>(lines, shape.lines));
+  const double of_lines = double(std::min<std::int64_t>(work.lines, shape.lines));
   const double of_columns = double(std::min<std::int64_t>(columns, shape.width));
   const auto vectors = [](double number, double length) { return number * cost::tiles(std::int64_t(length), 64) / 4; };
-  const double runs = shape.streams_b ? of_lines : of_columns;
+  const double runs = work.streams_b ? of_lines : of_columns;
   const double stored =
-      stretch_of_c ? vectors(1, of_lines * of_columns) : vectors(runs, shape.streams_b ? of_columns : of_lines);
-  const double ends = (stretch_of_c ? 0 : accesses * runs / 4) + (stretch ? 0 : of_lines / 4);
+      stretch_of_c ? vectors(1, of_lines * of_columns) : vectors(runs, work.streams_b ? of_columns : of_lines);
+  const double ends = (stretch_of_c ? 0 : work.accesses * runs / 4) + (work.stretch ? 0 : of_lines / 4);
   const double slices = p.reads_inputs() ? cost::tiles(p.k, c.cta_k) : 1;
   const double instructions =
-      c.threads() / 32 * x.warp +
-      x.step * cost::tiles(std::int64_t(depth), 16) * cost::ceil(of_lines / 32) * cost::ceil(of_columns / 16) +
-      x.stored * accesses * stored + x.ends * ends * slices + (along_k ? 0 : kStrided * of_lines * depth);
+      shape.warps * x.warp +
+      x.step * cost::tiles(std::int64_t(work.depth), 16) * cost::ceil(of_lines / 32) * cost::ceil(of_columns / 16) +
+      x.stored * work.accesses * stored + x.ends * ends * slices +
+      (work.along_k ? 0 : kStrided * of_lines * work.depth);
 
-  const double tiles = batch * cost::tiles(lines, shape.lines) * column_tiles;
+  const double tiles = work.batch * cost::tiles(work.lines, shape.lines) * column_tiles;
   const double ctas = std::min(tiles, sms * shape.ctas_per_sm), of_cta = cost::ceil(tiles / ctas);
-  const double tile_us = x.tile_us * slices * (1 + (stretch ? 0 : x.apart) + (p.reads_c() ? x.old_c : 0));
+  const double tile_us = x.tile_us * slices * (1 + (work.stretch ? 0 : x.apart) + (p.reads_c() ? x.old_c : 0));
   const double work_us =
-      cost::ceil(ctas / sms) * of_cta * instructions / kIssued * 1e-3 / rates.sm_ghz + of_cta * tile_us;
-  const double shorts = slices > 1 ? of_cta * slices : std::min(of_cta, batch * column_tiles);
-  const double us = x.launch_us + shorts * (x.short_us + x.short_of_64_us * std::min(depth, double(c.cta_k)) / 64) +
+      cost::ceil(ctas / sms) * of_cta * instructions / kIssued * 1e-3 / request.device.rates.sm_ghz + of_cta * tile_us;
+  const double shorts = slices > 1 ? of_cta * slices : std::min(of_cta, work.batch * column_tiles);
+  const double us = x.launch_us +
+                    shorts * (x.short_us + x.short_of_64_us * std::min(work.depth, double(c.cta_k)) / 64) +
                     std::max(memory_us, work_us) + x.hidden * std::min(memory_us, work_us);
   return {products * us, products * of_cta, {}, products * memory_us, products * work_us};
+}
+
+// The same of warps that walk tiles on their own.
+struct WarpCosts {
+  double launch_us;
+  double short_of_64_us;  // until the short operand is there, for each 64 of K
+  double turn_us;         // from some lines to the next;
+  double apart, old_c;
+  double memory_share, hidden;
+  double turn;      // instructions for some lines,
+  double step;      // for 32 of them and 16 k,
+  double odd;       // so many times more where they start off words,
+  double conflict;  // for each time more that banks are asked,
+  double stored;    // for 32 lines of C, or of old C,
+  double ends;      // and for the ends of four lines
+};
+constexpr WarpCosts kFew = {2.49, 0.37, 0.84, 1.56, 0.09, 1.04, 0.44, 155, 8.9, 2.0, 19.6, 112, 25.9};
+
+// How often a bank is asked where eight lines have four words each.
+int bank_ways(int pitch) {
+  std::array<int, MmaLinesPitch::kBanks> words = {};
+  for (int line = 0; line < 8; ++line)
+    for (int word = 0; word < 4; ++word) ++words[static_cast<std::size_t>(line * pitch / 2 + word) % words.size()];
+  return *std::max_element(words.begin(), words.end());
+}
+
+Estimate estimate_warps(const TileConfig& c, const MmaLinesShape& shape, const Request& request) {
+  const WarpCosts& x = kFew;
+  const Problem& p = request.problem;
+  const double sms = request.device.sm_count;
+  const Work work(shape, c.cta_k, request);
+  const std::int64_t columns = std::min<std::int64_t>(work.columns, kMeasuredTiles * shape.width);
+  const double products = cost::tiles(work.columns, kMeasuredTiles * shape.width);
+  const double column_tiles = cost::tiles(columns, shape.width);
+  const double memory_us = work.memory_us(request, columns, column_tiles, x.memory_share);
+  const double least_us = products * (x.launch_us + memory_us);
+  if (request.to_beat && least_us > *request.to_beat) return {least_us};
+
+  const int slice = static_cast<int>(std::min<std::int64_t>(p.k, c.cta_k));
+  const int pitch = MmaLinesPitch::pitch(slice, work.along_k ? work.ld : 0, work.stretch);
+  const WarpShare share = WarpShare::of(shape, slice, pitch);
+  // Units of a warp, and the turns that it takes for them: one more for each entry of a batch that begins.
+  const double units = work.batch * cost::tiles(work.lines, shape.lines) * column_tiles;
+  const double of_warp = std::max(2.0, cost::ceil(units / (sms * share.warps))), warps = cost::ceil(units / of_warp);
+  const double lines = std::min({double(share.slot_lines), of_warp * shape.lines, double(work.lines)});
+  const double entries = of_warp / cost::tiles(work.lines, shape.lines);
+  const double turns = cost::ceil(of_warp * shape.lines / lines) + (work.batch > 1 ? entries : 0);
+  const double slices = p.reads_inputs() ? cost::tiles(p.k, c.cta_k) : 1;
+  const double instructions = x.turn +
+                              (x.step * (1 + (work.ld % 2 != 0 ? x.odd : 0)) + x.conflict * (bank_ways(pitch) - 1)) *
+                                  cost::tiles(std::int64_t(work.depth), 16) * cost::ceil(lines / 32) +
+                              x.stored * work.accesses * cost::ceil(lines / 32) +
+                              (work.stretch ? 0 : x.ends * lines / 4 * slices) +
+                              (work.along_k ? 0 : kStrided * lines * work.depth);
+  const double turn_us = x.turn_us * slices * (1 + (work.stretch ? 0 : x.apart) + (p.reads_c() ? x.old_c : 0));
+  const double work_us =
+      cost::ceil(warps / sms) * turns * instructions / kIssued * 1e-3 / request.device.rates.sm_ghz + turns * turn_us;
+  const double shorts = slices > 1 ? turns * slices : std::min(turns, std::max(1.0, entries));
+  const double us = x.launch_us + shorts * x.short_of_64_us * slice / 64 + std::max(memory_us, work_us) +
+                    x.hidden * std::min(memory_us, work_us);
+  return {products * us, products * turns, {}, products * memory_us, products * work_us};
+}
+
+Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
+  const MmaLinesShape shape = MmaLinesShape::of(kernel.config);
+  return shape.of_warps ? estimate_warps(kernel.config, shape, request) : estimate_ctas(kernel.config, shape, request);
 }
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
@@ -109,7 +196,7 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
   const MmaLinesShape shape = MmaLinesShape::of(kernel.config);
   Schedule s = tile_schedule(kernel.config, p.m, p.n, p.batch_count, sharing, device.sm_count);
   s.raster_group = 1;
-  s.raster_n = !shape.streams_b;
+  s.raster_n = !shape.streams_b_of(p.m, p.n);
   s.clusters =
       static_cast<unsigned>(std::min<std::int64_t>(s.clusters, std::int64_t{shape.ctas_per_sm} * device.sm_count));
   share_sms_evenly(&s, device);

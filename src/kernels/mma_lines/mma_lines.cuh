@@ -27,7 +27,10 @@
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/mma_lines/instances.h"
 #include "kernels/mma_lines/line_image.cuh"
+#include "kernels/mma_lines/line_pairs.cuh"
 #include "kernels/mma_lines/line_ring.cuh"
+#include "kernels/mma_lines/line_unit.cuh"
+#include "kernels/mma_lines/warp_lines.cuh"
 
 namespace xgemm::kernels {
 
@@ -47,13 +50,13 @@ struct MmaLines {
   static_assert(kConfig.warp_m == kWarp && kConfig.warp_n == kWarp && kConfig.cta_k % kDepth == 0);
   static_assert(sizeof(Element) == 2 && sizeof(ElementC) == 2, "pairs are words");
 
-  using Ring = LineRing<Element, kShape.lines, kConfig.cta_k, kShape.ring_bytes, kThreads>;
+  using Ring = LineRing<Element, kShape.lines, kConfig.cta_k, kThreads>;
   using Image = LineImage<ElementC, kTileM, kTileN, kThreads>;
   // The short operand's lines are an odd number of vectors apart, of an even number of those: ldmatrix finds eight of
   // them in banks of their own.
   static constexpr int kPad = 8;
   struct SharedStorage {
-    typename Ring::Storage ring;
+    SharedArray<Element, kShape.ring_bytes / sizeof(Element)> ring;
     SharedArray<Element, kShape.width*(kConfig.cta_k + kPad)> of_short;
     typename Image::Storage c;
   };
@@ -68,7 +71,8 @@ struct MmaLines {
     const ConstMatrixArg b = p.b.transposed();
     const ConstMatrixArg &x = kShape.streams_b ? b : p.a, &y = kShape.streams_b ? p.a : b;
     const std::int64_t depth = epilogue.has_product ? p.k : 0;
-    const Ring ring(smem.ring, x, kShape.streams_b ? p.n : p.m, p.k, units / tiles_of_entry(p));
+    const Ring ring(smem.ring.data, kShape.ring_bytes, kShape.lines, x, Ring::lie_of(x, p.k),
+                    kShape.streams_b ? p.n : p.m, p.k, units / tiles_of_entry(p));
     const int stages = ring.stages();
     // Slices of K, of tile after tile.
     struct Slice {
@@ -81,8 +85,8 @@ struct MmaLines {
     };
     const auto copy = [&](Slice& slice, int stage) {
       if (slice.unit < units && depth > 0) {
-        const Unit unit = unit_of(p, slice.unit);
-        ring.copy(stage, unit.batch, first_line(unit), slice.k, depth_of(depth, slice.k));
+        const Unit unit = line_unit<kConfig>(p, slice.unit, kShape.streams_b);
+        ring.copy(stage, unit.batch, first_line(unit), kShape.lines, slice.k, depth_of(depth, slice.k));
         next_of(slice);
       }
       gpu::copy_async_commit();
@@ -95,7 +99,7 @@ struct MmaLines {
     for (int s = 0; s < stages - 1; ++s) copy(next, s);
     XGEMM_NO_UNROLL
     for (; index < units; index += step) {
-      const Unit unit = unit_of(p, index);
+      const Unit unit = line_unit<kConfig>(p, index, kShape.streams_b);
       const auto c = view_c<kConfig>(p, unit).template block<kTileM, kTileN>(unit.row, unit.col);
       Sums sums = {};
       XGEMM_NO_UNROLL
@@ -105,7 +109,7 @@ struct MmaLines {
           gpu::sync_threads();  // the one before has been multiplied
           bring(y, entry, column, kShape.streams_b ? p.m : p.n, k, depth_of(depth, k), smem);
         }
-        wait_for_all_but(stages - 2);
+        Ring::wait_for_all_but(stages - 2);
         gpu::sync_threads();
         copy(next, stage == 0 ? stages - 1 : stage - 1);
         const Lines lines = {ring.slot(stage), ring.first(unit.batch, first_line(unit), k), ring.pitch(), lines_of(c)};
@@ -121,29 +125,6 @@ struct MmaLines {
  private:
   using Sums = float[2][4][4];  // of two times 16 lines and four times eight columns
 
-  XGEMM_DEVICE static unsigned tiles_of_entry(const TileParams& p) {
-    return static_cast<unsigned>(p.schedule.tiles_m * p.schedule.tiles_n);
-  }
-  // Tiles are walked along lines first (BasicSchedule::position with a raster_group of 1 across them).
-  XGEMM_DEVICE static Unit unit_of(const TileParams& p, unsigned index) {
-    const auto m = static_cast<unsigned>(p.schedule.tiles_m), n = static_cast<unsigned>(p.schedule.tiles_n);
-    const unsigned along = kShape.streams_b ? n : m, across = kShape.streams_b ? m : n;
-    unsigned at = index, column = 0, entry = 0;
-    if (index >= along) {
-      column = index / along;
-      at -= column * along;
-      if (column >= across) {
-        entry = column / across;
-        column -= entry * across;
-      }
-    }
-    return {index,
-            entry,
-            (kShape.streams_b ? column : at) * std::int64_t{kTileM},
-            (kShape.streams_b ? at : column) * std::int64_t{kTileN},
-            0,
-            p.k};
-  }
   XGEMM_DEVICE static std::int64_t first_line(const Unit& unit) { return kShape.streams_b ? unit.col : unit.row; }
   XGEMM_DEVICE static std::int64_t first_column(const Unit& unit) { return kShape.streams_b ? unit.row : unit.col; }
 
@@ -166,23 +147,6 @@ struct MmaLines {
   }
   XGEMM_DEVICE static int steps(int depth) { return (depth + kDepth - 1) / kDepth; }
   XGEMM_DEVICE static int pitch(int depth) { return steps(depth) * kDepth + kPad; }
-
-  // Until at most so many of the newest groups of copies are on their way.
-  XGEMM_DEVICE static void wait_for_all_but(int groups) {
-    static_assert(MmaLinesPitch::kMostStages == 6);
-    switch (groups) {
-      case 4:
-        return gpu::copy_async_wait<4>();
-      case 3:
-        return gpu::copy_async_wait<3>();
-      case 2:
-        return gpu::copy_async_wait<2>();
-      case 1:
-        return gpu::copy_async_wait<1>();
-      default:
-        return gpu::copy_async_wait<0>();
-    }
-  }
 
   // A slice of the short operand's lines from `first` on, of which there are `all`; zeros stand in for what there is
   // not. Eight lines by four k a warp, which go to banks of their own.
@@ -305,31 +269,8 @@ struct MmaLines {
       multiply<true>(lines, columns, depth, smem, sums);
     }
   }
-  // Pairs of a line's elements, in words that they may lie across.
-  struct Pairs {
-    const Element* words;
-    bool across;
+  using Pairs = LinePairs<Element>;
 
-    // The pair that is `more` elements on. mask: of what of it there is.
-    template <bool kShifts>
-    XGEMM_DEVICE std::uint32_t at(int more, std::uint32_t mask) const {
-      const std::uint32_t low = word(more, mask != 0);
-      if constexpr (!kShifts) return low & mask;
-      const std::uint32_t high = word(more + 2, mask > 0xffffu && across);
-      return static_cast<std::uint32_t>((std::uint64_t{high} << 32 | low) >> (across ? 16 : 0)) & mask;
-    }
-
-   private:
-    XGEMM_DEVICE std::uint32_t word(int more, bool is_there) const {
-      if (is_there) return gpu::read<Space::shared>(reinterpret_cast<const std::uint32_t*>(words + more));
-      gpu::skip_load<Space::shared>();
-      return 0;
-    }
-  };
-  static constexpr std::uint32_t kAll = 0xffffffff;
-  XGEMM_DEVICE static std::uint32_t mask_of(int left) { return left > 1 ? kAll : left == 1 ? 0xffffu : 0u; }
-
-  // kShifts: lines may start off words.
   template <bool kShifts>
   XGEMM_DEVICE static void multiply(const Lines& lines, int columns, int depth, SharedStorage& smem, Sums& sums) {
     // The lane's pairs of each of its lines. What lies beyond the last line is multiplied as well, and not stored:
@@ -342,7 +283,7 @@ struct MmaLines {
       for (int h = 0; h < 2; ++h) {
         const int line = warp_line() + 16 * b + 8 * h + lane / 4;
         const int at = lines.first + (line < lines.number ? line : lines.number - 1) * lines.pitch + lanes_k;
-        of_lines[b][h] = {lines.slot + (at & ~1), (at & 1) != 0};
+        of_lines[b][h] = Pairs::of(lines.slot, at);
       }
     }
     // A row of each of four matrices: eight columns by the first eight k and the others, then the next eight columns.
@@ -358,20 +299,22 @@ struct MmaLines {
     int whole = depth / kDepth;
     XGEMM_NO_UNROLL
     for (; whole > 1; whole -= 2) {
-      first.template load<kShifts>(of_lines, 0, kAll, kAll, of_short, pitch(depth), blocks);
-      second.template load<kShifts>(of_lines, kDepth, kAll, kAll, of_short + kDepth, pitch(depth), blocks);
+      first.template load<kShifts>(of_lines, 0, Pairs::kAll, Pairs::kAll, of_short, pitch(depth), blocks);
+      second.template load<kShifts>(of_lines, kDepth, Pairs::kAll, Pairs::kAll, of_short + kDepth, pitch(depth),
+                                    blocks);
       first.multiply(blocks, sums);
       second.multiply(blocks, sums);
       advance(2 * kDepth);
     }
     if (whole > 0) {
-      first.template load<kShifts>(of_lines, 0, kAll, kAll, of_short, pitch(depth), blocks);
+      first.template load<kShifts>(of_lines, 0, Pairs::kAll, Pairs::kAll, of_short, pitch(depth), blocks);
       first.multiply(blocks, sums);
       advance(kDepth);
     }
     const int left = depth % kDepth - lanes_k;
     if (depth % kDepth != 0) {
-      first.template load<kShifts>(of_lines, 0, mask_of(left), mask_of(left - 8), of_short, pitch(depth), blocks);
+      first.template load<kShifts>(of_lines, 0, Pairs::mask_of(left), Pairs::mask_of(left - 8), of_short, pitch(depth),
+                                   blocks);
       first.multiply(blocks, sums);
     }
   }
