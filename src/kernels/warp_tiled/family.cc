@@ -52,6 +52,16 @@ bool comes_in_vectors(const layout::StridedOperand& x) {
          divisibility_along(x, axis) % kBytes == 0;
 }
 
+// Lines of 16 bits along k that start off vectors of 16 bytes come to an SM by so many bytes a cycle at most: of 3 to
+// 190 MB of such lines times up to eight columns, the fastest of perf/tune/measured/wild/*-few-h on either GPU.
+constexpr double kOffLineBytesPerCycle = 5.7;
+double off_lines_us(const layout::StridedOperand& x, Axis k, double elements, const Request& request) {
+  constexpr int kBytes = 16;
+  if (x.element_bytes != 2 || x.stride(k) != 1 || divisibility_along(x, k) % kBytes == 0) return 0;
+  return elements * x.element_bytes * 1e-3 /
+         (kOffLineBytesPerCycle * request.device.sm_count * request.device.rates.sm_ghz);
+}
+
 // What both kinds of instances have to do.
 struct Work {
   double depth = 0, tiles = 0, slices = 0;  // slices: of a tile
@@ -117,11 +127,18 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
       costs.tile_cycles + costs.stored.of(of_m * of_n) * shape.rows * shape.columns * (p.reads_c() ? 2 : 1);
   const double sm_us = tiles * (of_tile + slices * of_slice) * 1e-3 / (sms * rates.sm_ghz);
 
+  const double off_us =
+      off_lines_us(request.facts.a, Axis::col, tiles * double(std::min<std::int64_t>(p.m, c.cta_m)) * depth, request) +
+      off_lines_us(request.facts.b, Axis::row, tiles * double(std::min<std::int64_t>(p.n, c.cta_n)) * depth, request);
+
   const double rounds = cost::ceil(tiles / (sms * shape.ctas_per_sm * WarpTiledShape::kWarps));
   const double warps_us = tiles <= WarpTiledShape::kWarps ? kFewTilesUs + slices * kFewSlicesUs
                                                           : rounds * (costs.tile_us + slices * costs.slice_us);
-  return {
-      kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us, c_us(shape, request)}), rounds, {}, memory_us, sm_us};
+  return {kLaunchUs + std::max({memory_us, l2_us, sm_us, warps_us, off_us, c_us(shape, request)}),
+          rounds,
+          {},
+          memory_us,
+          sm_us};
 }
 
 // Of an instance that stages slices, for the blocks of a tile that there are.
