@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/common/cost_lanes.h"
 #include "kernels/common/cost_math.h"
 #include "kernels/common/misaligned_c.h"
 #include "kernels/common/schedule.h"
@@ -13,13 +14,9 @@
 namespace xgemm::kernels {
 namespace {
 
-using cost::ceil, cost::floor, cost::fourth;
+using cost::ceil, cost::floor, cost::fourth, cost::pick;
 
 constexpr int kMinSlices = 2;  // of a part
-
-bool is_odd(double whole) {
-  return static_cast<std::int64_t>(whole) % 2 != 0;
-}
 
 // Of a run of rows with as many sectors for an element as C is stored with: through the stage all rows of a tile. Of
 // vectors and single elements (output.cuh) the number is an effective one.
@@ -79,49 +76,75 @@ double FfmaTmaCost::split_bytes(const FfmaTmaSplit& split) const {
   return split.parts == 1 || split.in_cluster ? 0 : (tiles_ - split.whole_tiles) * split.parts * sum_bytes_;
 }
 
-// Inline: of what is not looked at, nothing is worked out.
-[[gnu::always_inline]] inline FfmaTmaEstimate FfmaTmaCost::terms(const FfmaTmaSplit& split) const {
+// Of splits by their numbers: whole tiles, parts of each other one, units of the SM that has most of those, and what
+// their sums take. Inline: of what is not looked at, nothing is worked out.
+template <class Real>
+XGEMM_INLINE auto FfmaTmaCost::terms_of(const Real& whole, const Real& parts, const Real& part_units,
+                                        const Real& sums) const {
+  struct Terms {
+    Real units, slices, multiply, slots, words, epilogue, alone, us;
+  } t;
+  const Real part_slices = ceil(slices_ / parts), whole_units = ceil(whole / sms_);
+  t.units = whole_units + part_units;
+  t.slices = whole_units * slices_ + part_units * part_slices;
+  t.multiply = t.slices * multiply_cycles_ * us_per_cycle_;
+  t.slots = t.slices * slot_cycles_ * us_per_cycle_;
+  t.words = t.slices * word_cycles_ * us_per_cycle_;
+  t.epilogue = t.units * epilogue_cycles_ * us_per_cycle_;
+  t.alone = Real{};
+  if (ctas_per_sm_ > 1) {
+    // Two CTAs take the SM's units in turn; what one has more to do than the other it does alone.
+    const Real none{};
+    const auto is_odd = [](const Real& units) { return floor(units / 2) * 2 != units; };
+    const Real of_parts = pick(is_odd(part_units), part_slices, none);
+    const Real more = pick(is_odd(whole_units), slices_ - of_parts, of_parts);
+    const Real cycles = multiply_cycles_ + slot_cycles_ + word_cycles_ + none;
+    t.alone = x_->alone * pick(more < none, -more, more) * cycles * us_per_cycle_;
+  }
+  // What overlaps is joined between a sum and a maximum: what comes near the largest adds to it.
+  t.us = sums + joined_us<Real>(t.multiply + t.slots + t.words + t.epilogue + t.alone);
+  return t;
+}
+
+FfmaTmaEstimate FfmaTmaCost::terms(const FfmaTmaSplit& split) const {
   const double split_tiles = split.parts == 1 ? 0 : tiles_ - split.whole_tiles;
-  const double part_slices = ceil(slices_ / split.parts);
-  // Units of the SM that has most of them.
-  const double whole_units = ceil((tiles_ - split_tiles) / sms_);
   const double part_units = split.parts == 1   ? 0
                             : split.in_cluster ? ceil(tiles_ / device_->clusters_of(split.parts))
                                                : ceil(split_tiles * split.parts / sms_);
-  const double slices = whole_units * slices_ + part_units * part_slices;
   FfmaTmaEstimate e;
+  e.sums = split.in_cluster ? x_->shared : split.parts > 1 ? sums_us(split_tiles, double(split.parts)) : 0.0;
+  const auto t = terms_of<double>(tiles_ - split_tiles, split.parts, part_units, e.sums);
   e.split = split;
-  e.units = whole_units + part_units;
+  e.units = t.units;
   e.rounds = ceil(e.units / ctas_per_sm_);
-  e.slices = slices / e.units;
+  e.slices = t.slices / e.units;
   e.fill = (tiles_ + split_tiles * (split.parts - 1)) / (sms_ * e.units);
-  e.multiply = slices * multiply_cycles_ * us_per_cycle_;
-  e.slots = slices * slot_cycles_ * us_per_cycle_;
-  e.words = slices * word_cycles_ * us_per_cycle_;
-  e.epilogue = e.units * epilogue_cycles_ * us_per_cycle_;
-  if (ctas_per_sm_ > 1) {
-    // Two CTAs take the SM's units in turn; what one has more to do than the other it does alone.
-    const bool odd = is_odd(whole_units), odd_parts = is_odd(part_units);
-    const double more = (odd ? slices_ : 0.0) + (odd_parts ? (odd ? -part_slices : part_slices) : 0.0);
-    e.alone = x_->alone * std::abs(more) * (multiply_cycles_ + slot_cycles_ + word_cycles_) * us_per_cycle_;
-  }
+  e.multiply = t.multiply;
+  e.slots = t.slots;
+  e.words = t.words;
+  e.epilogue = t.epilogue;
+  e.alone = t.alone;
   e.l2 = l2_us_;
   e.memory = memory_us_;
-  e.sums = split.in_cluster ? x_->shared : split.parts > 1 ? x_->sum + split_bytes(split) * 1e-6 / x_->sum_bytes : 0.0;
-  // What overlaps is joined between a sum and a maximum: what comes near the largest adds to it.
-  const double cycles_us = e.multiply + e.slots + e.words + e.epilogue + e.alone;
-  e.us = e.sums + joined_us(cycles_us);
+  e.us = t.us;
   return e;
+}
+
+// The second stage.
+template <class Real>
+XGEMM_INLINE Real FfmaTmaCost::sums_us(const Real& split_tiles, const Real& parts) const {
+  return x_->sum + split_tiles * parts * sum_bytes_ * 1e-6 / x_->sum_bytes;
 }
 
 FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
   return terms(split);
 }
 
-[[gnu::always_inline]] inline double FfmaTmaCost::joined_us(double cycles_us) const {
+template <class Real>
+XGEMM_INLINE Real FfmaTmaCost::joined_us(const Real& cycles_us) const {
   constexpr double kWaited = 0.25;  // of what the L2 takes longer: warps that store do not multiply meanwhile
   return x_->launch + kWaited * misaligned_us_ +
-         std::sqrt(std::sqrt(fourth(cycles_us) + fourth(l2_us_ + misaligned_us_) + fourth(memory_us_)));
+         cost::fourth_root<Real>(fourth(cycles_us) + fourth(l2_us_ + misaligned_us_) + fourth(memory_us_));
 }
 
 // All SMs busy all the time.
@@ -130,15 +153,16 @@ double FfmaTmaCost::least_split_us() const {
   const double units = tiles_ / sms_, slices = std::max(units * slices_, double{kMinSlices});
   const double cycles =
       slices * (multiply_cycles_ + slot_cycles_ + word_cycles_) + std::max(units, 1.0) * epilogue_cycles_;
-  return std::min(x_->sum, x_->shared) + joined_us(cycles * us_per_cycle_);
+  return std::min(x_->sum, x_->shared) + joined_us<double>(cycles * us_per_cycle_);
 }
 
 std::optional<FfmaTmaEstimate> FfmaTmaCost::best_split(double workspace_limit) const {
-  constexpr int kMaxParts = 1024;
-  FfmaTmaSplit best = {tiles_, 1};
+  using Reals = cost::TwoReals;
+  constexpr int kMaxParts = 1024, kMostSplits = 2 * 6, kLanes = cost::kLanes<Reals>;
   const double most = std::min(floor(slices_ / kMinSlices), double{kMaxParts});
   if (tiles_ >= 0x1p31 || most < 2) return {};
-  double least_us = std::numeric_limits<double>::infinity();
+  double wholes[kMostSplits], parts_of[kMostSplits];
+  int count = 0;
   double last_whole = -1;
   for (int ctas = 1; ctas <= ctas_per_sm_; ++ctas) {
     const double round = ctas * sms_;
@@ -146,17 +170,26 @@ std::optional<FfmaTmaEstimate> FfmaTmaCost::best_split(double workspace_limit) c
     if (rest == 0 || whole == last_whole) continue;
     last_whole = whole;
     double last_parts = 0;
-    for (int rounds = 1; rounds <= 3 * ctas_per_sm_; ++rounds) {
+    for (int rounds = 1; rounds <= 3 * ctas_per_sm_ && count < kMostSplits; ++rounds) {
       const double parts = std::min(most, floor(rounds * sms_ / rest));
       if (parts < 2 || parts == last_parts) continue;
       last_parts = parts;
-      const FfmaTmaSplit split = {whole, static_cast<int>(parts)};
-      if (split_bytes(split) > workspace_limit) break;
-      const double us = terms(split).us;
-      if (us < least_us) least_us = us, best = split;
+      if (split_bytes({whole, static_cast<int>(parts)}) > workspace_limit) break;
+      wholes[count] = whole, parts_of[count] = parts;
+      ++count;
     }
   }
-  if (best.parts == 1) return {};
+  if (count == 0) return {};
+  if (count % kLanes != 0) wholes[count] = wholes[count - 1], parts_of[count] = parts_of[count - 1];
+  FfmaTmaSplit best = {tiles_, 1};
+  double least_us = std::numeric_limits<double>::infinity();
+  for (int first = 0; first < count; first += kLanes) {
+    const Reals whole = {wholes[first], wholes[first + 1]}, parts = {parts_of[first], parts_of[first + 1]};
+    const Reals split_tiles = tiles_ - whole;
+    const Reals us = terms_of<Reals>(whole, parts, ceil(split_tiles * parts / sms_), sums_us(split_tiles, parts)).us;
+    for (int i = 0; i < kLanes; ++i)
+      if (us[i] < least_us) least_us = us[i], best = {whole[i], static_cast<int>(parts[i])};
+  }
   return terms(best);
 }
 

@@ -93,7 +93,13 @@ class FfmaTmaCost {
 
  private:
   FfmaTmaEstimate terms(const FfmaTmaSplit& split) const;
-  double joined_us(double cycles_us) const;  // of a launch, with what the memories take
+  // Real: double, or several (common/cost_lanes.h).
+  template <class Real>
+  auto terms_of(const Real& whole, const Real& parts, const Real& part_units, const Real& sums) const;
+  template <class Real>
+  Real sums_us(const Real& split_tiles, const Real& parts) const;
+  template <class Real>
+  Real joined_us(const Real& cycles_us) const;  // of a launch, with what the memories take
 
   const FfmaTmaCostConstants* x_;
   const CostDevice* device_;
