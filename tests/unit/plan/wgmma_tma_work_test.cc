@@ -476,6 +476,13 @@ TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {
         EXPECT_LE(cost.split_bytes(best->split), limit);
         EXPECT_LE(best->split.parts * c.cta_k(), p.k + c.cta_k()) << "each part has a slice of K";
         EXPECT_TRUE(best->split.whole_tiles >= 0 && best->split.whole_tiles < tiles);
+        // None of the others with as many whole tiles, one by one, is faster.
+        for (int units = 1; units <= 3 * c.ctas_per_sm; ++units) {
+          const double fill = std::floor(units * device.sms / (tiles - best->split.whole_tiles));
+          const kernels::FfmaTmaSplit split = {best->split.whole_tiles, static_cast<int>(std::min(fill, 1024.0))};
+          if (split.parts >= 2 && 2 * split.parts * c.cta_k() <= p.k && cost.split_bytes(split) <= limit)
+            EXPECT_LE(best->us, cost(split).us) << split.parts;
+        }
       }
     }
   EXPECT_GT(splits, 100);
