@@ -2,7 +2,6 @@
 #include "kernels/ffma_tma/cost.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -106,7 +105,7 @@ XGEMM_INLINE auto FfmaTmaCost::terms_of(const Real& whole, const Real& parts, co
   return t;
 }
 
-FfmaTmaEstimate FfmaTmaCost::terms(const FfmaTmaSplit& split) const {
+FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
   const double split_tiles = split.parts == 1 ? 0 : tiles_ - split.whole_tiles;
   const double part_units = split.parts == 1   ? 0
                             : split.in_cluster ? ceil(tiles_ / device_->clusters_of(split.parts))
@@ -136,10 +135,6 @@ XGEMM_INLINE Real FfmaTmaCost::sums_us(const Real& split_tiles, const Real& part
   return x_->sum + split_tiles * parts * sum_bytes_ * 1e-6 / x_->sum_bytes;
 }
 
-FfmaTmaEstimate FfmaTmaCost::operator()(const FfmaTmaSplit& split) const {
-  return terms(split);
-}
-
 template <class Real>
 XGEMM_INLINE Real FfmaTmaCost::joined_us(const Real& cycles_us) const {
   constexpr double kWaited = 0.25;  // of what the L2 takes longer: warps that store do not multiply meanwhile
@@ -158,7 +153,8 @@ double FfmaTmaCost::least_split_us() const {
 
 std::optional<FfmaTmaEstimate> FfmaTmaCost::best_split(double workspace_limit) const {
   using Reals = cost::TwoReals;
-  constexpr int kMaxParts = 1024, kMostSplits = 2 * 6, kLanes = cost::kLanes<Reals>;
+  constexpr int kMaxParts = 1024, kLanes = cost::kLanes<Reals>;
+  constexpr int kMostSplits = 2 * 6;  // of two CTAs on an SM: numbers of whole tiles, and of parts
   const double most = std::min(floor(slices_ / kMinSlices), double{kMaxParts});
   if (tiles_ >= 0x1p31 || most < 2) return {};
   double wholes[kMostSplits], parts_of[kMostSplits];
@@ -190,7 +186,7 @@ std::optional<FfmaTmaEstimate> FfmaTmaCost::best_split(double workspace_limit) c
     for (int i = 0; i < kLanes; ++i)
       if (us[i] < least_us) least_us = us[i], best = {whole[i], static_cast<int>(parts[i])};
   }
-  return terms(best);
+  return (*this)(best);
 }
 
 std::optional<FfmaTmaEstimate> FfmaTmaCost::best_in_cluster(int only) const {
@@ -201,11 +197,11 @@ std::optional<FfmaTmaEstimate> FfmaTmaCost::best_in_cluster(int only) const {
         ctas <= sms_ && slices_ >= kMinSlices * ctas && tiles_ <= device_->clusters_of(ctas) * ctas_per_sm_;
     if (only != 0 ? ctas != only : !fits) continue;
     const FfmaTmaSplit shared = {0, ctas, true};
-    const double us = terms(shared).us;
+    const double us = (*this)(shared).us;
     if (us < least_us) least_us = us, best = shared;
   }
   if (!best.in_cluster) return {};
-  return terms(best);
+  return (*this)(best);
 }
 
 }  // namespace xgemm::kernels

@@ -92,7 +92,6 @@ class FfmaTmaCost {
   double split_bytes(const FfmaTmaSplit& split) const;  // of the parts' sums
 
  private:
-  FfmaTmaEstimate terms(const FfmaTmaSplit& split) const;
   // Real: double, or several (common/cost_lanes.h).
   template <class Real>
   auto terms_of(const Real& whole, const Real& parts, const Real& part_units, const Real& sums) const;

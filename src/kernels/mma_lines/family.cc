@@ -31,9 +31,13 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
 
 constexpr double kIssued = 2.2;  // instructions of a cycle, on an SM
 
+// Across the lines. More are taken to be products of their own, to be on the safe side.
+constexpr int kMeasuredTiles = 2;
+
 // What a product asks of memory, however lines and columns lie.
 struct Work {
-  std::int64_t lines, columns;
+  std::int64_t lines, columns;    // of C, along the streamed operand and across
+  double products, column_tiles;  // of kMeasuredTiles, and tiles across the lines of each
   bool streams_b;
   bool along_k, stretch;  // how lines lie
   std::int64_t ld;        // from line to line
@@ -42,7 +46,10 @@ struct Work {
   Work(const MmaLinesShape& shape, int cta_k, const Request& request) {
     const Problem& p = request.problem;
     streams_b = shape.streams_b_of(p.m, p.n);
-    lines = streams_b ? p.n : p.m, columns = streams_b ? p.m : p.n;
+    lines = streams_b ? p.n : p.m;
+    const std::int64_t all_columns = streams_b ? p.m : p.n;
+    columns = std::min<std::int64_t>(all_columns, kMeasuredTiles * shape.width);
+    products = cost::tiles(all_columns, kMeasuredTiles * shape.width), column_tiles = cost::tiles(columns, shape.width);
     const layout::StridedOperand& streamed = streams_b ? request.facts.b : request.facts.a;
     const Axis k = streams_b ? Axis::row : Axis::col;
     along_k = p.k == 1 || streamed.stride(k) == 1;
@@ -50,12 +57,15 @@ struct Work {
     stretch = along_k && p.k <= cta_k && ld == p.k && MmaLinesPitch::is_stretch(p.k);
     batch = double(p.batch_count), depth = p.reads_inputs() ? double(p.k) : 0.0, accesses = p.reads_c() ? 2 : 1;
   }
-  // Of so many columns, with so many tiles across the lines.
-  double memory_us(const Request& request, std::int64_t of_columns, double tiles, double share) const {
+  double memory_us(const Request& request, double share) const {
     const double element = size_of(request.problem.a.type), element_c = size_of(request.problem.c.type);
-    const double bytes = batch * element * (double(lines) * depth * tiles + double(of_columns) * depth) +
-                         accesses * batch * double(lines) * double(of_columns) * element_c;
+    const double bytes = batch * element * (double(lines) * depth * column_tiles + double(columns) * depth) +
+                         accesses * batch * double(lines) * double(columns) * element_c;
     return bytes * 1e-6 / (share * request.device.rates.memory_tbs);
+  }
+  // Of all products.
+  Estimate times(double us, double rounds, double memory_us, double work_us) const {
+    return {products * us, products * rounds, {}, products * memory_us, products * work_us};
   }
 };
 
@@ -74,8 +84,6 @@ struct Costs {
   double ends;            // and of the ends of four lines, or columns of C, that share vectors with others
 };
 constexpr double kStrided = 1.5;  // instructions of an element that no vector brings
-// Across the lines. More are taken to be products of their own, to be on the safe side.
-constexpr int kMeasuredTiles = 2;
 constexpr Costs kWide = {1.32, 1.11, 0.66, 0.49, 0.15, 2.0, 1.10, 0.58, 167, 35.6, 20.9, 57};
 constexpr Costs kNarrow = {1.82, 0.56, 0.23, 0.58, 2.0, 1.88, 0.66, 0.07, 49.5, 60.2, 80.3, 12.4};
 
@@ -84,18 +92,15 @@ Estimate estimate_ctas(const TileConfig& c, const MmaLinesShape& shape, const Re
   const Problem& p = request.problem;
   const double sms = request.device.sm_count;
   const Work work(shape, c.cta_k, request);
-  const std::int64_t columns = std::min<std::int64_t>(work.columns, kMeasuredTiles * shape.width);
-  const double products = cost::tiles(work.columns, kMeasuredTiles * shape.width);
-  const double column_tiles = cost::tiles(columns, shape.width);
-  const double memory_us = work.memory_us(request, columns, column_tiles, x.memory_share);
-  const double least_us = products * (x.launch_us + memory_us);
+  const double memory_us = work.memory_us(request, x.memory_share);
+  const double least_us = work.products * (x.launch_us + memory_us);
   if (request.to_beat && least_us > *request.to_beat) return {least_us};
 
   // How columns lie: one stretch of memory, or each by itself.
   const bool stretch_of_c = work.streams_b && request.facts.c.col_stride == p.m && work.columns <= shape.width &&
                             MmaLinesPitch::is_stretch(p.m);
   const double of_lines = double(std::min<std::int64_t>(work.lines, shape.lines));
-  const double of_columns = double(std::min<std::int64_t>(columns, shape.width));
+  const double of_columns = double(std::min<std::int64_t>(work.columns, shape.width));
   const auto vectors = [](double number, double length) { return number * cost::tiles(std::int64_t(length), 64) / 4; };
   const double runs = work.streams_b ? of_lines : of_columns;
   const double stored =
@@ -108,16 +113,16 @@ Estimate estimate_ctas(const TileConfig& c, const MmaLinesShape& shape, const Re
       x.stored * work.accesses * stored + x.ends * ends * slices +
       (work.along_k ? 0 : kStrided * of_lines * work.depth);
 
-  const double tiles = work.batch * cost::tiles(work.lines, shape.lines) * column_tiles;
+  const double tiles = work.batch * cost::tiles(work.lines, shape.lines) * work.column_tiles;
   const double ctas = std::min(tiles, sms * shape.ctas_per_sm), of_cta = cost::ceil(tiles / ctas);
   const double tile_us = x.tile_us * slices * (1 + (work.stretch ? 0 : x.apart) + (p.reads_c() ? x.old_c : 0));
   const double work_us =
       cost::ceil(ctas / sms) * of_cta * instructions / kIssued * 1e-3 / request.device.rates.sm_ghz + of_cta * tile_us;
-  const double shorts = slices > 1 ? of_cta * slices : std::min(of_cta, work.batch * column_tiles);
+  const double shorts = slices > 1 ? of_cta * slices : std::min(of_cta, work.batch * work.column_tiles);
   const double us = x.launch_us +
                     shorts * (x.short_us + x.short_of_64_us * std::min(work.depth, double(c.cta_k)) / 64) +
                     std::max(memory_us, work_us) + x.hidden * std::min(memory_us, work_us);
-  return {products * us, products * of_cta, {}, products * memory_us, products * work_us};
+  return work.times(us, of_cta, memory_us, work_us);
 }
 
 // The same of warps that walk tiles on their own.
@@ -149,18 +154,15 @@ Estimate estimate_warps(const TileConfig& c, const MmaLinesShape& shape, const R
   const Problem& p = request.problem;
   const double sms = request.device.sm_count;
   const Work work(shape, c.cta_k, request);
-  const std::int64_t columns = std::min<std::int64_t>(work.columns, kMeasuredTiles * shape.width);
-  const double products = cost::tiles(work.columns, kMeasuredTiles * shape.width);
-  const double column_tiles = cost::tiles(columns, shape.width);
-  const double memory_us = work.memory_us(request, columns, column_tiles, x.memory_share);
-  const double least_us = products * (x.launch_us + memory_us);
+  const double memory_us = work.memory_us(request, x.memory_share);
+  const double least_us = work.products * (x.launch_us + memory_us);
   if (request.to_beat && least_us > *request.to_beat) return {least_us};
 
   const int slice = static_cast<int>(std::min<std::int64_t>(p.k, c.cta_k));
   const int pitch = MmaLinesPitch::pitch(slice, work.along_k ? work.ld : 0, work.stretch);
   const WarpShare share = WarpShare::of(shape, slice, pitch);
   // Units of a warp, and the turns that it takes for them: one more for each entry of a batch that begins.
-  const double units = work.batch * cost::tiles(work.lines, shape.lines) * column_tiles;
+  const double units = work.batch * cost::tiles(work.lines, shape.lines) * work.column_tiles;
   const double of_warp = std::max(2.0, cost::ceil(units / (sms * share.warps))), warps = cost::ceil(units / of_warp);
   const double lines = std::min({double(share.slot_lines), of_warp * shape.lines, double(work.lines)});
   const double entries = of_warp / cost::tiles(work.lines, shape.lines);
@@ -178,7 +180,7 @@ Estimate estimate_warps(const TileConfig& c, const MmaLinesShape& shape, const R
   const double shorts = slices > 1 ? turns * slices : std::min(turns, std::max(1.0, entries));
   const double us = x.launch_us + shorts * x.short_of_64_us * slice / 64 + std::max(memory_us, work_us) +
                     x.hidden * std::min(memory_us, work_us);
-  return {products * us, products * turns, {}, products * memory_us, products * work_us};
+  return work.times(us, turns, memory_us, work_us);
 }
 
 Estimate estimate_one(const KernelInfo& kernel, const Request& request) {

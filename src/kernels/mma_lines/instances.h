@@ -61,9 +61,10 @@ struct MmaLinesPitch {
 
 // The part of a CTA that warps with lines of their own have: all of them, or, where lines are long, half of them.
 struct WarpShare {
-  static constexpr int kLines = 16, kDepth = 16;          // of an instruction
-  static constexpr int kAtOnce = 2 * kLines;              // lines that are multiplied together
-  static constexpr int kColumns = 8, kWordsOfColumn = 8;  // of the short operand's k, for an instruction
+  static constexpr int kLines = 16, kDepth = 16;  // of an instruction
+  static constexpr int kAtOnce = 2 * kLines;      // lines that are multiplied together
+  static constexpr int kColumns = MmaLinesShape::kFew,
+                       kWordsOfColumn = 8;  // of the short operand's k, for an instruction
   static constexpr int kStepBytes = kColumns * kWordsOfColumn * 4;
 
   int warps;

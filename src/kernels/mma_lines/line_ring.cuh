@@ -40,8 +40,8 @@ class LineRing {
     const bool along_k = depth == 1 || x.col_stride == 1;
     return {MmaLinesPitch::pitch(most_of(depth), along_k ? x.row_stride : 0, stretch), along_k, stretch};
   }
-  // The elements of a line in a slice, at most.
-  XGEMM_DEVICE static int most_of(std::int64_t depth) { return static_cast<int>(depth < kDepth ? depth : kDepth); }
+  // The elements of a line in a slice, where so many are left of K.
+  XGEMM_DEVICE static int most_of(std::int64_t left) { return static_cast<int>(left < kDepth ? left : kDepth); }
 
   // storage: bytes for slots of so many lines. x: as lines along k, `lines` of them in each of so many entries of a
   // batch. depth: of K.

@@ -86,7 +86,7 @@ struct MmaLines {
     const auto copy = [&](Slice& slice, int stage) {
       if (slice.unit < units && depth > 0) {
         const Unit unit = line_unit<kConfig>(p, slice.unit, kShape.streams_b);
-        ring.copy(stage, unit.batch, first_line(unit), kShape.lines, slice.k, depth_of(depth, slice.k));
+        ring.copy(stage, unit.batch, first_line(unit), kShape.lines, slice.k, Ring::most_of(depth - slice.k));
         next_of(slice);
       }
       gpu::copy_async_commit();
@@ -107,13 +107,13 @@ struct MmaLines {
         if (unit.batch != entry || first_column(unit) != column || k != from) {
           entry = unit.batch, column = first_column(unit), from = k;
           gpu::sync_threads();  // the one before has been multiplied
-          bring(y, entry, column, kShape.streams_b ? p.m : p.n, k, depth_of(depth, k), smem);
+          bring(y, entry, column, kShape.streams_b ? p.m : p.n, k, Ring::most_of(depth - k), smem);
         }
         Ring::wait_for_all_but(stages - 2);
         gpu::sync_threads();
         copy(next, stage == 0 ? stages - 1 : stage - 1);
         const Lines lines = {ring.slot(stage), ring.first(unit.batch, first_line(unit), k), ring.pitch(), lines_of(c)};
-        multiply(lines, columns_of(c), depth_of(depth, k), smem, sums);
+        multiply(lines, columns_of(c), Ring::most_of(depth - k), smem, sums);
         stage = stage + 1 == stages ? 0 : stage + 1;
       }
       if (depth == 0) gpu::sync_threads();  // the tile before has been stored; else a barrier has been since
@@ -141,10 +141,6 @@ struct MmaLines {
     return static_cast<int>(kShape.streams_b ? c.rows() : c.cols());
   }
 
-  // Of the slice from k on.
-  XGEMM_DEVICE static int depth_of(std::int64_t depth, std::int64_t k) {
-    return static_cast<int>(depth - k < kTileK ? depth - k : kTileK);
-  }
   XGEMM_DEVICE static int steps(int depth) { return (depth + kDepth - 1) / kDepth; }
   XGEMM_DEVICE static int pitch(int depth) { return steps(depth) * kDepth + kPad; }
 

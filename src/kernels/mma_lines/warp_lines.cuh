@@ -101,7 +101,7 @@ struct WarpLines {
       gpu::sync_warp();  // all lanes have multiplied the slice before, whose slot is the next one to fill
       if (next.unit < end && depth > 0) {
         const Group group = group_of(p, next.unit, end, share.slot_lines);
-        ring.copy(filled, group.entry, group.line, group.lines, next.k, depth_of(depth, next.k));
+        ring.copy(filled, group.entry, group.line, group.lines, next.k, Ring::most_of(depth - next.k));
         next.advance(group, depth);
       }
       gpu::copy_async_commit();
@@ -111,7 +111,7 @@ struct WarpLines {
         continue;
       }
       const Group group = group_of(p, now.unit, end, share.slot_lines);
-      const int slice = depth_of(depth, now.k);
+      const int slice = Ring::most_of(depth - now.k);
       if (slice > 0) {
         if (group.entry != entry || group.column != column || now.k != from) {
           entry = group.entry, column = group.column, from = now.k;
@@ -152,9 +152,6 @@ struct WarpLines {
     const std::int64_t own = std::int64_t{end - index} * kUnit, there = left < own ? left : own;
     return {unit.batch, line, column, static_cast<int>(there < most ? there : most),
             static_cast<int>(wide < kColumns ? wide : kColumns)};
-  }
-  XGEMM_DEVICE static int depth_of(std::int64_t depth, std::int64_t k) {
-    return static_cast<int>(depth - k < kTileK ? depth - k : kTileK);
   }
 
   // A slice of the short operand's columns, in the order of fragments. Zeros stand in for what is beyond k.

@@ -52,8 +52,9 @@ bool comes_in_vectors(const layout::StridedOperand& x) {
          divisibility_along(x, axis) % kBytes == 0;
 }
 
-// Lines of 16 bits along k that start off vectors of 16 bytes come to an SM by so many bytes a cycle at most: of 3 to
-// 190 MB of such lines times up to eight columns, the fastest of perf/tune/measured/wild/*-few-h on either GPU.
+// Lines of 16 bits along k that start off vectors of 16 bytes come to an SM by hardly more bytes a cycle: of 10 to 150
+// MB of such lines times up to eight columns in perf/tune/measured/wild/*-few-h, the fastest came by 6.1, on either
+// GPU.
 constexpr double kOffLineBytesPerCycle = 5.7;
 double off_lines_us(const layout::StridedOperand& x, Axis k, double elements, const Request& request) {
   constexpr int kBytes = 16;
