@@ -265,7 +265,9 @@ TEST_P(Staged, BringsSectorsAlongEitherAxis) {
 class Vectors : public Kernel {};
 TEST_P(Vectors, BringWholeSectorsOfTheMatrix) {
   const kernels::TileConfig& config = kernel().config;
-  const bool across_k = kernels::VectorShape::of(config).kind == kernels::VectorShape::Kind::shared_rows;
+  using Kind = kernels::VectorShape::Kind;
+  const Kind kind = kernels::VectorShape::of(config).kind;
+  const bool across_k = kind == Kind::shared_rows || kind == Kind::wide_rows;
   const GemmCase c{.transa = across_k ? 'N' : 'T', .m = 2 * config.cta_m, .n = 1, .k = 4 * config.cta_k};
   const Counters counters = count(c);
   EXPECT_LE(counters.total(Traffic::global_load).ratio(), 1.25);
@@ -284,6 +286,22 @@ TEST_P(Vectors, BringRowsOff16BytesInVectors) {
     return counters.total(Traffic::global_load).requests;
   };
   EXPECT_LE(static_cast<double>(requests(1)), 1.7 * static_cast<double>(requests(0)));
+}
+
+// So do hundreds of rows side by side, but at the ends of the matrix, where two tiles bring elements beside them. A
+// vector has half a sector, and lines of them may end in the middle of one.
+TEST_P(Vectors, BringWideRowsOff16BytesInVectors) {
+  const kernels::TileConfig& config = kernel().config;
+  using Kind = kernels::VectorShape::Kind;
+  if (kernels::VectorShape::of(config).kind != Kind::wide_rows) GTEST_SKIP() << "is for others";
+  constexpr int kTiles = 8;
+  const auto loads = [&](int odd) {
+    const GemmCase c{.m = kTiles * config.cta_m, .n = 1, .k = 2 * config.cta_k, .ld_pad = odd};
+    return count(c).total(Traffic::global_load);
+  };
+  const auto even = loads(0), odd = loads(1);
+  EXPECT_LE(static_cast<double>(odd.requests), (1 + 2.2 / kTiles) * static_cast<double>(even.requests));
+  EXPECT_LE(odd.ratio(), 1.3);
 }
 
 // Lines that lie one behind another come as whole sectors, and a C without gaps leaves so (of CTAs), wherever they

@@ -607,8 +607,19 @@ std::vector<GemmCase> triangle_cases(const SimKernel& kernel) {
   return cases;
 }
 
+std::int64_t few(const SimKernel& kernel, std::int64_t columns) {
+  using kernels::VectorShape;
+  const bool is_wide = kernel.family == std::string_view("skinny") && VectorShape::is(kernel.config) &&
+                       VectorShape::of(kernel.config).kind == VectorShape::Kind::wide_rows;
+  return is_wide && columns > 4 ? 1 + columns % 4 : columns;
+}
+
 std::vector<GemmCase> share_of(std::vector<GemmCase> cases, const SimKernel& kernel, std::size_t place,
                                double milliseconds) {
+  for (GemmCase& c : cases) {
+    std::int64_t& shorter = c.m < c.n ? c.m : c.n;
+    shorter = few(kernel, shorter);
+  }
   // Of two schedules and the reference, roughly: what a launch costs, and each slice of each tile. An instruction of
   // tensor cores is one call for hundreds of elements; those of skinny are few for many lanes.
   const bool by_lanes = !kernel.config.on_tensor_cores();

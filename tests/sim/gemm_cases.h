@@ -74,6 +74,9 @@ std::vector<GemmCase> few_columns_cases(const SimKernel& kernel);
 std::vector<GemmCase> triangle_cases(const SimKernel& kernel);
 std::vector<GemmCase> pointer_cases(const SimKernel& kernel, kernels::Entries entries);
 
+// So many columns, or fewer, of a kernel with a tile of hundreds of rows and a task for each column.
+std::int64_t few(const SimKernel& kernel, std::int64_t columns);
+
 // Some of the cases, of all sorts: about as many as take so long. Another place in the list of kernels gets others.
 std::vector<GemmCase> share_of(std::vector<GemmCase> cases, const SimKernel& kernel, std::size_t place,
                                double milliseconds);

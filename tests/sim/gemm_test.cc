@@ -141,7 +141,7 @@ TEST_P(Gemm, LoopsOverTilesAndBatchesThatTheGridDoesNotCover) {
   GemmCase c{.transa = flags[0],
              .transb = flags[1],
              .m = 2 * kernel().config.cta_m + 1,
-             .n = (many_threads ? 1 : 2) * kernel().config.cta_n + 1,
+             .n = few(kernel(), (many_threads ? 1 : 2) * kernel().config.cta_n + 1),
              .k = kernel().config.cta_k + 1,
              .batch = many_threads ? 2 : 3,
              .alpha = 1,

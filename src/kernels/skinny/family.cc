@@ -51,6 +51,9 @@ constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) 
       return {0.92, {1.78, 1.33, 0.84}, 0.74, 1.01, 1.47, 0.64, 0.03};
     case Kind::narrow_rows:  // the last one by hand: the fit takes large batches of many columns for faster
       return {1.31, {1.73, 1.35, 0.74}, 0.36, 1.00, 1.30, 0, 0.46};
+    case Kind::wide_rows:
+      return wide ? VectorCosts{1.84, {2.00, 1.51, 1.10}, 0.009, 1.06, 0.80}
+                  : VectorCosts{2.21, {2.00, 1.84, 1.30}, 0.016, 1.02, 0.80};
     case Kind::short_rows:
       return {0.41, {0.80, 0.68, 0.87}, 0.56, 1.10, 1.68};
     case Kind::row_of_warp:
@@ -180,6 +183,10 @@ struct VectorLoads {
               .scattered = !lies_along(p.x, p.k) && !lies_along(p.x, rows),
               .columns = VectorShape::kColumns};
     }
+    if (shape.kind == Kind::wide_rows) {  // in vectors, of rows that start anywhere as well
+      if (!lies_along(p.x, rows)) return {Loads::apart};
+      return {divisibility_along(p.x, rows) % 16 == 0 ? Loads::vectors : Loads::elements};
+    }
     if (shape.kind == Kind::short_rows && p.x.stride(p.k) == 1)
       return {on_vectors(p.x, p.k) && y_starts && on_vectors(p.y, p.k_of_y) ? Loads::vectors : Loads::elements};
     if (shape.kind == Kind::row_of_warp) {
@@ -232,7 +239,7 @@ class VectorEstimate {
       const double sum_bytes =
           parts > 1 ? tiles_ * parts * shape_.rows * shape_.rows * size_of(request_.problem.sums()) : 0.0;
       if (sum_bytes > workspace_limit(request_.device)) break;
-      Estimate estimate = shared_by(parts);
+      Estimate estimate = shared_by(shape_.kind == Kind::wide_rows ? sharers_of_wide() : parts);
       estimate.sharing = {0, static_cast<int>(parts)};
       if (parts > 1) estimate.us += kVectorSumUs + 2 * sum_bytes * 1e-6 / request_.device.rates.l2_tbs;
       if (parts == 1 || estimate.us < best.us) best = estimate;
@@ -260,8 +267,13 @@ class VectorEstimate {
   // Through X.
   double passes() const { return cost::ceil(p_.vectors / loads_.columns); }
 
+  double sharers_of_wide() const {
+    return 1 << VectorShape::sharer_bits(static_cast<std::int64_t>(tiles_), static_cast<std::int64_t>(p_.depth));
+  }
+
   double steps(Loads loads, double depth) const {
-    const int element_bytes = p_.x.element_bytes, width = loads == Loads::vectors ? 16 / element_bytes : 1;
+    const bool in_vectors = loads == Loads::vectors || (loads == Loads::elements && shape_.kind == Kind::wide_rows);
+    const int element_bytes = p_.x.element_bytes, width = in_vectors ? 16 / element_bytes : 1;
     return cost::ceil(depth / shape_.step(element_bytes, width, p_.x.stride(p_.k) == 1));
   }
 
@@ -276,13 +288,21 @@ class VectorEstimate {
   Estimate shared_by(double ctas_of_tile) const {
     const double sms = request_.device.sm_count, all = tiles_ * ctas_of_tile;
     // Where warps have rows of their own, some may have none.
-    const double used = !shape_.warps_share_k() ? std::min(1.0, double(p_.rows) / shape_.rows) : 1;
+    const double used =
+        !shape_.warps_share_k() && shape_.kind != Kind::wide_rows ? std::min(1.0, double(p_.rows) / shape_.rows) : 1;
     const double wider = p_.x.element_bytes == 8 ? kDoublesShare : 1;
     const double depth = cost::ceil(p_.depth / ctas_of_tile);
     const double in_turn = shape_.has_tasks() ? std::max(1.0, p_.vectors / kMeasuredVectors) : passes();
-    // ctas: of the SM that has most.
+    // ctas: of the SM that has most. Of wide rows, warps, each with one task after another.
+    const bool is_wide = shape_.kind == Kind::wide_rows;
+    const double at_once = shape_.ctas_per_sm * (is_wide ? shape_.warps : 1);
     const auto waits_us = [&](Loads loads, double ctas) {
-      return wider * in_turn * vector_us(loads, depth) * (1 + (used * ctas - 1) * costs_.contention);
+      double turns = 1;
+      if (ctas > at_once && shape_.has_tasks() && shape_.ctas_per_sm > 1) {
+        turns = is_wide ? cost::ceil(ctas / at_once) : ctas / at_once;
+        ctas = at_once;
+      }
+      return turns * wider * in_turn * vector_us(loads, depth) * (1 + (used * ctas - 1) * costs_.contention);
     };
     double wait_us = waits_us(loads_.of_x, cost::ceil(all / sms));
     if (ctas_of_tile == 1 && has_pairs(shape_, p_.x.element_bytes, request_.problem.k, all, sms) &&
@@ -290,7 +310,7 @@ class VectorEstimate {
       wait_us *= kPaired;
     if (loads_.edge_in_elements && loads_.of_x == Loads::vectors)
       wait_us = std::max(wait_us, waits_us(Loads::elements, cost::ceil(all / row_tiles_ / sms)));
-    const double rounds = cost::ceil(all / (sms * shape_.ctas_per_sm));
+    const double rounds = cost::ceil(all / (sms * at_once));
     const double longer = std::max(memory_us_, wait_us), shorter = std::min(memory_us_, wait_us);
     const double drift = 1 + rounds * in_turn * steps(loads_.of_x, depth) / kStepsToDrift;
     const double shown = longer > 0 ? kShown / drift * shorter * std::sqrt(shorter / longer) : 0;
@@ -358,9 +378,19 @@ bool takes_copies(const KernelInfo& kernel) {
 // Those for vectors, but for those whose threads take all registers of an SM, or share k on the tensor cores.
 Pointers pointers(const KernelInfo& kernel) {
   const TileConfig& c = kernel.config;
-  const bool follows =
-      VectorShape::is(c) && VectorShape::of(c).ctas_per_sm > 1 && VectorShape::of(c).kind != Kind::narrow;
+  const bool follows = VectorShape::is(c) && VectorShape::of(c).ctas_per_sm > 1 &&
+                       VectorShape::of(c).kind != Kind::narrow && VectorShape::of(c).kind != Kind::wide_rows;
   return follows ? Pointers::anywhere : Pointers::none;
+}
+
+// Whether an even share of shared memory takes more from CTAs than it gives them: what long ones have under way goes
+// through the L1, and where SMs have as many each, or nearly so, nothing needs to make them.
+bool wants_l1(const TileConfig& c, const Schedule& s, std::int64_t depth, int sms) {
+  constexpr double kEven = 15. / 16;
+  constexpr int kLong = 8;  // slices of a CTA
+  const double ctas = double(s.clusters) * s.cluster.size(), of_sm = ctas / sms;
+  return VectorShape::of(c).kind == Kind::shared_rows && of_sm > 1 && of_sm >= kEven * cost::ceil(of_sm) &&
+         depth >= kLong * c.cta_k * s.cluster.k;
 }
 
 Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
@@ -371,11 +401,15 @@ Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device
     const std::int64_t tasks = s.units * shape.tasks_of_tile(std::min(problem.m, problem.n));
     s.clusters = static_cast<unsigned>(
         std::min<std::int64_t>(tasks, std::numeric_limits<std::int32_t>::max() / s.cluster.size()));
-    // Of many short rows a CTA has one pair after another: else it would take longer to begin than for its rows.
+    // Of many short rows a CTA has one pair after another: else it would take longer to begin than for its rows. Of
+    // wide ones its warps have as many tasks.
+    const auto room = static_cast<unsigned>(shape.ctas_per_sm * device.sm_count);
     if (s.cluster.size() == 1 && s.split_tiles == 0 &&
         has_pairs(shape, size_of(kernel.config.type), problem.k, double(tasks), device.sm_count))
-      s.clusters = static_cast<unsigned>(shape.ctas_per_sm * device.sm_count);
+      s.clusters = room;
+    if (shape.kind == Kind::wide_rows) s.clusters = std::min(s.clusters, room);
     share_sms_evenly(&s, device);
+    if (wants_l1(kernel.config, s, problem.k, device.sm_count)) s.shared_bytes = 0;
   }
   // Sectors are read again from L1, whose room more than half of an SM's shared memory would take.
   if (is_short_or_narrow(kernel) && s.clusters > static_cast<unsigned>(device.sm_count)) s.shared_bytes = 0;

@@ -17,6 +17,8 @@ template <TileConfig kConfig, class Epilogue>
 struct Skinny;
 template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct MatrixVector;
+template <TileConfig kConfig, class Epilogue>
+struct WideRows;
 template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct ShortRows;
 template <TileConfig kConfig, class Epilogue>
@@ -45,10 +47,15 @@ struct VectorShape {
   static constexpr int kGathered = 2048;  // elements of a y that is put together in shared memory
   static constexpr int kNarrowRows = 64;  // of a warp, of narrow products
   static constexpr int kManyRows = 256;   // of a tile whose warps have rows of their own
+  static constexpr int kWideAtOnce = 12;
+
+  // Rows of which a warp brings all of a k at once: in vectors of 16 bytes, which enclose them wherever they start.
+  static constexpr int wide_rows(DType type) { return 31 * 16 / size_of(type); }
 
   // Who has what of the matrix: a warp a row, and its lanes share k; all warps the same rows, and they share k; or a
-  // warp many rows. The last two also on the tensor cores.
-  enum class Kind : std::uint8_t { row_of_warp, shared_rows, short_rows, narrow, narrow_rows };
+  // warp many rows, hundreds that lie side by side or as many as lanes. Narrow ones on the tensor cores: as the second,
+  // or the last.
+  enum class Kind : std::uint8_t { row_of_warp, shared_rows, wide_rows, short_rows, narrow, narrow_rows };
 
   Kind kind;
   int rows;  // of a tile
@@ -57,6 +64,7 @@ struct VectorShape {
 
   // Loads of the matrix that a thread has under way, of so many elements.
   constexpr int at_once(int element_bytes, int width) const {
+    if (kind == Kind::wide_rows) return width == 1 ? 1 : kWideAtOnce;
     if (width == 1) return element_bytes == 8 ? 8 : 16;
     return kind == Kind::row_of_warp && element_bytes > 2 ? 8 : 4;
   }
@@ -72,6 +80,7 @@ struct VectorShape {
   constexpr int step(int element_bytes, int width, bool x_along_k) const {
     const int words = element_bytes == 8 ? 2 : 1;  // of a sum
     if (is_narrow()) return (kind == Kind::narrow ? warps : 1) * kNarrowStep;
+    if (kind == Kind::wide_rows) return at_once(element_bytes, width);
     if (kind == Kind::short_rows && x_along_k) return 4 * width * (width == 1 ? 4 : 2) / words;
     if (kind == Kind::short_rows) return width * (width == 1 ? 16 : 8) / words;
     return (kind == Kind::row_of_warp ? 32 : warps) * width * at_once(element_bytes, width);
@@ -81,6 +90,7 @@ struct VectorShape {
 
   static constexpr bool is(const TileConfig& c) { return c.cta_m == c.cta_n; }
   static constexpr VectorShape of(const TileConfig& c) {
+    if (c.cta_m == wide_rows(c.type) && c.cta_k == kShortRow) return {Kind::wide_rows, c.cta_m, 8, 2};
     if (c.cta_m == kNarrowRows) return {Kind::narrow, c.cta_m, 8, 2};
     if (c.cta_m == kManyRows && size_of(c.type) == 2) return {Kind::narrow_rows, c.cta_m, 4, 4};
     if (c.cta_m == kManyRows) return {Kind::short_rows, c.cta_m, 8, c.type == DType::f64 ? 2 : 3};
@@ -88,15 +98,28 @@ struct VectorShape {
     return c.cta_k == kLongSlice ? VectorShape{Kind::shared_rows, c.cta_m, 32, 1}
                                  : VectorShape{Kind::shared_rows, c.cta_m, 8, 4};
   }
-  // Whether each vector of a tile is a task of its own, which other CTAs have; and how many a tile has, of a product
-  // that has so many.
-  constexpr bool has_tasks() const { return kind == Kind::row_of_warp || kind == Kind::shared_rows; }
+  // Whether each vector of a tile is a task of its own, which other CTAs have, or other warps; and how many a tile has,
+  // of a product that has so many.
+  constexpr bool has_tasks() const {
+    return kind == Kind::row_of_warp || kind == Kind::shared_rows || kind == Kind::wide_rows;
+  }
   static constexpr int tasks_of_tile(std::int64_t vectors, int rows) {
     return static_cast<int>(vectors < rows ? vectors : rows);
   }
   constexpr int tasks_of_tile(std::int64_t vectors) const { return has_tasks() ? tasks_of_tile(vectors, rows) : 1; }
+  // Of wide rows: 1, 2, 4 or 8 warps of a CTA share the k of a task, as a power of two: more than one where a product
+  // has few tasks, and each warp more k than it has under way. The order of sums depends on it, so it is the same for
+  // any number of SMs.
+  static constexpr int sharer_bits(std::int64_t tasks, std::int64_t depth) {
+    constexpr int kWarpsOfGpu = 2048;
+    int bits = 0;
+    while (bits < 3 && tasks << (bits + 1) <= kWarpsOfGpu && depth > kWideAtOnce << bits) ++bits;
+    return bits;
+  }
   // Whether CTAs of a cluster may share K.
-  constexpr bool shares_k() const { return kind != Kind::short_rows && kind != Kind::narrow_rows; }
+  constexpr bool shares_k() const {
+    return kind == Kind::row_of_warp || kind == Kind::shared_rows || kind == Kind::narrow;
+  }
   constexpr bool is_narrow() const { return kind == Kind::narrow || kind == Kind::narrow_rows; }
   constexpr bool warps_share_k() const { return kind == Kind::shared_rows || kind == Kind::narrow; }
 };
@@ -109,10 +132,12 @@ struct Instances<Family::skinny> : TileInstances {
   using OfColumns = std::conditional_t<kIs<kConfig, VectorShape::Kind::narrow>, Narrow<kConfig, Epilogue>,
                                        NarrowRows<kConfig, Epilogue>>;
   template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
-  using OfVectors =
-      std::conditional_t<VectorShape::of(kConfig).is_narrow(), OfColumns<kConfig, Epilogue>,
-                         std::conditional_t<kIs<kConfig, VectorShape::Kind::short_rows>, ShortRows<kConfig, Epilogue>,
-                                            MatrixVector<kConfig, Epilogue>>>;
+  using OfTasks = std::conditional_t<kIs<kConfig, VectorShape::Kind::wide_rows>, WideRows<kConfig, Epilogue>,
+                                     MatrixVector<kConfig, Epilogue>>;
+  template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
+  using OfVectors = std::conditional_t<VectorShape::of(kConfig).is_narrow(), OfColumns<kConfig, Epilogue>,
+                                       std::conditional_t<kIs<kConfig, VectorShape::Kind::short_rows>,
+                                                          ShortRows<kConfig, Epilogue>, OfTasks<kConfig, Epilogue>>>;
   template <TileConfig kConfig>
   using Kernel = std::conditional_t<VectorShape::is(kConfig), OfVectors<kConfig>, Skinny<kConfig, LinearCombination>>;
 
@@ -149,10 +174,11 @@ struct Instances<Family::skinny> : TileInstances {
       add(c);
     };
     for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
-      add_vectors(type, 8, VectorShape::kLongSlice);
-      add_vectors(type, 32, VectorShape::kLongSlice);
-      add_vectors(type, 32, VectorShape::kShortSlice);
       const bool is_narrow = size_of(type) == 2;
+      add_vectors(type, 8, VectorShape::kLongSlice);
+      if (!is_narrow) add_vectors(type, 32, VectorShape::kLongSlice);
+      add_vectors(type, 32, VectorShape::kShortSlice);
+      if (type != DType::f64) add_vectors(type, VectorShape::wide_rows(type), VectorShape::kShortRow);
       add_vectors(type, VectorShape::kManyRows, is_narrow ? VectorShape::kShortSlice : VectorShape::kShortRow);
       if (is_narrow) add_vectors(type, VectorShape::kNarrowRows, VectorShape::kLongSlice);
     }

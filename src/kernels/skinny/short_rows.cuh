@@ -1,6 +1,6 @@
 // The vectors of skinny where k is short, in fp32 and fp64 (narrow_rows.cuh has those of 16 bits): products of a matrix
 // and a vector, many of them, as attention has them when it decodes. A warp has 32 rows of the matrix at once, so that
-// enough bytes are on their way though each row is short.
+// enough bytes are on their way though each row is short; wide_rows.cuh has warps of hundreds, where X lies along them.
 //
 //   X along k: lanes share a row, 4 of them          X along its rows, or along neither axis and in elements: lanes
 //                                                    lie across the rows, and what lanes there are more share k

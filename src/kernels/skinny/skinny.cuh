@@ -25,6 +25,7 @@
 #include "kernels/skinny/narrow_rows.cuh"
 #include "kernels/skinny/short_rows.cuh"
 #include "kernels/skinny/vector.cuh"
+#include "kernels/skinny/wide_rows.cuh"
 
 namespace xgemm::kernels {
 

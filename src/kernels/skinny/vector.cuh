@@ -6,7 +6,8 @@
 // transpose of op(B). Each y is a task of its own: few rows give work to few CTAs, and other CTAs' y read X from L2.
 //
 //   an instance for an X along k, or along neither     two for an X along its rows: 8 lanes across them, or 4 or
-//   axis: a warp for each row                          16, and all others of the CTA share k, of 8 warps or of 32
+//   axis: a warp for each row                          16, and all others of the CTA share k, of 8 warps or of 32, the
+//                                                      latter of fp32 and fp64
 //
 //          k                                              k: 0    1    ...
 //        +-----------------------+                      +--------+--------+-----
@@ -30,6 +31,7 @@
 #include "kernels/common/kernel.cuh"
 #include "kernels/common/read_line.cuh"
 #include "kernels/common/sm90/cluster.cuh"
+#include "kernels/skinny/cut_out.cuh"
 #include "kernels/skinny/exchange.cuh"
 #include "kernels/skinny/instances.h"
 #include "kernels/skinny/shuffle_words.cuh"
@@ -299,28 +301,6 @@ struct MatrixVector {
       if (gpu::warp_index() < t.rows) sum += times_contiguous_off_16_bytes<Space::shared>(t.x + k, smem.y.data, depth);
     }
     return sum;
-  }
-
-  // The vector that begins at an element of the first of two.
-  using Whole = gpu::Vector<Element, kVector>;
-  XGEMM_DEVICE static Whole cut_out(const Whole& low, const Whole& high, int first) {
-    struct Words {
-      std::uint32_t word[4];
-    };
-    const auto a = gpu::detail::bit_cast<Words>(low), b = gpu::detail::bit_cast<Words>(high);
-    std::uint32_t words[] = {a.word[0], a.word[1], a.word[2], a.word[3], b.word[0], b.word[1], b.word[2], b.word[3]};
-    const int bytes = first * static_cast<int>(sizeof(Element));
-    XGEMM_UNROLL
-    for (int i = 0; i < 6; ++i) words[i] = (bytes & 8) != 0 ? words[i + 2] : words[i];
-    if constexpr (sizeof(Element) <= 4) {
-      XGEMM_UNROLL
-      for (int i = 0; i < 5; ++i) words[i] = (bytes & 4) != 0 ? words[i + 1] : words[i];
-    }
-    if constexpr (sizeof(Element) == 2) {
-      XGEMM_UNROLL
-      for (int i = 0; i < 4; ++i) words[i] = (bytes & 2) != 0 ? words[i] >> 16 | words[i + 1] << 16 : words[i];
-    }
-    return gpu::detail::bit_cast<Whole>(Words{{words[0], words[1], words[2], words[3]}});
   }
 
   template <int kWidth>
