@@ -66,7 +66,7 @@ constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) 
     return wide ? VectorCosts{1.85, {2.11, 0.95, 0.65}, 1.56, 0.97, 1.01, 0.71}
                 : VectorCosts{2.06, {1.65, 0.93, 0.87}, 1.41, 0.92, 0.80, 0.66};
   return wide ? VectorCosts{0.65, {0.92, 0.63, 0.56}, 0.35, 1.07, 0.80, 0.49}
-              : VectorCosts{0.55, {0.76, 0.54, 0.64}, 0.47, 1.12, 0.80, 0.49};
+              : VectorCosts{0.55, {1.22, 0.86, 0.64}, 0.47, 1.12, 0.80, 0.49};
 }
 
 // Whether CTAs have one pair of short rows after another. Of few, each has a task.
@@ -387,10 +387,11 @@ Pointers pointers(const KernelInfo& kernel) {
 // through the L1, and where SMs have as many each, or nearly so, nothing needs to make them.
 bool wants_l1(const TileConfig& c, const Schedule& s, std::int64_t depth, int sms) {
   constexpr double kEven = 15. / 16;
-  constexpr int kLong = 8;  // slices of a CTA
+  constexpr int kLong = 8;           // slices of a CTA
+  constexpr int kMostInCluster = 2;  // larger ones are placed unevenly
   const double ctas = double(s.clusters) * s.cluster.size(), of_sm = ctas / sms;
   return VectorShape::of(c).kind == Kind::shared_rows && of_sm > 1 && of_sm >= kEven * cost::ceil(of_sm) &&
-         depth >= kLong * c.cta_k * s.cluster.k;
+         s.cluster.k <= kMostInCluster && depth >= kLong * c.cta_k * s.cluster.k;
 }
 
 Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
