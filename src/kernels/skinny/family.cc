@@ -66,7 +66,7 @@ constexpr VectorCosts vector_costs(const VectorShape& shape, int element_bytes) 
     return wide ? VectorCosts{1.85, {2.11, 0.95, 0.65}, 1.56, 0.97, 1.01, 0.71}
                 : VectorCosts{2.06, {1.65, 0.93, 0.87}, 1.41, 0.92, 0.80, 0.66};
   return wide ? VectorCosts{0.65, {0.92, 0.63, 0.56}, 0.35, 1.07, 0.80, 0.49}
-              : VectorCosts{0.55, {1.22, 0.86, 0.64}, 0.47, 1.12, 0.80, 0.49};
+              : VectorCosts{0.55, {0.76, 0.54, 0.64}, 0.47, 1.12, 0.80, 0.49};
 }
 
 // Whether CTAs have one pair of short rows after another. Of few, each has a task.

@@ -65,7 +65,7 @@ struct VectorShape {
   // Loads of the matrix that a thread has under way, of so many elements.
   constexpr int at_once(int element_bytes, int width) const {
     if (kind == Kind::wide_rows) return width == 1 ? 1 : kWideAtOnce;
-    if (width == 1) return element_bytes == 8 ? 8 : element_bytes == 2 && kind == Kind::shared_rows ? 32 : 16;
+    if (width == 1) return element_bytes == 8 ? 8 : 16;
     return kind == Kind::row_of_warp && element_bytes > 2 ? 8 : 4;
   }
 
