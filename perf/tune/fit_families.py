@@ -30,7 +30,7 @@ OUTPUT = ROOT / "src/plan/family_correction_fit.inc"
 PARTS = 4
 # Of the network's first weights. Choices are alike within .1 % of the time with 0 to 8; but with 0 to 2 a predicted time
 # jumped by 2.21 to 2.24 where tests/unit/plan/transitions_test.cc allows 2.2, and of the others 8 plans 4096 x 1 x 4096 in
-# fp16 for an H100 as it was, which with most takes a fourth longer.
+# fp16 for an H100 as it was, which with most takes a fourth longer: so it was before *-rows-* were among the tables.
 SEED = 8
 MOST_PLANS = 4096  # of a product
 LEAST, MOST, FADES_FROM, FADES_TO = .33, 3, 15, 60  # family_correction.h
