@@ -105,9 +105,16 @@ std::vector<Packing> packings_of(const Problem& p, const layout::ProblemFacts& f
     if (packing.any() && fit(packing, p, packing_limit(device))) all.push_back(packing);
   };
   if (p.a.type != DType::f32) {
-    // Tensor cores read 16-bit operands along either axis, and want them aligned; doubles wherever they start.
-    add(lies_badly(facts.a, p.a.op == Op::none ? Axis::row : Axis::col, vectors), facts.a_facts.contiguous,
-        lies_badly(facts.b, p.b.op == Op::none ? Axis::row : Axis::col, vectors), facts.b_facts.contiguous);
+    // Tensor cores read 16-bit operands along either axis, and want them aligned, one of them or both; doubles wherever
+    // they start.
+    const bool a = lies_badly(facts.a, p.a.op == Op::none ? Axis::row : Axis::col, vectors);
+    const bool b = lies_badly(facts.b, p.b.op == Op::none ? Axis::row : Axis::col, vectors);
+    const Axis a_axis = facts.a_facts.contiguous, b_axis = facts.b_facts.contiguous;
+    add(a, a_axis, b, b_axis);
+    if (a && b && size_of(p.a.type) == 2) {
+      add(true, a_axis, false, b_axis);
+      add(false, a_axis, true, b_axis);
+    }
     return all;
   }
   // The FMA units are fed with columns of op(A) and rows of op(B), and whatever lies otherwise is turned on the way to

@@ -76,6 +76,7 @@ constexpr OperandShare operand_share(gpu::Major major, int extent, int piece, in
 struct WgmmaTmaBoxes {
   bool transposed;
   Copy copy;
+  bool bulk_y;
   MmaPolicy mma;
   gpu::Major major_x, major_y;
   int piece_x, piece_y;
@@ -87,6 +88,7 @@ struct WgmmaTmaBoxes {
 constexpr WgmmaTmaBoxes wgmma_tma_boxes(const WgmmaTmaConfig& c) {
   WgmmaTmaBoxes boxes = {.transposed = c.transposed,
                          .copy = c.copy,
+                         .bulk_y = c.copy == Copy::bulk || c.by_lines(),
                          .mma = c.mma(),
                          .major_x = c.major_x(),
                          .major_y = c.major_y(),
@@ -158,14 +160,17 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
     p.x_lines = lines(x, boxes.major_x);
     p.y_lines = lines(y, boxes.major_y);
     p.c_lines = g.c_copy.data != nullptr ? old_c(g.c_copy) : old_c(g.c);
-  } else if (has_product) {
-    using namespace wgmma_tma_detail;
-    const int slice_k = boxes.mma.slice_k();
+  }
+  using namespace wgmma_tma_detail;
+  const int slice_k = boxes.mma.slice_k();
+  if (has_product && boxes.copy == Copy::bulk) {
     p.x_share = operand_share(boxes.major_x, boxes.extent_x, boxes.piece_x, slice_k, cluster_columns);
-    p.y_share = operand_share(boxes.major_y, boxes.extent_y, boxes.piece_y, slice_k, cluster_rows);
     p.x = operand_box(x, boxes.mma, boxes.major_x, g.k, g.batch_count, boxes.piece_x, p.x_share.lines);
-    p.y = operand_box(y, boxes.mma, boxes.major_y, g.k, g.batch_count, boxes.piece_y, p.y_share.lines);
     p.x_tail = tail_box(p.x, boxes.major_x);
+  }
+  if (has_product && boxes.bulk_y) {
+    p.y_share = operand_share(boxes.major_y, boxes.extent_y, boxes.piece_y, slice_k, cluster_rows);
+    p.y = operand_box(y, boxes.mma, boxes.major_y, g.k, g.batch_count, boxes.piece_y, p.y_share.lines);
     p.y_tail = tail_box(p.y, boxes.major_y);
   }
 
@@ -181,6 +186,38 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   p.column_mask = (1 << cluster_rows) - 1;
   p.schedule = schedule.as<unsigned>();
   p.partials = static_cast<float*>(workspace);
+  return p;
+}
+
+// The same for kernels whose X has lines that start anywhere. A class of lines has a matrix of its own, which begins at
+// the vector that the first of them begins in, with what of it lies before the line.
+inline BasicWgmmaTmaLineParams<TensorBox> wgmma_tma_line_arguments(const WgmmaTmaBoxes& boxes, const GemmParams& g,
+                                                                   const Schedule& schedule, void* workspace) {
+  constexpr int kVector = 16, kRowVectors = MmaPolicy::kRowBytes / kVector;
+  BasicWgmmaTmaLineParams<TensorBox> p{};
+  static_cast<BasicWgmmaTmaParams<TensorBox>&>(p) = wgmma_tma_arguments(boxes, g, schedule, workspace);
+  if (p.k == 0) return p;
+  const std::int64_t mn = boxes.transposed ? g.n : g.m;
+  const bool along_k = boxes.major_x == gpu::Major::k;
+  const std::int64_t length = along_k ? g.k : mn, lines = along_k ? mn : g.k;
+  const int bytes = boxes.mma.element_bytes();
+  const bool batched = g.batch_count > 1 && p.x_lines.batch_stride != 0;
+  p.classes = static_cast<int>(std::min<std::int64_t>(p.kClasses, lines));
+  for (int i = 0; i < p.classes; ++i) {
+    const auto line =
+        reinterpret_cast<std::uintptr_t>(p.x_lines.data) + static_cast<std::uintptr_t>(i * p.x_lines.stride * bytes);
+    const std::uintptr_t before = line % kVector;
+    p.x_classes[i] = {reinterpret_cast<const void*>(line - before),
+                      static_cast<std::int64_t>(before) / bytes + length,
+                      (lines - i + p.kClasses - 1) / p.kClasses,
+                      batched ? g.batch_count : 1,
+                      p.x_lines.stride * p.kClasses,
+                      p.x_lines.batch_stride,
+                      (kRowVectors + 1) * kVector / bytes,
+                      boxes.extent_x / p.kClasses,
+                      0,
+                      bytes};
+  }
   return p;
 }
 

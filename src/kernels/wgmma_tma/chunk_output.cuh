@@ -39,8 +39,11 @@ struct WgmmaTmaChunkOutput {
   // Chunks that are converted, then handed to the copy engine, together: while it reads those, the next ones go to the
   // other buffers.
   static constexpr int kChunkBatch = kBuffers >= kTileChunks ? kTileChunks : kBuffers > 1 ? kBuffers / 2 : 1;
+  // Where threads bring old C, none where the copy engine of another CTA writes.
+  static constexpr int kSlotBytes =
+      kConfig.by_lines() ? Cta::kXElements * static_cast<int>(sizeof(Element)) : kConfig.slot_bytes();
   static constexpr int kChunksPerSlot =
-      kConfig.slot_bytes() / static_cast<int>(kChunkElements * sizeof(Element)) / Cta::kTileGroups;
+      kSlotBytes / static_cast<int>(kChunkElements * sizeof(Element)) / Cta::kTileGroups;
   static_assert(kChunksPerSlot >= 1, "a slot of the ring must hold a chunk of C for each consumer");
   // Slots that old C takes.
   static constexpr int kSlots = (kTileChunks + kChunksPerSlot - 1) / kChunksPerSlot;
@@ -88,22 +91,30 @@ struct WgmmaTmaChunkOutput {
   template <int kThreads>
   XGEMM_DEVICE static void load_lines(const WgmmaTmaParams& p, typename SharedStorage::Slot& slot, const Place& place,
                                       const Tile& tile, int index, int thread) {
-    static_assert(!kTransposed && 64 * sizeof(Element) == Cta::kSwizzleC, "a line is a column of a chunk");
+    constexpr int kLines = kTransposed ? 64 : kChunk;  // columns of C
+    static_assert((kTransposed ? kChunk : 64) * sizeof(Element) == Cta::kSwizzleC, "a line is a column of C");
     const WordLines& c = p.c_lines;
     const auto* const data = entry_of<const Element>(c, tile.batch);
     XGEMM_NO_UNROLL
     for (int i = 0; i < Cta::kTileGroups * kChunksPerSlot; ++i) {
       const int g = i / kChunksPerSlot, chunk = index * kChunksPerSlot + i % kChunksPerSlot;
       if (chunk >= kTileChunks || !Cta::reaches_c(p, tile, g) || !place.stores(chunk, g)) continue;
-      const int row = tile.row + Cta::group_row(g) + chunk / kChunks * 64;
-      const int column = tile.column + Cta::group_column(g) + chunk % kChunks * kChunk;
+      const int d_row = tile.row + Cta::group_row(g) + chunk / kChunks * 64;
+      const int d_column = tile.column + Cta::group_column(g) + chunk % kChunks * kChunk;
+      const int row = kTransposed ? d_column : d_row, column = kTransposed ? d_row : d_column;
       // No vector reaches into rows that others may be writing: a chunk is a matrix of its own.
-      const int rows = p.m - row < 64 ? p.m - row : 64;
-      const int columns = p.n - column < kChunk ? p.n - column : kChunk;
-      auto lines = LineLoader<Element, kChunk, Cta::kSwizzleC, kThreads>::make(data + column * c.stride + row, c.stride,
-                                                                               columns, rows, 0, 0, thread);
-      lines.fetch(0, 0, columns, rows);
-      lines.deposit(old_chunk(slot, g, i % kChunksPerSlot));
+      constexpr int kRows = kTransposed ? kChunk : 64;
+      const int rows = p.m - row < kRows ? p.m - row : kRows;
+      const int columns = p.n - column < kLines ? p.n - column : kLines;
+      // Of many lines a few at a time: that is less code.
+      constexpr int kAtOnce = kThreads < 128 && kLines % 16 == 0 ? 16 : kLines;
+      XGEMM_NO_UNROLL
+      for (int first = 0; first < kLines; first += kAtOnce) {
+        auto lines = LineLoader<Element, kAtOnce, Cta::kSwizzleC, kThreads>::make(
+            data + column * c.stride + row, c.stride, columns, rows, first, 0, thread);
+        lines.fetch(0, 0, columns - first, rows);
+        lines.deposit(old_chunk(slot, g, i % kChunksPerSlot) + first * (Cta::kSwizzleC / int{sizeof(Element)}));
+      }
     }
   }
 

@@ -33,9 +33,11 @@ struct WgmmaTmaConfig {
   bool follows = false;                           // has one which finds the matrices of a batch by pointers
 
   // bulk: a thread loads by TMA. prefetch: warpgroups load operands that lie as they may, through registers, in teams
-  // that take the slots in turn.
+  // that take the slots in turn; or, with line_stages, only X lies as it may: it comes by TMA to so many stages, from
+  // which teams of two warps shift it to the slots, and so does Y to the slots themselves.
   Copy copy = Copy::bulk;
   int producers = 1, teams = 1;  // warpgroups, and teams of them
+  int line_stages = 0;
 
   // The MmaPolicy.
   DType element = type;
@@ -48,7 +50,10 @@ struct WgmmaTmaConfig {
   constexpr int tile_groups() const { return groups_rows * groups_columns; }
   constexpr int consumers() const { return ping_pong ? 2 : tile_groups(); }
   constexpr int threads() const { return 128 * (producers + consumers()); }
-  constexpr int fillers() const { return copy == Copy::bulk ? 1 : 4 * producers / teams; }  // arrivals for a slot
+  constexpr bool by_lines() const { return line_stages != 0; }
+  // Producers that arrive: for a slot, in all.
+  constexpr int fillers() const { return copy == Copy::bulk ? 1 : by_lines() ? 2 + 1 : 4 * producers / teams; }
+  constexpr int all_fillers() const { return copy == Copy::bulk ? 1 : by_lines() ? 2 * teams + 1 : 4 * producers; }
 
   // The kernel computes D = X Y: C, or its transpose.
   constexpr int tile_rows() const { return transposed ? cta_n : cta_m; }
@@ -112,7 +117,10 @@ struct WgmmaTmaConfig {
 
   // Shared memory of a CTA: the ring, barriers, the buffers of the epilogue.
   constexpr int slot_bytes() const { return mma().slot_bytes(tile_rows(), y_columns()); }
-  constexpr int mainloop_bytes() const { return stages * slot_bytes() + 1024; }
+  constexpr int lines_bytes() const {  // of X, each line with a vector more than its row has
+    return !by_lines() ? 0 : line_stages * 64 * (MmaPolicy::kRowBytes + 16) + 1024;
+  }
+  constexpr int mainloop_bytes() const { return stages * slot_bytes() + lines_bytes() + 1024; }
   constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
 
   // CTAs of a cluster that can share a tile's K. Their sums meet in the ring, in chunks, each of which one CTA adds up.
@@ -156,10 +164,19 @@ inline constexpr ClusterShape kClusterShapes[] = {
     {1, 1},    {1, 2},    {2, 1},    {2, 2},    {1, 4},    {4, 1},    {2, 4},    {4, 2},    {1, 8},    {8, 1},  //
     {1, 1, 2}, {1, 2, 2}, {2, 1, 2}, {2, 2, 2}, {1, 4, 2}, {4, 1, 2}, {1, 1, 4}, {1, 2, 4}, {2, 1, 4}, {1, 1, 8}};
 
+// Where TMA brings Y alone: CTAs that share it lie along the rows of D.
+inline constexpr ClusterShape kClusterShapesAlongM[] = {{1, 1},    {2, 1},    {4, 1},    {8, 1},    {1, 1, 2},
+                                                        {2, 1, 2}, {4, 1, 2}, {1, 1, 4}, {2, 1, 4}, {1, 1, 8}};
+inline constexpr ClusterShape kClusterShapesAlongN[] = {{1, 1},    {1, 2},    {1, 4},    {1, 8},    {1, 1, 2},
+                                                        {1, 2, 2}, {1, 4, 2}, {1, 1, 4}, {1, 2, 4}, {1, 1, 8}};
+
 constexpr std::span<const ClusterShape> cluster_shapes(const WgmmaTmaConfig& c) {
+  using Shapes = std::span<const ClusterShape>;
   // Only TMA brings what CTAs share.
-  const std::span<const ClusterShape> all = c.copy == Copy::bulk ? std::span<const ClusterShape>(kClusterShapes)
-                                                                 : std::span<const ClusterShape>(kClusterShapesAlongK);
+  const Shapes all = c.copy == Copy::bulk ? Shapes(kClusterShapes)
+                     : !c.by_lines()      ? Shapes(kClusterShapesAlongK)
+                     : c.transposed       ? Shapes(kClusterShapesAlongN)
+                                          : Shapes(kClusterShapesAlongM);
   return with_most_along_k(all, c.most_along_k());
 }
 

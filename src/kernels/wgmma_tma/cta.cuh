@@ -11,9 +11,38 @@
 #include "kernels/common/sm90/warpgroup.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/config.h"
+#include "kernels/wgmma_tma/line_stages.cuh"
 #include "kernels/wgmma_tma/params.h"
 
 namespace xgemm::kernels {
+
+// A position in a ring of so many slots. `phase` is the parity that consumers wait for.
+template <int kSlots>
+struct RingOf {
+  int slot = 0;
+  unsigned phase = 0;
+
+  XGEMM_DEVICE void next() {
+    if (++slot == kSlots) {
+      slot = 0;
+      phase ^= 1;
+    }
+  }
+  XGEMM_DEVICE void skip(int slots) {
+    const int end = slot + slots;
+    phase ^= static_cast<unsigned>(end / kSlots) & 1;
+    slot = end % kSlots;
+  }
+};
+
+template <WgmmaTmaConfig kConfig, bool kByLines = kConfig.by_lines()>
+struct WgmmaTmaLineBuffers {};
+template <WgmmaTmaConfig kConfig>
+struct WgmmaTmaLineBuffers<kConfig, true> {
+  typename WgmmaTmaLines<kConfig>::Stage lines[kConfig.line_stages];
+  gpu::Mbarrier lines_full[kConfig.line_stages];
+  gpu::Mbarrier lines_empty[kConfig.line_stages];
+};
 
 template <WgmmaTmaConfig kConfig>
 struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
@@ -41,7 +70,7 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   struct Buffers {
     alignas(1024) ElementC chunks[kGroups][kBuffers > 0 ? kBuffers : 1][kChunkElements];
   };
-  struct SharedStorage {
+  struct SharedStorage : WgmmaTmaLineBuffers<kConfig> {
     struct alignas(1024) Slot {
       Element x[kPlanes][Shape::kXElements];
       Element y[kPlanes][Shape::kYElements];
@@ -72,9 +101,15 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     if constexpr (kSharesK) {
       const int others = (1 << p.split_bits) - 1;
       if (others != 0) {
-        gpu::mbarrier_init(smem.rings_free, others * kWarps + kConfig.fillers() * kConfig.teams);
+        gpu::mbarrier_init(smem.rings_free, others * kWarps + kConfig.all_fillers());
         gpu::mbarrier_init(smem.sums_arrived, others * kWarps);
         gpu::mbarrier_init(smem.sums_read, releases);
+      }
+    }
+    if constexpr (kConfig.by_lines()) {
+      for (int s = 0; s < kConfig.line_stages; ++s) {
+        gpu::mbarrier_init(smem.lines_full[s], 1);
+        gpu::mbarrier_init(smem.lines_empty[s], WgmmaTmaLines<kConfig>::kThreads / gpu::kWarpSize);
       }
     }
     gpu::mbarrier_init_fence();
@@ -121,23 +156,7 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     }
   };
 
-  // A position in the ring of slots. `phase` is the parity that consumers wait for.
-  struct Ring {
-    int slot = 0;
-    unsigned phase = 0;
-
-    XGEMM_DEVICE void next() {
-      if (++slot == kStages) {
-        slot = 0;
-        phase ^= 1;
-      }
-    }
-    XGEMM_DEVICE void skip(int slots) {
-      const int end = slot + slots;
-      phase ^= static_cast<unsigned>(end / kStages) & 1;
-      slot = end % kStages;
-    }
-  };
+  using Ring = RingOf<kStages>;
 
   struct Tile {
     int row, column, batch;  // the first element of D

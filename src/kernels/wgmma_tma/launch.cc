@@ -14,12 +14,18 @@ cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams&
   const WgmmaTmaEntry& kernel = g.finishing.any()   ? instance.finishing
                                 : g.c.by_pointers() ? instance.following
                                                     : instance.plain;
-  const auto* const entry = reinterpret_cast<const void*>(kernel.function);
+  const void* const entry = kernel.function;
   cudaError_t error = opt_in_to_shared(entry, instance.shared_bytes, kernel.opt_in);
   if (error != cudaSuccess) return error;
 
-  const BasicWgmmaTmaParams<TensorBox> boxes = wgmma_tma_arguments(instance.boxes, g, schedule, workspace);
-  WgmmaTmaParams p;
+  const bool by_lines = config.by_lines();
+  BasicWgmmaTmaLineParams<TensorBox> boxes;
+  if (by_lines) {
+    boxes = wgmma_tma_line_arguments(instance.boxes, g, schedule, workspace);
+  } else {
+    static_cast<BasicWgmmaTmaParams<TensorBox>&>(boxes) = wgmma_tma_arguments(instance.boxes, g, schedule, workspace);
+  }
+  WgmmaTmaLineParams p;  // most kernels take its beginning
   static_cast<WgmmaTmaScalars&>(p) = boxes;
   const auto encode = [&](TensorMap& map, const TensorBox& box) {
     if (error == cudaSuccess) error = encode_tensor_map(map, box);
@@ -43,10 +49,10 @@ cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams&
   }
   p.x_lines = boxes.x_lines, p.y_lines = boxes.y_lines, p.c_lines = boxes.c_lines;
   p.x_pointers = boxes.x_pointers, p.y_pointers = boxes.y_pointers;
-  if (p.k > 0 && config.copy == Copy::bulk) {
-    encode_both(p.x, boxes.x, p.x_tail, boxes.x_tail);
-    encode_both(p.y, boxes.y, p.y_tail, boxes.y_tail);
-  }
+  if (p.k > 0 && config.copy == Copy::bulk) encode_both(p.x, boxes.x, p.x_tail, boxes.x_tail);
+  if (p.k > 0 && instance.boxes.bulk_y) encode_both(p.y, boxes.y, p.y_tail, boxes.y_tail);
+  p.classes = by_lines ? boxes.classes : 0;
+  for (int i = 0; i < p.classes; ++i) encode(p.x_classes[i], boxes.x_classes[i]);
   if (error != cudaSuccess) return error;
 
   cudaLaunchAttribute attributes[2];

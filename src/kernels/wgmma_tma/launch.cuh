@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(Kernel::kThreads, 1)
 template <class Kernel>
 WgmmaTmaEntry wgmma_tma_kernel() {
   static SharedOptIn opt_in;
-  return {wgmma_tma_entry<Kernel>, opt_in};
+  return {reinterpret_cast<const void*>(wgmma_tma_entry<Kernel>), opt_in};
 }
 
 template <WgmmaTmaConfig kConfig>

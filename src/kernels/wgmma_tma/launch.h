@@ -12,7 +12,7 @@ namespace xgemm::kernels {
 
 // A kernel.
 struct WgmmaTmaEntry {
-  void (*function)(WgmmaTmaParams);
+  const void* function;
   SharedOptIn& opt_in;
 };
 

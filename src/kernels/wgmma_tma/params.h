@@ -89,4 +89,13 @@ struct BasicWgmmaTmaParams : WgmmaTmaScalars {
 };
 using WgmmaTmaParams = BasicWgmmaTmaParams<TensorMap>;
 
+// Of kernels whose X has lines that start anywhere (line_stages.cuh).
+template <class Map>
+struct BasicWgmmaTmaLineParams : BasicWgmmaTmaParams<Map> {
+  static constexpr int kClasses = 8;  // of lines
+  int classes;                        // of which there are lines; 0 where k is 0
+  Map x_classes[kClasses];
+};
+using WgmmaTmaLineParams = BasicWgmmaTmaLineParams<TensorMap>;
+
 }  // namespace xgemm::kernels

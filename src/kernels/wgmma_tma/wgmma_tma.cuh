@@ -35,6 +35,7 @@
 //   units.cuh                              tiles, and the slices of K of them
 //   producer.cuh                           the ring's loads, by the copy engine
 //   word_producer.cuh, line_loader.cuh     the same by four warpgroups, of operands that start anywhere (wgmma_words)
+//   line_producer.cuh, line_stages.cuh     the same of an X that starts anywhere and a Y that does not
 //   mainloop.cuh, mma_policy.h             slots to sums
 //   exchange.cuh                           sums of a cluster along K
 //   finisher.cuh                           bias, activation and scales, of instances that finish
@@ -63,6 +64,7 @@
 #include "kernels/wgmma_tma/cta.cuh"
 #include "kernels/wgmma_tma/exchange.cuh"
 #include "kernels/wgmma_tma/finisher.cuh"
+#include "kernels/wgmma_tma/line_producer.cuh"
 #include "kernels/wgmma_tma/mainloop.cuh"
 #include "kernels/wgmma_tma/params.h"
 #include "kernels/wgmma_tma/producer.cuh"
@@ -79,19 +81,23 @@ struct WgmmaTma {
   using Output = std::conditional_t<kConfig.c_through_shared(), WgmmaTmaChunkOutput<kConfig, Epilogue>,
                                     WgmmaTmaRegisterOutput<kConfig, Epilogue>>;
   static constexpr bool kByThreads = kConfig.copy != Copy::bulk;
-  using Producer = std::conditional_t<kByThreads, WgmmaTmaWordProducer<kConfig, Epilogue, Output>,
-                                      WgmmaTmaProducer<kConfig, Epilogue, Output>>;
+  using Producer =
+      std::conditional_t<kByThreads,
+                         std::conditional_t<!kConfig.by_lines(), WgmmaTmaWordProducer<kConfig, Epilogue, Output>,
+                                            WgmmaTmaLineProducer<kConfig, Epilogue, Output>>,
+                         WgmmaTmaProducer<kConfig, Epilogue, Output>>;
   using Mainloop = WgmmaTmaMainloop<kConfig>;
   static constexpr bool kFinishes = std::is_same_v<Epilogue, Finished>;
   using Finisher = std::conditional_t<kFinishes, WgmmaTmaFinisher<kConfig>, WgmmaTmaNoFinisher>;
   using Place = typename Cta::Place;
-  using Params = WgmmaTmaParams;
+  using Params = std::conditional_t<kConfig.by_lines(), WgmmaTmaLineParams, WgmmaTmaParams>;
   using SharedStorage = typename Cta::SharedStorage;
 
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kMinBlocksPerSm = 1;
   static constexpr int kMinArch = 900;
   static constexpr int kStages = Cta::kStages;
+  static constexpr int kLineStages = kConfig.line_stages;
   static constexpr int kGroups = Cta::kGroups;
   static constexpr int kProducerRegisters = kConfig.producer_registers();
   static constexpr int kConsumerRegisters = kConfig.consumer_registers();

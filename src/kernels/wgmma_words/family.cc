@@ -1,5 +1,6 @@
 // wgmma_words, as the planner sees it: small products whose operands are not aligned for TMA.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -17,6 +18,8 @@ const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
   return config_of<Family::wgmma_words>(kernel);
 }
 
+constexpr int kVectorBytes = 16;
+
 // Coordinates and tiles are counted in 32 bits.
 bool fits(const WgmmaTmaConfig& c, const Problem& p) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
@@ -24,74 +27,119 @@ bool fits(const WgmmaTmaConfig& c, const Problem& p) {
          cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
 }
 
-// Of C, that the copy engine stores what it can.
-bool strides_fit(const KernelInfo& kernel, const Request& request) {
-  return !config_of(kernel).c_through_shared() || request.c.fit_tma(Axis::row);
+// Of C, that the copy engine stores what it can; of what else it brings.
+bool strides_fit(const WgmmaTmaConfig& c, const Request& request) {
+  if (c.c_through_shared() && !request.c.fit_tma(Axis::row)) return false;
+  return !c.by_lines() || !request.problem.reads_inputs() ||
+         (request.a.fit_tma(c.a_contiguous) && request.b.fit_tma(c.b_contiguous));
+}
+
+// Lines that start anywhere come by classes, whose maps are of a batch as a whole: its matrices lie alike to vectors.
+bool entries_lie_alike(const WgmmaTmaConfig& c, const Request& request) {
+  const layout::StridedOperand& x = c.transposed ? request.facts.b : request.facts.a;
+  return !c.by_lines() || !request.problem.reads_inputs() || x.batch_count <= 1 ||
+         x.batch_stride * x.element_bytes % kVectorBytes == 0;
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {
-  return obstacle(kernel.config, request) == Obstacle::none && fits(config_of(kernel), request.problem) &&
-         strides_fit(kernel, request);
+  const WgmmaTmaConfig& c = config_of(kernel);
+  return obstacle(kernel.config, request) == Obstacle::none && fits(c, request.problem) && strides_fit(c, request) &&
+         entries_lie_alike(c, request);
 }
 
 std::string why_not(const KernelInfo& kernel, const Request& request) {
+  const WgmmaTmaConfig& c = config_of(kernel);
   const Obstacle found = obstacle(kernel.config, request);
   if (found != Obstacle::none) return to_string(found, kernel.config, request);
-  if (!fits(config_of(kernel), request.problem)) return "it needs m, n, k and the number of tiles to be below 2^31";
-  return strides_fit(kernel, request) ? ""
-                                      : "it needs the leading dimension and batch stride of C to be below 2^40 bytes";
+  if (!fits(c, request.problem)) return "it needs m, n, k and the number of tiles to be below 2^31";
+  if (!strides_fit(c, request)) return "it needs leading dimensions and batch strides to be below 2^40 bytes";
+  return entries_lie_alike(c, request) ? ""
+                                       : format("it needs the batch stride of %c to be a multiple of %d bytes",
+                                                c.transposed ? 'B' : 'A', kVectorBytes);
 }
 
-// Of the kernel, on any GPU: as measured on an H100 and an H200.
+// Of the kernels, on any GPU: as measured on an H100 and an H200.
 struct Constants {
-  double launch_us = 0.75;
-  double turn_us = 0.69;      // of a tile, beside its slices and elements
-  double line_cycles = 9.9;   // of a line of a slice
-  double element = 0.48;      // cycles of an element of C
-  double memory_share = 0.7;  // of the memory's rate
-  double sum_us = 3.3;        // of adding up parts, beside their bytes
-  double sum_bytes_per_us = 2.1e6;
-  double exchange_us = 0.93;       // of the CTAs that share a tile's K: to meet, and to wait for each other,
-  double exchange_part_us = 0.36;  // and of each one's sums
+  double launch_us;
+  double turn_us;        // of a tile, beside its slices and elements
+  double slice_cycles;   // of a slice,
+  double line_cycles;    // and of each line of it,
+  double shared_cycles;  // and, among the CTAs that share it, of the operand that TMA brings
+  double element;        // cycles of an element of C
+  double memory_share;   // of the memory's rate
+  double sum_us;         // of adding up parts, beside their bytes
+  double sum_bytes_per_us;
+  double exchange_us;       // of the CTAs that share a tile's K: to meet, and to wait for each other,
+  double exchange_part_us;  // and of each one's sums
 };
+constexpr Constants kByWords = {.launch_us = 0.75,
+                                .turn_us = 0.69,
+                                .slice_cycles = 0,
+                                .line_cycles = 9.9,
+                                .shared_cycles = 0,
+                                .element = 0.48,
+                                .memory_share = 0.7,
+                                .sum_us = 3.3,
+                                .sum_bytes_per_us = 2.1e6,
+                                .exchange_us = 0.93,
+                                .exchange_part_us = 0.36};
+// Of 60 products with 10 to 212 rows or columns. What CTAs and the memory take join by fourth powers.
+constexpr Constants kByLines = {.launch_us = 3.0,
+                                .turn_us = 1.12,
+                                .slice_cycles = 845,
+                                .line_cycles = 0,
+                                .shared_cycles = 87,
+                                .element = 0.1,
+                                .memory_share = 0.765,
+                                .sum_us = 0,
+                                .sum_bytes_per_us = 0.67e6,
+                                .exchange_us = 1.5,
+                                .exchange_part_us = 0.36};
 
 int resident_clusters(const device::DeviceInfo& device, const ClusterShape& cluster) {
   return cluster.size() == 1 ? device.sm_count : device.clusters_of(cluster.size());
 }
 
 Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const Request& request) {
-  constexpr Constants x;
   constexpr double kLeastSlices = 4;  // of a part
+  const Constants& x = c.by_lines() ? kByLines : kByWords;
   const Problem& p = request.problem;
-  const double sms = request.device.sm_count;
+  const double ctas = resident_clusters(request.device, cluster);
   const double us_per_cycle = 1e-3 / request.device.rates.sm_ghz;
-  const double all = cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count);
+  const double all =
+      cost::tiles(p.m, c.cta_m * cluster.m) * cost::tiles(p.n, c.cta_n * cluster.n) * double(p.batch_count);
   const double slices = p.reads_inputs() ? cost::tiles(p.k, c.cta_k()) : 0;
   const double c_accesses = p.reads_c() ? 2 : 1;
   const double inputs = p.reads_inputs() ? 2 * double(p.batch_count) * double(p.k) * (double(p.m) + double(p.n)) : 0;
   const double bytes = inputs + p.elements() * size_of(p.c.type) * c_accesses;
   const double memory_us = bytes * 1e-6 / (x.memory_share * request.device.rates.memory_tbs);
+  const double slice_cycles =
+      x.slice_cycles + (c.cta_m + c.cta_n) * x.line_cycles + x.shared_cycles / (cluster.m * cluster.n);
   const auto tile_us = [&](double of_slices) {
-    const double cycles = of_slices * (c.cta_m + c.cta_n) * x.line_cycles + c.cta_m * c.cta_n * x.element * c_accesses;
-    return x.turn_us + cycles * us_per_cycle;
+    return x.turn_us + (of_slices * slice_cycles + c.cta_m * c.cta_n * x.element * c_accesses) * us_per_cycle;
   };
-  const auto estimate = [&](double cycles_us) { return x.launch_us + std::max(cycles_us, memory_us); };
+  const auto estimate = [&](double cycles_us) {
+    if (!c.by_lines()) return x.launch_us + std::max(cycles_us, memory_us);
+    const double powers = cycles_us * cycles_us * cycles_us * cycles_us + memory_us * memory_us * memory_us * memory_us;
+    return x.launch_us + std::sqrt(std::sqrt(powers));
+  };
   if (cluster.k > 1) {
-    const double rounds = cost::ceil(all / resident_clusters(request.device, cluster));
+    const double rounds = cost::ceil(all / ctas);
     const double unit_us =
         tile_us(cost::ceil(slices / cluster.k)) + x.exchange_us + x.exchange_part_us * (cluster.k - 1);
     return {estimate(rounds * unit_us), rounds, {.cluster = cluster}, memory_us, rounds * unit_us};
   }
-  const double rounds = cost::ceil(all / sms);
-  Estimate best = {estimate(rounds * tile_us(slices)), rounds};
+  const double rounds = cost::ceil(all / ctas);
+  Estimate best = {estimate(rounds * tile_us(slices)), rounds, {.cluster = cluster}};
   // Split are the tiles of the last round, where they do not fill it.
-  const double full_rounds = cost::floor(all / sms), rest = all - full_rounds * sms;
-  const double parts = rest > 0 ? std::min(cost::floor(slices / kLeastSlices), cost::floor(sms / rest)) : 0;
-  const double sums = parts * rest * c.cta_m * c.cta_n * 4;
+  const double full_rounds = cost::floor(all / ctas), rest = all - full_rounds * ctas;
+  const double parts = rest > 0 ? std::min(cost::floor(slices / kLeastSlices), cost::floor(ctas / rest)) : 0;
+  const double sums = parts * rest * cluster.size() * c.cta_m * c.cta_n * 4;
   if (parts >= 2 && sums <= workspace_limit(request.device)) {
     const double us = estimate(full_rounds * tile_us(slices) + tile_us(cost::ceil(slices / parts))) + x.sum_us +
                       sums / x.sum_bytes_per_us;
-    if (us < best.us) best = {us, rounds, {static_cast<std::int64_t>(full_rounds * sms), static_cast<int>(parts)}};
+    if (us < best.us)
+      best = {us, rounds, {static_cast<std::int64_t>(full_rounds * ctas), static_cast<int>(parts), cluster}};
   }
   best.memory_us = memory_us, best.work_us = rounds * tile_us(slices);
   return best;
@@ -119,6 +167,10 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
                             resident_clusters(device, sharing.cluster), device.sm_count);
 }
 
+Pointers pointers(const KernelInfo& kernel) {
+  return config_of(kernel).by_lines() ? Pointers::none : Pointers::shared;
+}
+
 std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
   return cluster_shapes(config_of(kernel));
 }
@@ -132,7 +184,7 @@ constinit const FamilyInfo wgmma_words_family = {.instances = built_instances<Fa
                                                  .splits = splits,
                                                  .schedule = schedule,
                                                  .clusters = clusters,
-                                                 .pointers = [](const KernelInfo&) { return Pointers::shared; },
+                                                 .pointers = pointers,
                                                  .yields_to = Family::wgmma_tma};
 
 }  // namespace xgemm::kernels

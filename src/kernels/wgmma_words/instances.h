@@ -1,7 +1,9 @@
-// The instances of wgmma_words: small tiles of wgmma_tma.
+// The instances of wgmma_words: small tiles of wgmma_tma, and those of which TMA brings one operand.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+
+#include <utility>
 
 #include "kernels/common/instance_list.h"
 #include "kernels/wgmma_tma/config.h"
@@ -35,10 +37,28 @@ struct Instances<Family::wgmma_words> {
           c.copy = Copy::prefetch;
           add_flags(c, kAllFlags, add);
         }
+    // For a large operand with lines that start anywhere and one, or a copy, that TMA can address, of few rows or
+    // columns.
+    for (const DType type : {DType::f16, DType::bf16})
+      for (const bool transposed : {false, true}) {
+        WgmmaTmaConfig c = {.cta_m = 64,
+                            .cta_n = 128,
+                            .stages = 6,
+                            .transposed = transposed,
+                            .groups_rows = 1,
+                            .copy = Copy::prefetch,
+                            .producers = 2,
+                            .teams = 3,
+                            .line_stages = 6};
+        if (transposed) std::swap(c.cta_m, c.cta_n);
+        c.type = c.element = c.type_c = type;
+        add_flags(c, kAllFlags, add);
+      }
   }
 
   static constexpr void describe(InstanceName& name, const WgmmaTmaConfig& c) {
     name << "_" << c.cta_m << "x" << c.cta_n << "x" << c.cta_k() << "_s" << c.stages;
+    if (c.by_lines()) name << (c.transposed ? "_lines_b" : "_lines_a");
   }
 
   static constexpr KernelInfo common(const WgmmaTmaConfig& c) {
@@ -48,10 +68,12 @@ struct Instances<Family::wgmma_words> {
                        .cta_n = c.cta_n,
                        .cta_k = c.cta_k(),
                        .stages = c.stages,
-                       .copy = c.copy,
+                       .copy = c.by_lines() ? Copy::bulk : c.copy,
                        .a_contiguous = c.a_contiguous,
                        .b_contiguous = c.b_contiguous,
-                       .vector = 1,
+                       .vector = c.by_lines() ? 8 : 1,
+                       .single_a = c.by_lines() && !c.transposed,
+                       .single_b = c.by_lines() && c.transposed,
                        .vector_c = 1,
                        .min_compute_capability = 90,
                        .later_architectures = false},

@@ -24,7 +24,8 @@ Result launch_wgmma_tma(const typename Kernel::Params& params, GlobalMemory& mem
   shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
   shape.granule = 16;  // stmatrix, write_remote, rows of boxes
   shape.dependent = true;
-  shape.agents = 2 * Kernel::kStages + 4 + 2 * (1 + Kernel::kGroups);  // barriers, warpgroups, threads that store
+  // Barriers, warpgroups, threads that store.
+  shape.agents = 2 * (Kernel::kStages + Kernel::kLineStages) + 4 + 2 * (1 + Kernel::kGroups);
   return launch_body(shape, memory, options, [&params](unsigned char* shared) {
     Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
   });
@@ -40,6 +41,16 @@ inline kernels::Schedule schedule_of(const kernels::WgmmaTmaConfig& config, cons
   return kernels::wgmma_tma_schedule(config, params.m, params.n, params.batch_count,
                                      {options.whole_tiles, options.parts, options.cluster}, resident_clusters(options),
                                      132);
+}
+
+template <kernels::WgmmaTmaConfig kConfig>
+auto arguments_of(const kernels::GemmParams& params, const kernels::Schedule& schedule, void* partials) {
+  constexpr kernels::WgmmaTmaBoxes kBoxes = kernels::wgmma_tma_boxes(kConfig);
+  if constexpr (kConfig.by_lines()) {
+    return kernels::wgmma_tma_line_arguments(kBoxes, params, schedule, partials);
+  } else {
+    return kernels::wgmma_tma_arguments(kBoxes, params, schedule, partials);
+  }
 }
 
 inline kernels::BasicWgmmaTmaParams<kernels::TensorBox> arguments_of(const kernels::WgmmaTmaConfig& config,
@@ -58,7 +69,7 @@ Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) 
       params, schedule_of(kConfig, params, options), size_of(kConfig.type), size_of(kConfig.type_c), options,
       [](const kernels::Schedule& s) { return kernels::split_sum_layout(kConfig, s); },
       [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
-        const auto arguments = arguments_of(kConfig, params, s, partials);
+        const auto arguments = arguments_of<kConfig>(params, s, partials);
         if (params.finishing.any()) return launch_wgmma_tma<Twin>(arguments, memory, options);
         if (params.c.by_pointers())
           return launch_wgmma_tma<kernels::WgmmaTmaFollower<kConfig>>(arguments, memory, options);
