@@ -78,5 +78,30 @@ TEST(Clusters, OfOperandsThatStartAnywhereThroughShared) {
       .cta_m = 64, .cta_n = 64, .stages = 8, .groups_rows = 1, .copy = Copy::prefetch, .producers = 4, .teams = 2})>();
 }
 
+constexpr WgmmaTmaConfig kLines = {.cta_m = 64,
+                                   .cta_n = 128,
+                                   .stages = 6,
+                                   .groups_rows = 1,
+                                   .copy = Copy::prefetch,
+                                   .producers = 2,
+                                   .teams = 3,
+                                   .line_stages = 6};
+constexpr WgmmaTmaConfig kTransposedLines = {.cta_m = 128,
+                                             .cta_n = 64,
+                                             .stages = 6,
+                                             .transposed = true,
+                                             .groups_rows = 1,
+                                             .copy = Copy::prefetch,
+                                             .producers = 2,
+                                             .teams = 3,
+                                             .line_stages = 6};
+
+TEST(Clusters, OfLinesThatStartAnywhere) {
+  expect_products_of_all_flags<kLines>();
+}
+TEST(Clusters, OfLinesThatStartAnywhereTransposed) {
+  expect_products_of_all_flags<kTransposedLines>();
+}
+
 }  // namespace
 }  // namespace xgemm::sim

@@ -31,9 +31,9 @@ constexpr std::int64_t kMixture = 4;
 template <class T>
 class Operand {
  public:
-  // number: which operand, of a mixed batch.
+  // number: which operand, of a mixed batch. entries: elements that its entries lie a multiple of apart.
   Operand(bool transposed, std::int64_t rows, std::int64_t cols, std::int64_t batch, int vector, const GemmCase& c,
-          int number)
+          int number, int entries = 1)
       : rows_(rows), cols_(cols), batch_(batch) {
     const std::int64_t along = transposed ? cols : rows;
     const std::int64_t across = transposed ? rows : cols;
@@ -42,7 +42,7 @@ class Operand {
     ld_ = line + c.ld_pad * vector;
     row_stride_ = transposed ? ld_ : c.spread;
     col_stride_ = transposed ? c.spread : ld_;
-    batch_stride_ = ld_ * (across + 1);
+    batch_stride_ = (ld_ * (across + 1) + entries - 1) / entries * entries;
     entries_ = c.entries;
     if (c.mixed) off_ = number;
     if (entries_ != kernels::Entries::strided) {
@@ -151,8 +151,8 @@ class Problem {
   Problem(const SimKernel& kernel, const GemmCase& c)
       : case_(c),
         kernel_(kernel),
-        a_(c.transa != 'N', c.m, c.k, c.batch, kernel.config.vector, c, 0),
-        b_(c.transb != 'N', c.k, c.n, c.batch, kernel.config.vector, c, 1),
+        a_(c.transa != 'N', c.m, c.k, c.batch, kernel.config.vector_a(), c, 0, vector_of_entries(kernel)),
+        b_(c.transb != 'N', c.k, c.n, c.batch, kernel.config.vector_b(), c, 1, vector_of_entries(kernel)),
         c_(false, c.m, c.n, c.batch, vector_of_c(kernel, c), without_spread(c), 2),
         c_copy_(false, c.m, c.n, c.batch, kernel.config.vector_old_c, without_spread(c), 3) {
     a_.fill(c.fill, c.seed * 3 + 1);
@@ -252,6 +252,10 @@ class Problem {
            kernel_.config.vector_old_c > 1;
   }
 
+  // Where the copy engine brings lines that start anywhere, the matrices of a batch lie alike.
+  static int vector_of_entries(const SimKernel& kernel) {
+    return kernel.config.copy == kernels::Copy::bulk ? kernel.config.vector : 1;
+  }
   static GemmCase without_spread(GemmCase c) {
     c.spread = 1;
     return c;

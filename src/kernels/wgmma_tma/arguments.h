@@ -207,8 +207,9 @@ inline BasicWgmmaTmaLineParams<TensorBox> wgmma_tma_line_arguments(const WgmmaTm
     const auto line =
         reinterpret_cast<std::uintptr_t>(p.x_lines.data) + static_cast<std::uintptr_t>(i * p.x_lines.stride * bytes);
     const std::uintptr_t before = line % kVector;
+    const int elements = static_cast<int>(before) / bytes;
     p.x_classes[i] = {reinterpret_cast<const void*>(line - before),
-                      static_cast<std::int64_t>(before) / bytes + length,
+                      elements + length,
                       (lines - i + p.kClasses - 1) / p.kClasses,
                       batched ? g.batch_count : 1,
                       p.x_lines.stride * p.kClasses,
@@ -217,6 +218,7 @@ inline BasicWgmmaTmaLineParams<TensorBox> wgmma_tma_line_arguments(const WgmmaTm
                       boxes.extent_x / p.kClasses,
                       0,
                       bytes};
+    p.x_classes[i].before = elements;
   }
   return p;
 }

@@ -45,9 +45,12 @@ class WgmmaTmaLines {
                                 int matrix) {
     constexpr int kBytes = sizeof(Stage) / kClasses;
     gpu::mbarrier_arrive_expect(full, p.classes * kBytes);
-    XGEMM_NO_UNROLL
-    for (int i = 0; i < p.classes; ++i)
-      gpu::tma_load(stage.vectors[i], p.x_classes[i], full, kAlongK ? k : row, (kAlongK ? row : k) / kClasses, matrix);
+    XGEMM_UNROLL
+    for (int i = 0; i < kClasses; ++i) {
+      if (i < p.classes)
+        gpu::tma_load(stage.vectors[i], p.x_classes[i], full, kAlongK ? k : row, (kAlongK ? row : k) / kClasses,
+                      matrix);
+    }
   }
 
   XGEMM_DEVICE static WgmmaTmaLines make(const WgmmaTmaLineParams& p, int thread) {
@@ -65,7 +68,7 @@ class WgmmaTmaLines {
     constexpr int kTogether = 4;  // under way
     const int offset = class_ * Shape::kRowBytes + chunk_ * static_cast<int>(sizeof(Vector));
     char* const place = reinterpret_cast<char*>(tile) + (offset ^ (offset >> 3 & (Shape::kRowBytes - 16)));
-    XGEMM_NO_UNROLL
+    XGEMM_UNROLL
     for (int first = 0; first < kLines; first += kTogether) {
       Vector low[kTogether], high[kTogether];
       XGEMM_UNROLL

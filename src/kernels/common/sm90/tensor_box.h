@@ -40,6 +40,9 @@ struct TensorBox {
   // The matrices lie anywhere, on multiples of 16 bytes: z and w are the address (BoxEntry), and data, extent_z and
   // stride_z do not count. No box may lie outside of its matrix as a whole: on an H100 that is an illegal access.
   bool anywhere = false;
+  // Elements at the begin of each line that lie before the operand's: they come, since boxes begin on multiples of 16
+  // bytes, and are of no use.
+  int before = 0;
 
   constexpr bool operator==(const TensorBox&) const = default;
 };

@@ -98,10 +98,11 @@ struct Run {
   std::size_t bytes;
 };
 
-// end_x: of the elements that are moved.
-std::vector<Run> runs_of(const TensorBox& map, std::int64_t end_x, std::int64_t x, std::int64_t y, BoxEntry entry) {
+// begin_x, end_x: of the elements that are moved.
+std::vector<Run> runs_of(const TensorBox& map, std::int64_t begin_x, std::int64_t end_x, std::int64_t x, std::int64_t y,
+                         BoxEntry entry) {
   std::vector<Run> runs;
-  const std::int64_t first = std::max<std::int64_t>(x, 0);
+  const std::int64_t first = std::max<std::int64_t>(begin_x, 0);
   const std::int64_t end = std::min(x + map.box_x, end_x);
   if (first >= end) return runs;
   if (!map.anywhere && (entry.z < 0 || entry.z >= map.extent_z)) return runs;
@@ -167,6 +168,7 @@ void round_to_tf32(unsigned char* bytes, std::size_t size) {
 
 struct Load {
   TensorBox map;
+  int x;               // where the box begins
   std::size_t offset;  // in shared memory
   std::vector<Run> runs;
   bool good;
@@ -221,6 +223,10 @@ void land(Thread& thread, const Load& load) {
   if (load.good) {
     for (const Run& run : load.runs) {
       const auto* const from = reinterpret_cast<const unsigned char*>(run.address);
+      if (load.x < load.map.before) {
+        const std::size_t row = run.box_offset / row_bytes(load.map) * row_bytes(load.map);
+        std::memset(shared.base() + load.offset + row, kPoison, run.box_offset - row);
+      }
       for_each_part(load.map, load.offset, run, [&](std::size_t to, std::size_t at, std::size_t size) {
         std::memcpy(shared.base() + to, from + at, size);
         if (load.map.tf32) round_to_tf32(shared.base() + to, size);
@@ -295,8 +301,9 @@ void tma_load(void* destination, const TensorBox& map, void* barrier, unsigned c
   }
   if (cta_mask == 0) fail(Fault::cluster_misuse, loc, "a multicast to no CTA");
   Load load{map,
+            x,
             thread.cta->shared.offset(reinterpret_cast<std::uintptr_t>(destination)),
-            runs_of(map, map.extent_x, x, y, entry),
+            runs_of(map, std::max(x, map.before), map.extent_x, x, y, entry),
             false,
             nullptr,
             0,
@@ -344,7 +351,7 @@ void tma_store(const TensorBox& map, const void* source, int x, int y, BoxEntry 
   }
   const std::int64_t grain = 16 / map.element_bytes;  // of stores along the contiguous axis
   const std::int64_t end_x = (map.extent_x + grain - 1) / grain * grain;
-  std::vector<Run> runs = runs_of(map, end_x, x, y, entry);
+  std::vector<Run> runs = runs_of(map, x, end_x, x, y, entry);
   if (!check_runs(thread, runs, map.element_bytes, Access::write, event, loc)) runs.clear();
   ++stores.open->stores;
   ++stores.open->unread;
