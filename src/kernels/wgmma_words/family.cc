@@ -83,7 +83,7 @@ constexpr Constants kByWords = {.launch_us = 0.75,
                                 .sum_bytes_per_us = 2.1e6,
                                 .exchange_us = 0.93,
                                 .exchange_part_us = 0.36};
-// Of 60 products with 10 to 212 rows or columns. What CTAs and the memory take join by fourth powers.
+// Fitted to products with few rows or columns. What CTAs and the memory take join by fourth powers.
 constexpr Constants kByLines = {.launch_us = 3.0,
                                 .turn_us = 1.12,
                                 .slice_cycles = 845,
@@ -119,7 +119,8 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const
     return x.turn_us + (of_slices * slice_cycles + c.cta_m * c.cta_n * x.element * c_accesses) * us_per_cycle;
   };
   // Where more than half of a tile's width lies outside of C, kernels with narrower tiles are faster than their
-  // estimates say: of 100 products with 10 to 64 rows or columns the fewer the more.
+  // estimates say, the more so the fewer rows or columns there are. By hand, until the families are fitted with such
+  // products.
   const double width = c.transposed ? double(p.m) / (cost::tiles(p.m, c.cta_m) * c.cta_m)
                                     : double(p.n) / (cost::tiles(p.n, c.cta_n) * c.cta_n);
   const double outside = c.by_lines() ? 1 + 0.8 * std::max(0.0, 1 - 2 * width) : 1;
