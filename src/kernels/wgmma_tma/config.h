@@ -34,7 +34,7 @@ struct WgmmaTmaConfig {
 
   // bulk: a thread loads by TMA. prefetch: warpgroups load operands that lie as they may, through registers, in teams
   // that take the slots in turn; or, with line_stages, only X lies as it may: it comes by TMA to so many stages, from
-  // which teams of two warps shift it to the slots, and so does Y to the slots themselves.
+  // which teams of two warps shift it to the slots. Y comes by TMA to the slots themselves.
   Copy copy = Copy::bulk;
   int producers = 1, teams = 1;  // warpgroups, and teams of them
   int line_stages = 0;

@@ -526,10 +526,33 @@ TEST(Planner, LargeProductsOfDoublesAreNotKeptWaitingByBarriers) {
   EXPECT_EQ(family(make_problem(DType::f64, 'N', 'N', 8192, 8192, 64)), Family::mma_swizzled);
 }
 
+// What families.def says of code that is not assembled for sm_90: of what such a GPU's memory holds, no plan has the
+// driver compile a kernel.
+TEST(Planner, PlansForSm90AreAssembled) {
+  if (!kernels::is_kernel_or_family("wgmma_tma")) GTEST_SKIP() << "this build is not for sm_90";
+  enum Architectures { all, from_sm80, to_sm80, sm90a };
+  constexpr Architectures kArchitectures[] = {
+#define XGEMM_FAMILY(name, parts, architectures) architectures,
+#include "kernels/families.def"
+  };
+  Random random(27);
+  for (int i = 0; i < 6000; ++i) {
+    Problem p = random_problem(random);
+    if (i % 2 == 0) p.batch_count = 1;
+    const double batch = double(p.batch_count);
+    const double elements = batch * (double(p.m) * double(p.k) + double(p.k) * double(p.n) + double(p.m) * double(p.n));
+    if (elements > 0x1p36) continue;
+    for (const DeviceInfo& device : fake_devices()) {
+      if (device.compute_capability != 90 || device.sm_count < 8) continue;  // the least part of a GPU
+      const Family family = kernels::info(plan_for(p, device).kernel).family;
+      ASSERT_NE(kArchitectures[static_cast<int>(family)], to_sm80) << describe(p, device) << ": " << name_of(family);
+    }
+  }
+}
+
 // From sm_80 on, 16-bit types have tensor cores for operands that start anywhere: those of wgmma_tma, for copies of
-// what TMA cannot take, or, for less work than a copy takes or where one operand alone lies badly, of wgmma_words, else
-// those of mma_swizzled. Before, there
-// is double_buffered.
+// what TMA cannot take, or, for less work than a copy takes, and with an operand as it lies and the other as TMA takes
+// it, of wgmma_words, else those of mma_swizzled. Before, there is double_buffered.
 TEST(Planner, SixteenBitsGoToTheTensorCoresWhereverTheyStart) {
   const bool tma = kernels::is_kernel_or_family("wgmma_tma");
   for (const DeviceInfo& device : fake_devices())
@@ -547,10 +570,10 @@ TEST(Planner, SixteenBitsGoToTheTensorCoresWhereverTheyStart) {
                 EXPECT_EQ(kernel.family, type == DType::f16 ? Family::double_buffered : Family::smem_tiled);
               } else {
                 const bool has_tma = tma && device.compute_capability == 90;
-                const bool small_and_unaligned = size < 1000 && (at.a | at.b | at.lda | at.ldb) % 8 != 0;
+                const bool unaligned = (at.a | at.b | at.lda | at.ldb) % 8 != 0;
                 EXPECT_TRUE(kernel.family == (has_tma ? Family::wgmma_tma : Family::mma_swizzled) ||
-                            (has_tma && kernel.family == Family::wgmma_words &&
-                             (small_and_unaligned || kernel.config.copy == kernels::Copy::bulk)));
+                            (has_tma && unaligned && kernel.family == Family::wgmma_words &&
+                             (size < 1000 || kernel.config.copy == kernels::Copy::bulk)));
               }
               // A C that TMA cannot store needs no copy.
               if (kernel.family == Family::wgmma_tma) {
