@@ -70,7 +70,7 @@ void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k, const kernels::
   Options options;
   options.cluster = cluster;
   const Result result = launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
-      arguments_of(kConfig, p, schedule_of(kConfig, p, options), nullptr), memory, options);
+      arguments_of<kConfig>(p, schedule_of(kConfig, p, options), nullptr), memory, options);
   ASSERT_TRUE(result.ok()) << result.summary();
 
   const bool carries = k <= MmaPolicy::kShortSlices * kMma.slice_k();
@@ -143,7 +143,7 @@ void expect_bits_of_tf32(std::int64_t m, std::int64_t n, std::int64_t k, const k
   Options options;
   options.cluster = cluster;
   const Result result = launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
-      arguments_of(kConfig, p, schedule_of(kConfig, p, options), nullptr), memory, options);
+      arguments_of<kConfig>(p, schedule_of(kConfig, p, options), nullptr), memory, options);
   ASSERT_TRUE(result.ok()) << result.summary();
   EXPECT_EQ(result.counters.total(Traffic::shared_load).excess(), 0);
   for (std::int64_t j = 0; j < n; ++j)

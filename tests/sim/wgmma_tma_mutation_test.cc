@@ -250,7 +250,7 @@ SimKernel make_mutant(const char* name) {
           static_cast<int>(sizeof(typename Kernel::SharedStorage)),
           [](const kernels::GemmParams& params, const Options& options) {
             GlobalMemory memory = memory_of(params, size_of(kConfig.type), size_of(kConfig.type_c));
-            auto arguments = arguments_of(kConfig, params, schedule_of(kConfig, params, options), nullptr);
+            auto arguments = arguments_of<kConfig>(params, schedule_of(kConfig, params, options), nullptr);
             if (tamper != nullptr) tamper(arguments);
             return launch_wgmma_tma<Kernel>(arguments, memory, options);
           }};

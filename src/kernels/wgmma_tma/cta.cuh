@@ -200,6 +200,23 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     }
   }
 
+  // For a producer, when CTAs have shared a tile's K: they exchange their sums in the ring, and it waits until these
+  // have been read. arrives: it, or of a warp one lane.
+  XGEMM_DEVICE static void lend_ring(SharedStorage& smem, unsigned& phase, bool arrives = true) {
+    if (arrives) gpu::mbarrier_arrive(smem.rings_free);
+    gpu::mbarrier_wait_cluster(smem.sums_read, phase);
+    phase ^= 1;
+  }
+
+  // For a producer whose slots other CTAs release, at its end: an arrival at a CTA that has exited is a fault.
+  XGEMM_DEVICE static void wait_for_releases(SharedStorage& smem, Ring& ring) {
+    XGEMM_NO_UNROLL
+    for (int s = 0; s < kStages; ++s) {
+      gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
+      ring.next();
+    }
+  }
+
   // For a consumer outside of C: what other CTAs need of the slots still comes and goes.
   XGEMM_DEVICE static void pass_slots(SharedStorage& smem, const Place& place, Ring& ring, int slots) {
     XGEMM_NO_UNROLL

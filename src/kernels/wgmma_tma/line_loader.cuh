@@ -20,6 +20,21 @@
 
 namespace xgemm::kernels {
 
+// The 16 bytes that begin so many elements of 16 bits, fewer than eight, behind the first of two vectors: by 8 bytes,
+// by 4, by 2.
+XGEMM_DEVICE gpu::Vector<std::uint32_t, 4> shifted(std::uint32_t (&words)[8], int before) {
+  XGEMM_UNROLL
+  for (int w = 0; w < 6; ++w) words[w] = before & 4 ? words[w + 2] : words[w];
+  XGEMM_UNROLL
+  for (int w = 0; w < 5; ++w) words[w] = before & 2 ? words[w + 1] : words[w];
+  const int bits = before % 2 * 16;
+  gpu::Vector<std::uint32_t, 4> result;
+  XGEMM_UNROLL
+  for (int w = 0; w < 4; ++w)
+    result[w] = static_cast<std::uint32_t>((std::uint64_t{words[w + 1]} << 32 | words[w]) >> bits);
+  return result;
+}
+
 // kLines lines of kLineBytes, 64 or 128, which is also the width of the swizzle; by kThreads threads.
 template <class Element, int kLines, int kLineBytes, int kThreads>
 class LineLoader {
@@ -97,7 +112,7 @@ class LineLoader {
     if (shifts_) {
       XGEMM_UNROLL
       for (int i = 0; i < kCount; ++i) {
-        Vector chunk = shifted(words_[i]);
+        Vector chunk = shifted(words_[i], before_);
         if (left_ < kElements) {
           XGEMM_UNROLL
           for (int w = 0; w < 4; ++w) chunk[w] = left_ > 2 * w + 1 ? chunk[w] : left_ > 2 * w ? chunk[w] & 0xffff : 0;
@@ -116,20 +131,6 @@ class LineLoader {
   }
 
  private:
-  // By 8 bytes, by 4, by 2.
-  XGEMM_DEVICE Vector shifted(std::uint32_t (&words)[8]) const {
-    XGEMM_UNROLL
-    for (int w = 0; w < 6; ++w) words[w] = before_ & 4 ? words[w + 2] : words[w];
-    XGEMM_UNROLL
-    for (int w = 0; w < 5; ++w) words[w] = before_ & 2 ? words[w + 1] : words[w];
-    const int bits = before_ % 2 * 16;
-    Vector result;
-    XGEMM_UNROLL
-    for (int w = 0; w < 4; ++w)
-      result[w] = static_cast<std::uint32_t>((std::uint64_t{words[w + 1]} << 32 | words[w]) >> bits);
-    return result;
-  }
-
   const Element* source_;        // the thread's first chunk of the first tile
   const Element *begin_, *end_;  // of what may be read: of its line there, or of the matrix
   std::int64_t stride_;          // from line to line

@@ -27,7 +27,7 @@ struct WgmmaTmaLineProducer {
   using Params = WgmmaTmaLineParams;
   static constexpr int kTeams = kConfig.teams;
   static constexpr int kTeam = Lines::kThreads / gpu::kWarpSize;  // warps
-  static_assert(Cta::kPlanes == 1 && kConfig.by_lines());
+  static_assert(Cta::kPlanes == 1 && kConfig.by_lines() && kConfig.fillers() == kTeam + 1);
   // Slices arrive in any order, and a barrier knows only two phases: a team waits for the one that follows when it has
   // seen the one before.
   static_assert(kConfig.line_stages % kTeams == 0, "each stage is the same team's");
@@ -99,11 +99,7 @@ struct WgmmaTmaLineProducer {
         }
         ring.next();
       }
-      if (place.shares_k()) {  // the ring is where the CTAs exchange their sums
-        gpu::mbarrier_arrive(smem.rings_free);
-        gpu::mbarrier_wait_cluster(smem.sums_read, exchange_phase);
-        exchange_phase ^= 1;
-      }
+      if (place.shares_k()) Cta::lend_ring(smem, exchange_phase);
       if (!epilogue.reads_c() || units.partial()) continue;
       XGEMM_NO_UNROLL
       for (int i = 0; i < Output::kSlots; ++i) {  // which the others fill
@@ -112,14 +108,7 @@ struct WgmmaTmaLineProducer {
         ring.next();
       }
     }
-    // A CTA stays until the consumers of the other CTAs have released all slots here: an arrival at a CTA that has
-    // exited is a fault.
-    if (place.sharers == 1) return;
-    XGEMM_NO_UNROLL
-    for (int s = 0; s < Cta::kStages; ++s) {
-      gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-      ring.next();
-    }
+    if (place.sharers > 1) Cta::wait_for_releases(smem, ring);
   }
 
   XGEMM_DEVICE static void shift(const Params& p, SharedStorage& smem, const Place& place, const Epilogue& epilogue,
@@ -159,11 +148,9 @@ struct WgmmaTmaLineProducer {
       stages.skip(slices);
       ring.skip(slices);
       if (place.shares_k()) {
-        // The ring is where the CTAs exchange their sums. Of each warp, so that none misses a phase.
+        // Of each warp, so that none misses a phase.
         gpu::sync_warp();
-        if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.rings_free);
-        gpu::mbarrier_wait_cluster(smem.sums_read, exchange_phase);
-        exchange_phase ^= 1;
+        Cta::lend_ring(smem, exchange_phase, gpu::lane_index() == 0);
       }
       if constexpr (Output::kSlots > 0) {
         if (!epilogue.reads_c() || units.partial()) continue;

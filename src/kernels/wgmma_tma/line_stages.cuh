@@ -17,6 +17,7 @@
 #include "kernels/common/sm90/tma.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/config.h"
+#include "kernels/wgmma_tma/line_loader.cuh"
 #include "kernels/wgmma_tma/params.h"
 
 namespace xgemm::kernels {
@@ -70,41 +71,26 @@ class WgmmaTmaLines {
     char* const place = reinterpret_cast<char*>(tile) + (offset ^ (offset >> 3 & (Shape::kRowBytes - 16)));
     XGEMM_UNROLL
     for (int first = 0; first < kLines; first += kTogether) {
-      Vector low[kTogether], high[kTogether];
+      std::uint32_t words[kTogether][8];
       XGEMM_UNROLL
       for (int i = 0; i < kTogether; ++i) {
         const Vector* const from = &stage.vectors[class_][first + i][chunk_];
-        low[i] = exists_ ? gpu::read<gpu::Space::shared>(from) : Vector{};
-        high[i] = exists_ && before_ != 0 ? gpu::read<gpu::Space::shared>(from + 1) : Vector{};
+        const Vector low = exists_ ? gpu::read<gpu::Space::shared>(from) : Vector{};
+        const Vector high = exists_ && before_ != 0 ? gpu::read<gpu::Space::shared>(from + 1) : Vector{};
+        XGEMM_UNROLL
+        for (int w = 0; w < 4; ++w) {
+          words[i][w] = low[w];
+          words[i][4 + w] = high[w];
+        }
       }
       XGEMM_UNROLL
       for (int i = 0; i < kTogether; ++i)
         gpu::write<gpu::Space::shared>(reinterpret_cast<Vector*>(place + (first + i) * kClasses * Shape::kRowBytes),
-                                       shifted(low[i], high[i]));
+                                       shifted(words[i], before_));
     }
   }
 
  private:
-  // By 8 bytes, by 4, by 2.
-  XGEMM_DEVICE Vector shifted(const Vector& low, const Vector& high) const {
-    std::uint32_t words[8];
-    XGEMM_UNROLL
-    for (int w = 0; w < 4; ++w) {
-      words[w] = low[w];
-      words[4 + w] = high[w];
-    }
-    XGEMM_UNROLL
-    for (int w = 0; w < 6; ++w) words[w] = before_ & 4 ? words[w + 2] : words[w];
-    XGEMM_UNROLL
-    for (int w = 0; w < 5; ++w) words[w] = before_ & 2 ? words[w + 1] : words[w];
-    const int bits = before_ % 2 * 16;
-    Vector result;
-    XGEMM_UNROLL
-    for (int w = 0; w < 4; ++w)
-      result[w] = static_cast<std::uint32_t>((std::uint64_t{words[w + 1]} << 32 | words[w]) >> bits);
-    return result;
-  }
-
   int class_, chunk_;
   int before_;  // elements of a vector that lie before a line of the class
   bool exists_;

@@ -143,9 +143,7 @@ struct WgmmaTmaProducer {
       }
       // The ring is where the CTAs exchange their sums, and none is a unit ahead of its producer.
       if (place.shares_k()) [[unlikely]] {
-        gpu::mbarrier_arrive(smem.rings_free);
-        gpu::mbarrier_wait_cluster(smem.sums_read, exchange_phase);
-        exchange_phase ^= 1;
+        Cta::lend_ring(smem, exchange_phase);
       }
       if (epilogue.reads_c() && !units.partial()) Output::load_c(p, smem, place, ring, tile);
       units.next();
@@ -153,15 +151,7 @@ struct WgmmaTmaProducer {
       tile = units.at(p, place);
       loaders = loaders_of(p, place, tile, loaders.x.cta_mask, loaders.y.cta_mask);
     }
-    // A CTA stays until the consumers of the other CTAs have released all slots here: an arrival at a CTA that has
-    // exited is a fault.
-    if (place.sharers > 1) {
-      XGEMM_NO_UNROLL
-      for (int s = 0; s < Cta::kStages; ++s) {
-        gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-        ring.next();
-      }
-    }
+    if (place.sharers > 1) Cta::wait_for_releases(smem, ring);
   }
 
  private:

@@ -113,11 +113,9 @@ struct WgmmaTmaWordProducer {
       }
       ahead -= slices.count();
       if (place.shares_k()) {
-        // The ring is where the CTAs exchange their sums. Of each warp, so that none misses a phase.
+        // Of each warp, so that none misses a phase.
         gpu::sync_warp();
-        if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.rings_free);
-        gpu::mbarrier_wait_cluster(smem.sums_read, exchange_phase);
-        exchange_phase ^= 1;
+        Cta::lend_ring(smem, exchange_phase, gpu::lane_index() == 0);
       }
       if constexpr (Output::kSlots > 0) {
         if (!epilogue.reads_c() || units.partial()) continue;

@@ -111,7 +111,7 @@ Result run_fp16x3(const kernels::GemmParams& params, const Options& options, boo
     for (const Region& region : regions(Access::read)) memory.add(region);
     append(result,
            launch_wgmma_tma<kernels::WgmmaTma<kConfig>>(
-               arguments_of(kConfig, product, schedule_of(kConfig, product, options), nullptr), memory, options));
+               arguments_of<kConfig>(product, schedule_of(kConfig, product, options), nullptr), memory, options));
     return true;
   };
   kernels::run_split_product(own, room, workspace.data(), nullptr, split, multiply);

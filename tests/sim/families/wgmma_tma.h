@@ -53,13 +53,6 @@ auto arguments_of(const kernels::GemmParams& params, const kernels::Schedule& sc
   }
 }
 
-inline kernels::BasicWgmmaTmaParams<kernels::TensorBox> arguments_of(const kernels::WgmmaTmaConfig& config,
-                                                                     const kernels::GemmParams& params,
-                                                                     const kernels::Schedule& schedule,
-                                                                     void* partials) {
-  return kernels::wgmma_tma_arguments(kernels::wgmma_tma_boxes(config), params, schedule, partials);
-}
-
 // As the launcher does it: the product, and the sums of its parts where it is split.
 template <kernels::WgmmaTmaConfig kConfig, class Epilogue = kernels::LinearCombination>
 Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
