@@ -491,6 +491,30 @@ TEST_F(Sm90, LoadsBoxesWithSwizzlesAndZeros) {
       }
 }
 
+TEST_F(Sm90, NothingIsKnownOfWhatLiesBeforeLines) {
+  const auto poison = static_cast<std::uint16_t>(kPoison << 8 | kPoison);
+  for (const int swizzle : {0, 128}) {
+    const int width = swizzle == 0 ? 8 : 64, height = 16;
+    TensorBox map = box(width, height, swizzle);
+    map.before = 3;
+    for (const int begin : {-8, 0, 8})
+      expect_clean(32, 1, [&](Shared& s) {
+        init(s, 1);
+        if (gpu::thread_index() == 0) {
+          gpu::mbarrier_arrive_expect(s.barriers[0], width * height * 2);
+          gpu::tma_load(s.tile[0], map, s.barriers[0], begin, 0, 0);
+        }
+        gpu::mbarrier_wait(s.barriers[0], 0);
+        for (int i = gpu::thread_index(); i < width * height; i += 32) {
+          const int row = i / width, column = i % width, x = begin + column;
+          const auto* const from = s.tile[0] + place(row, column * 2, width * 2, swizzle) / 2;
+          const std::uint16_t known = x < 0 || x >= kRows ? 0 : matrix[static_cast<std::size_t>(row * kPitch + x)];
+          expect(gpu::read<Space::shared>(from) == (x >= 0 && x < map.before ? poison : known));
+        }
+      });
+  }
+}
+
 TEST_F(Sm90, MulticastReachesAllItsCtas) {
   const TensorBox map = box(64, 8, 128);
   expect_clean(32, 2, [&](Shared& s) {

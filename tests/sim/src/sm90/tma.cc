@@ -223,10 +223,12 @@ void land(Thread& thread, const Load& load) {
   if (load.good) {
     for (const Run& run : load.runs) {
       const auto* const from = reinterpret_cast<const unsigned char*>(run.address);
-      if (load.x < load.map.before) {
-        const std::size_t row = run.box_offset / row_bytes(load.map) * row_bytes(load.map);
-        std::memset(shared.base() + load.offset + row, kPoison, run.box_offset - row);
-      }
+      // What lies before the lines is memory, of which nothing is known; what lies before the tensor is zero.
+      const int unknown = std::max(load.map.before - std::max(load.x, 0), 0) * load.map.element_bytes;
+      const Run before{run.box_offset - static_cast<std::size_t>(unknown), 0, static_cast<std::size_t>(unknown)};
+      for_each_part(load.map, load.offset, before, [&](std::size_t to, std::size_t, std::size_t size) {
+        std::memset(shared.base() + to, kPoison, size);
+      });
       for_each_part(load.map, load.offset, run, [&](std::size_t to, std::size_t at, std::size_t size) {
         std::memcpy(shared.base() + to, from + at, size);
         if (load.map.tf32) round_to_tf32(shared.base() + to, size);
