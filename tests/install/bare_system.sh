@@ -3,20 +3,23 @@
 # there, as the README says, ./run bench, ./run install (before anything else has built what it installs) and ./run test; then all of
 # them again, which must build nothing. Takes root, debootstrap and a network; not part of ctest.
 #
-#   tests/install/bare_system.sh [--suite bookworm] [--cuda DIR] [--user] [--keep] DIR [RUN-COMMAND...]
+#   tests/install/bare_system.sh [--suite bookworm] [--cuda DIR] [--env NAME=VALUE] [--user] [--keep] DIR [RUN-COMMAND...]
 #
 #   --cuda DIR   a CUDA toolkit of this machine, shown in the tree as /usr/local/cuda with its nvcc on the PATH.
 #                Without it ./run has to fetch one.
+#   --env NAME=VALUE
+#                a variable for the tree, which sees none of this machine's: a proxy, say; repeatable
 #   --user       run as an ordinary user without sudo: ./run has to stop and print the apt-get command
 #   DIR          the tree; made if it does not exist (a used one proves less)
 #   RUN-COMMAND  what to run instead, each as one word, e.g. 'bench --no-cuda' 'test --quick'
 set -euo pipefail
 
-suite=bookworm cuda="" user=false keep=false
+suite=bookworm cuda="" user=false keep=false settings=()
 while [[ ${1:-} == --* ]]; do
   case $1 in
     --suite) suite=$2 && shift ;;
     --cuda) cuda=$2 && shift ;;
+    --env) settings+=("$2") && shift ;;
     --user) user=true ;;
     --keep) keep=true ;;
     *) echo "bare_system.sh: unknown option $1" >&2 && exit 2 ;;
@@ -32,19 +35,8 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 [[ -e $tree/etc/debian_version ]] || debootstrap --variant=minbase "$suite" "$tree"
 tree=$(cd "$tree" && pwd)
 
-# How this machine reaches package registries.
 cp -L /etc/resolv.conf /etc/hosts "$tree/etc/"
-if [[ -e /etc/pip.conf ]]; then cp /etc/pip.conf "$tree/etc/"; fi
-environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb)
-for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY PIP_INDEX_URL; do
-  [[ -z ${!name:-} ]] || environment+=("$name=${!name}")
-done
-if [[ -e /etc/ssl/certs/ca-certificates.crt ]]; then
-  mkdir -p "$tree/etc/ssl/certs"
-  cp -L /etc/ssl/certs/ca-certificates.crt "$tree/etc/ssl/registry-ca.crt"
-  environment+=(PIP_CERT=/etc/ssl/registry-ca.crt)
-  [[ -e $tree/etc/ssl/certs/ca-certificates.crt ]] || cp "$tree/etc/ssl/registry-ca.crt" "$tree/etc/ssl/certs/ca-certificates.crt"
-fi
+environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb "${settings[@]}")
 
 mounted=()
 finish() {
@@ -99,7 +91,7 @@ for command in "${commands[@]}"; do
   in_tree "$command" | tee "$tree/tmp/again.log"
   echo "######## again: ./run $command: $((SECONDS - begin)) s"
   # (No package has a slash in its name, as the folder has that ./run install says it installs into.)
-  if grep -q -e '==> Installing [^/]*$' -e '==> Fetching' -e '==> Configuring' -e 'Building CXX' "$tree/tmp/again.log"; then
+  if grep -q -e '==> Installing [^/]*$' -e '==> Fetching' -e '==> Configuring' -e 'Building \(C\|CXX\|CUDA\) object' -e 'Linking ' "$tree/tmp/again.log"; then
     echo "FAILED: the second ./run $command did something again" >&2
     exit 1
   fi
