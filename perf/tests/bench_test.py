@@ -214,6 +214,16 @@ class PerfTest(unittest.TestCase):
             self.assertIn("<svg", (folder / "out" / "report.html").read_text(encoding="utf-8"))
             self.assertEqual(len((folder / "out" / "results.csv").read_text(encoding="utf-8").splitlines()), 7)
 
+    def test_baselines_have_the_names_of_their_machines(self):
+        sys.path.insert(0, str(PERF))
+        import perf
+
+        files = sorted((PERF / "baselines").glob("*.json"))
+        self.assertTrue(files)
+        for file in files:
+            machine = json.loads(file.read_text(encoding="utf-8"))["environment"]["machine"]
+            self.assertEqual(f"{perf.machine_slug(machine)}.json", file.name, machine)
+
     def test_no_baseline_is_said(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
