@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures the standard sets of shapes, compares them with the baseline of this machine, writes a report.
 
-What this program does not know goes to xgemm-bench. Exit status: 0 no regression, 1 a regression or a wrong result, 2 bad
+What this program does not know goes to xgemm-bench. Where that names shapes or types, what else the baseline has is no
+regression. Exit status: 0 no regression, 1 a regression or a wrong result, 2 bad
 input, 3 the device failed, 130 Ctrl-C.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -19,6 +20,9 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 BASELINES = HERE / "baselines"
 NEEDED = ("numpy", "pandas", "matplotlib")
+# Options of xgemm-bench that name shapes, and that name what products of them are like.
+NAMES_SHAPES = ("--shapes", "--m", "--replay", "--quick")
+NAMES_FORMS = ("--type", "--trans", "--alpha", "--beta", "--epilogue", "--pad", "--offset", "--batch", "--location")
 BAD_INPUT = 2
 INTERRUPTED = 130
 
@@ -95,7 +99,13 @@ def offer_baseline(results_path, path, complete):
     print("--save-baseline makes a run the baseline")
 
 
-def judge(options, results_path, results, out):
+def names_fewer(words):
+    """Whether xgemm-bench is asked for less than the standard sets, or for something else: what the baseline has beside that
+    was left out and has not gone."""
+    return any(word.split("=")[0] in NAMES_SHAPES + NAMES_FORMS for word in words)
+
+
+def judge(options, results_path, results, out, fewer):
     """The exit status of the comparison, and the file of its verdicts if there is one."""
     import compare
 
@@ -111,7 +121,8 @@ def judge(options, results_path, results, out):
         return 0, None
     verdicts = out / "comparison.json"
     verdicts.unlink(missing_ok=True)
-    status = compare.main([str(path), str(results_path), "--tolerance", str(options.tolerance), "--json", str(verdicts)])
+    status = compare.main([str(path), str(results_path), "--tolerance", str(options.tolerance), "--json", str(verdicts),
+                           *(["--allow-missing"] if fewer else [])])
     return status, verdicts if verdicts.exists() else None
 
 
@@ -153,7 +164,7 @@ def main(arguments=None):
     results_path = out / "results.json"
     results_path.unlink(missing_ok=True)
 
-    names_shapes = any(word.split("=")[0] in ("--shapes", "--m", "--replay", "--quick") for word in passed_on)
+    names_shapes = any(word.split("=")[0] in NAMES_SHAPES for word in passed_on)
     what = [] if names_shapes else ["--standard"]
     status = run([bench, *what, "--ceilings", "--json", results_path, "--commit", commit(), *passed_on])
     try:
@@ -165,7 +176,7 @@ def main(arguments=None):
     verdicts = None
     ladder = None
     if status in (0, 1) and results.complete:
-        compared, verdicts = judge(options, results_path, results, out)
+        compared, verdicts = judge(options, results_path, results, out, names_fewer(passed_on))
         status = status or compared
         if not options.no_ladder:
             ladder = measure_ladder(bench, results, out, ["--commit", commit()])

@@ -224,6 +224,23 @@ class PerfTest(unittest.TestCase):
             machine = json.loads(file.read_text(encoding="utf-8"))["environment"]["machine"]
             self.assertEqual(f"{perf.machine_slug(machine)}.json", file.name, machine)
 
+    def test_a_run_of_fewer_shapes_is_no_regression(self):
+        sys.path.insert(0, str(PERF))
+        import perf
+
+        for words, fewer in (([], False), (["--type", "h"], True), (["--type=h"], True), (["--shapes", "squares"], True),
+                             (["--m=64"], True), (["--trans", "NN"], True), (["--replay=calls.log"], True), (["--quick"], True),
+                             (["--max-time", "1", "--no-check"], False)):
+            self.assertEqual(perf.names_fewer(words), fewer, words)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            baseline = ["--baseline", folder / "baseline.json", "--no-report", "--tolerance", "99"]
+            saved = self.perf(folder, *baseline, "--shapes", "16:48:16", *FAST, "--type", "s,h", "--save-baseline")
+            self.assertEqual(saved.returncode, 0, saved.stdout + saved.stderr)
+            judged = self.perf(folder, *baseline, "--shapes", "16,32", *FAST, "--type", "h")
+            self.assertEqual(judged.returncode, 0, judged.stdout + judged.stderr)
+            self.assertRegex(judged.stdout, r"4 MISSING\nno regression")
+
     def test_no_baseline_is_said(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
