@@ -25,6 +25,7 @@
 #include "bench/candidate.h"
 #include "bench/device.h"
 #include "bench/input_error.h"
+#include "bench/stats.h"
 #include "xgemm.h"
 
 namespace xgemm::perf {
@@ -131,11 +132,10 @@ class Table {
     }
     fmt::print("\n");
     std::cout.flush();
-    // NaN is the worst ratio.
     const auto weigh = [&](double emulated, double strict) {
       const double ratio = emulated == strict ? 1 : emulated / strict;
       double& worst = left_to_strict ? worst_left_ : worst_;
-      if (!(ratio <= worst)) worst = ratio;
+      worst = worse(worst, ratio);
     };
     weigh(errors[0].normwise, errors[1].normwise);
     weigh(errors[0].componentwise, errors[1].componentwise);
@@ -214,7 +214,7 @@ class Table {
         const double error = std::fabs(results[static_cast<std::size_t>(column * extent_ + row)] - sums.value);
         of_errors += error * error;
         of_results += sums.value * sums.value;
-        if (!(error <= errors.componentwise * sums.magnitude)) errors.componentwise = error / sums.magnitude;
+        if (error != 0) errors.componentwise = worse(errors.componentwise, error / sums.magnitude);
       }
     errors.normwise = std::sqrt(of_errors / of_results);
     return errors;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "bench/element.h"
+#include "bench/stats.h"
 
 namespace xgemm::perf {
 namespace {
@@ -235,8 +236,7 @@ void compare_samples(const Case& one, const Reference& reference, const std::vec
         norm += expected * expected;
         if (result.problem.empty() && !(error.share <= 1))
           result.problem = fmt::format("C({}, {}) = {:.7g}, float64 says {:.7g}", row, col, got, expected);
-        // A NaN is the largest error there is, and stays.
-        if (!std::isnan(result.bound_share) && !(error.share <= result.bound_share)) result.bound_share = error.share;
+        result.bound_share = worse(result.bound_share, error.share);
       }
   result.samples = static_cast<std::int64_t>(at);
   result.normwise = errors == 0 ? 0 : std::sqrt(errors / norm);

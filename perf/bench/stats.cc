@@ -28,6 +28,10 @@ double median(std::vector<double> values) {
   return sorted_median(values);
 }
 
+double worse(double one, double other) {
+  return std::isnan(one) || other <= one ? one : other;
+}
+
 double binomial_half_cdf(std::int64_t successes, std::int64_t trials) {
   if (successes < 0) return 0;
   if (successes >= trials) return 1;

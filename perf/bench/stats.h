@@ -24,6 +24,9 @@ struct Interval {
 /// The middle value, or the mean of the two middle values. NaN when there is none.
 double median(std::vector<double> values);
 
+/// The larger of two errors. NaN is the largest there is: once found, it stays.
+double worse(double one, double other);
+
 /// P(X <= successes), X ~ Binomial(trials, 1/2).
 double binomial_half_cdf(std::int64_t successes, std::int64_t trials);
 

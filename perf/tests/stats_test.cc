@@ -35,6 +35,15 @@ TEST(Stats, Medians) {
   EXPECT_TRUE(std::isnan(median({})));
 }
 
+TEST(Stats, NanIsTheWorstErrorAndStays) {
+  const double nan = std::nan("");
+  EXPECT_EQ(worse(1, 2), 2);
+  EXPECT_EQ(worse(2, 1), 2);
+  EXPECT_TRUE(std::isnan(worse(1, nan)));
+  EXPECT_TRUE(std::isnan(worse(nan, 1)));
+  EXPECT_TRUE(std::isnan(worse(worse(worse(0, nan), 1), INFINITY)));
+}
+
 TEST(Stats, MedianIntervalsAreThoseOfScipy) {
   struct Known {
     int n;
