@@ -2,7 +2,7 @@
 """Fits the planner's estimates of wgmma_tma to measurements of xgemm-tune.
 
     fit.py [--check] [measured.tsv.xz...]          default: perf/tune/measured/
-    fit.py --calibrate measured.tsv [--output FILE]
+    fit.py --calibrate measured.tsv [--build FOLDER] [--output FILE]
 
 Three steps. The constants of the cost model (src/kernels/wgmma_tma/cost.h) and the rates of the measured GPUs are fitted
 to all times. Then the network of cost_correction.h is trained on what the model misses: it lowers the time of the plan
@@ -11,9 +11,10 @@ src/device/gpu_rows.inc, with how good the choices are on shapes that were left 
 and each part is judged by a network that saw the others. --check prints this alone.
 
 --calibrate fits the rates of one more GPU, with everything else as it is, and writes its row to FILE, by default where
-the library looks for it (src/device/rates.h). `./run calibrate` measures and calls it.
+the library looks for it (src/device/rates.h). `./run calibrate` measures and calls it. Tables of GPUs that have no kernels
+of wgmma_tma, which are all but those of compute capability 9.0, are refused.
 
-The model itself is the library's code, in build/.../libxgemm_cost_model.so; shapes of perf/shapes/holdout.txt are
+The model itself is the library's code, in FOLDER/perf/libxgemm_cost_model.so, by default the newest of build/*; shapes of perf/shapes/holdout.txt are
 refused. Needs NumPy and SciPy.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -30,7 +31,6 @@ import pathlib
 import re
 
 import numpy as np
-from scipy.optimize import least_squares
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSTANCE = re.compile(r"wgmma_tma_f16_((\d+)x(\d+)x64(_pp)?(_t)?_s(\d+))_(nn|nt|tn|tt)$")
@@ -77,9 +77,10 @@ def parse_instance(name):
     return tile, (int(m), int(n), int(stages), t is not None, groups, pp is not None)
 
 
-def cost_library():
-    """The planner's models, of the build that is the newest."""
-    found = sorted(ROOT.glob("build/*/perf/libxgemm_cost_model.so"), key=lambda x: x.stat().st_mtime)
+def cost_library(build=None):
+    """The planner's models, of the build that is named or else the newest."""
+    name = "perf/libxgemm_cost_model.so"
+    found = list(build.glob(name)) if build else sorted(ROOT.glob(f"build/*/{name}"), key=lambda x: x.stat().st_mtime)
     if not found:
         raise SystemExit("build the target xgemm_cost_model first")
     return ctypes.CDLL(str(found[-1]))
@@ -88,8 +89,8 @@ def cost_library():
 class CostModel:
     """The library's model: times and features of rows."""
 
-    def __init__(self):
-        self.library = cost_library()
+    def __init__(self, build=None):
+        self.library = cost_library(build)
         counts = (ctypes.c_int * 3)()
         size = ctypes.sizeof(ctypes.c_int)
         constants = self.library.xgemm_cost_features(*(ctypes.byref(counts, i * size) for i in range(3)))
@@ -174,6 +175,9 @@ class Measurements:
                         us -= IN_TURN
                     rows.append((key, tile_index[instance[0]], instance[1] + shape + problem + (float(whole), int(parts)),
                                  us))
+        if not rows:
+            raise SystemExit("fit.py: no time of wgmma_tma in what was measured, to whose kernels rates are fitted: GPUs of compute "
+                             "capability 9.0 alone have them")
         rows = with_pools(rows)
         best = collections.defaultdict(lambda: math.inf)
         for key, _, _, us in rows:
@@ -233,6 +237,8 @@ def fit_model(model, data, constants=None):
             if with_features:
                 features[mine] = result[1]
         return (us, features) if with_features else us
+
+    from scipy.optimize import least_squares
 
     def residuals(v):
         return np.concatenate([(np.log(times(v)) - np.log(data.us)) * weight, .3 * v])
@@ -425,9 +431,10 @@ def main():
     parser.add_argument("measured", nargs="*", type=pathlib.Path, help="tables of xgemm-tune, compressed by xz")
     parser.add_argument("--check", action="store_true", help="only say how good the choices are")
     parser.add_argument("--calibrate", type=pathlib.Path, metavar="FILE", help="fit the rates of one GPU to a table")
+    parser.add_argument("--build", type=pathlib.Path, metavar="FOLDER", help="the build whose models are fitted (newest of build/*)")
     parser.add_argument("--output", type=pathlib.Path, help="where --calibrate writes the row")
     arguments = parser.parse_args()
-    model = CostModel()
+    model = CostModel(arguments.build)
     if arguments.calibrate:
         return calibrate(model, arguments.calibrate, arguments.output)
     data = Measurements(sorted(arguments.measured or (ROOT / "perf/tune/measured").glob("*.tsv.xz")), model.tiles)

@@ -40,6 +40,14 @@ class RunTest(unittest.TestCase):
         self.assertFalse((self.path / "formatted").exists())
         self.assertTrue((self.path / "build").exists() and (self.path / ".deps").exists())
 
+    def test_a_gpu_that_cannot_be_calibrated(self):
+        for capabilities in ("8.6", "8.0\n12.0"):
+            self.tool("nvidia-smi", f"case $* in *compute_cap*) printf '{capabilities}\\n' ;; esac")
+            done = self.run_it("calibrate")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"here is one of {', '.join(capabilities.split())}", done.stderr)
+        self.assertEqual(list((self.path / "build").iterdir()), [])
+
     def test_clean(self):
         self.assertEqual(self.run_it("clean").returncode, 0)
         self.assertEqual(((self.path / "build").exists(), (self.path / ".deps").exists()), (False, True))
