@@ -64,11 +64,14 @@ constexpr const ProductType& type_of(char letter) {
   return *find_type(letter);
 }
 
-/// "shbHBd"
-inline std::string type_letters() {
-  std::string letters;
-  for (const ProductType& type : kTypes) letters += type.letter;
-  return letters;
+/// "s, h, b, H, B, d", or with the names "s (fp32), h (fp16), ..."
+inline std::string list_of_types(bool with_names) {
+  std::string list;
+  for (const ProductType& type : kTypes) {
+    list += (list.empty() ? "" : ", ") + std::string(1, type.letter);
+    if (with_names) list += " (" + std::string(type.name) + ")";
+  }
+  return list;
 }
 
 }  // namespace xgemm::perf

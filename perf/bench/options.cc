@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "bench/element.h"
 #include "bench/input_error.h"
 #include "xgemm.h"
 
@@ -98,8 +99,7 @@ void add_shape_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option("--m", texts.m, "Extents: numbers, first:last:step or first:last:xFACTOR")->group(group);
   app.add_option("--n", texts.n, "As --m; as m where not given")->group(group);
   app.add_option("--k", texts.k, "As --m; as m where not given")->group(group);
-  app.add_option("--type", texts.types,
-                 "s (fp32), h (fp16 with fp32 sums), b (bf16, likewise), H or B (with C in fp32), or several: s,h")
+  app.add_option("--type", texts.types, list_of_types(true) + "; of two names the second is that of C. Or several: s,h")
       ->group(group);
   app.add_option("--trans", texts.trans, "NN, NT, TN, TT")->group(group);
   app.add_option("--alpha", texts.alpha, "Scalars")->group(group);

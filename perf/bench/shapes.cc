@@ -329,7 +329,8 @@ std::vector<char> parse_types(std::string_view text) {
   std::vector<char> types;
   for (const char letter : text) {
     if (letter == ',') continue;
-    if (find_type(letter) == nullptr) throw InputError(fmt::format("'{}' is not one of s, h, b, H, B", text));
+    if (find_type(letter) == nullptr)
+      throw InputError(fmt::format("'{}' is not one of {}", text, list_of_types(false)));
     if (std::find(types.begin(), types.end(), letter) == types.end()) types.push_back(letter);
   }
   if (types.empty()) throw InputError("names no type");

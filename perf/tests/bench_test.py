@@ -119,7 +119,7 @@ class BenchTest(unittest.TestCase):
         empty.write_text("nothing\n")
         for arguments, message in (
             (["--no-such-flag"], "--no-such-flag"),
-            (["--type", "q"], "--type: 'q' is not one of s, h, b"),
+            (["--type", "q"], "--type: 'q' is not one of s, h, b, H, B, d"),
             (["--trans", "XY"], "--trans: 'XY'"),
             (["--shapes", "no-such-set"], "'no-such-set' is no file, range or set"),
             (["--shapes", shapes], "bad.txt:2: field 'k': 'six' is not a whole number"),

@@ -26,7 +26,8 @@ Case make_case(const std::string& line) {
 }
 
 TEST(Elements, TheTableHoldsTogether) {
-  EXPECT_EQ(type_letters(), "shbHBd");
+  EXPECT_EQ(list_of_types(false), "s, h, b, H, B, d");
+  EXPECT_THAT(list_of_types(true), testing::StartsWith("s (fp32), h (fp16), "));
   EXPECT_EQ(find_type('q'), nullptr);
   for (const Element& element : kElements) {
     EXPECT_EQ(&element_of(element.letter), &element);
