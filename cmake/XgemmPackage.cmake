@@ -9,7 +9,8 @@ set_target_properties(xgemm PROPERTIES OUTPUT_NAME xgemm EXPORT_NAME xgemm VERSI
 set_property(TARGET xgemm APPEND PROPERTY LINK_OPTIONS "LINKER:--version-script=${xgemm_map}" "LINKER:-z,defs")
 set_property(TARGET xgemm APPEND PROPERTY LINK_DEPENDS "${xgemm_map}")
 
-# The entry points always carry debug information (packages are stripped): the test exports.abi reads their types from it.
+# The entry points always carry debug information: the test exports.abi reads their types from a library made of these objects alone,
+# since libxgemm.so of a release build has none.
 get_target_property(xgemm_sources xgemm_objects SOURCES)
 list(FILTER xgemm_sources INCLUDE REGEX "^api/")
 list(TRANSFORM xgemm_sources PREPEND "${PROJECT_SOURCE_DIR}/src/")

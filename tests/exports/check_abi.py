@@ -9,6 +9,8 @@ The baseline describes the C headers: each function that they declare is given a
 abidw describes. So it holds neither C++ nor anything that depends on where or with what it was made. The headers of
 today, and the library itself, are then compared with it.
 
+LIBRARY has debug information: without it, abidiff compares names alone.
+
     check_abi.py [--refresh] LIBRARY INCLUDE_FOLDER VERSION_MAP BASELINE_FOLDER C_COMPILER
 """
 import os
@@ -68,6 +70,9 @@ def main(arguments):
         describe_headers(include, version_map, compiler, baseline)
         print(f"wrote {baseline}")
         return 0
+    if b".debug_info" not in subprocess.run(["readelf", "-SW", library], check=True, stdout=subprocess.PIPE).stdout:
+        print(f"{library} has no debug information, in which its types are.")
+        return 1
     if not os.path.exists(baseline):
         print(f"There is no baseline for {platform.machine()}: skipped.")
         return SKIPPED
