@@ -7,6 +7,8 @@ libxgemm_cublas.so in front of it: strict fp32, fp32 emulated on tensor cores, a
 Prints a line for each kind of numbers: the median time of a step with each, in milliseconds, over processes that take
 turns, their spread, and the ratio. The choice between the two is XGEMM_CUBLAS=auto, as a user has it. Skipped (status
 77) without a GPU or PyTorch.
+
+SPDX-License-Identifier: BSD-3-Clause
 """
 import argparse
 import os

@@ -5,10 +5,12 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 import csv
+import fnmatch
 import io
 import json
 import pathlib
 import random
+import re
 import sys
 import tempfile
 import unittest
@@ -39,6 +41,15 @@ class ResultsTest(unittest.TestCase):
         self.assertEqual(ours.candidate.iloc[3], "")
         self.assertEqual(list(read.of("cublas").candidate), ["cublas", "", "", ""])
         self.assertEqual([one["shapes"] for one in read.host_times], [600, 0])
+
+    def test_each_committed_file_is_in_the_table_of_where_it_is_from(self):
+        text = (HERE.parent.parent / "docs/benchmarking.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| (`h\d00-[^|]*) \|", text, re.MULTILINE)
+        patterns = [name for row in rows for name in re.findall(r"`(.*?)`", row)]
+        files = sorted(path.name for path in (HERE.parent.parent / "docs/results").glob("*.txt"))
+        self.assertTrue(files)
+        for name in files:
+            self.assertTrue(any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns), name)
 
     def test_bytes_count_what_has_to_move(self):
         data = synthetic.squares(1, lambda i: 1.0)
