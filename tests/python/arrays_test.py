@@ -7,34 +7,7 @@ import numpy as np
 
 import support
 import xgemm
-
-
-class DLPack:
-    """A NumPy array that is seen through DLPack alone."""
-
-    def __init__(self, array, place=(1, 0)):
-        self.array = array
-        self.place = place
-
-    def __dlpack_device__(self):
-        return self.place
-
-    def __dlpack__(self, **options):
-        assert not options, "streams are for GPUs"
-        return self.array.__dlpack__()
-
-
-class CudaArray:
-    """A NumPy array behind a __cuda_array_interface__. libxgemm looks itself where a pointer leads."""
-
-    def __init__(self, array, **more):
-        self.array = array
-        self.more = more
-
-    @property
-    def __cuda_array_interface__(self):
-        described = self.array.__array_interface__
-        return {**{key: described[key] for key in ("shape", "typestr", "data", "strides")}, "version": 3, **self.more}
+from support import CudaArray, DLPack
 
 
 class InterfaceTest(unittest.TestCase):

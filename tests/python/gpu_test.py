@@ -5,6 +5,7 @@ import numpy as np
 
 import support
 import xgemm
+from support import CudaArray, DLPack
 
 try:
     import torch
@@ -23,31 +24,6 @@ except Exception:  # an import error, or one of CUDA's
 def on_host(x):
     """As NumPy, in a type that holds every other."""
     return x.double().cpu().numpy() if isinstance(x, torch.Tensor) else cupy.asnumpy(x.astype(np.float64))
-
-
-class CudaArray:
-    """An array behind its __cuda_array_interface__ alone."""
-
-    def __init__(self, array, stream=None):
-        self.array = array
-        self.stream = stream
-
-    @property
-    def __cuda_array_interface__(self):
-        return {**self.array.__cuda_array_interface__, "stream": self.stream}
-
-
-class DLPack:
-    """An array behind DLPack alone."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-    def __dlpack__(self, stream=None):
-        return self.array.__dlpack__(stream=stream)
 
 
 @unittest.skipUnless(HAS_TORCH, "no PyTorch with a GPU")

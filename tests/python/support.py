@@ -19,6 +19,35 @@ RESULTS = {name: [name] if name == "float64" else [name, "float32"] for name in 
 SMALLEST = {"float64": 0.0, "float32": 0.0, "float16": 2.0**-25, "bfloat16": 0.0}  # half the distance of subnormal numbers
 
 
+class DLPack:
+    """An array, of NumPy or another library, that is seen through DLPack alone; on another device, if one is named."""
+
+    def __init__(self, array, place=None):
+        self.array = array
+        self.place = place or array.__dlpack_device__()
+
+    def __dlpack_device__(self):
+        return self.place
+
+    def __dlpack__(self, **options):
+        assert not (options and isinstance(self.array, np.ndarray)), "streams are for GPUs"
+        return self.array.__dlpack__(**options)
+
+
+class CudaArray:
+    """An array that is seen through a __cuda_array_interface__ alone. One of NumPy is described as if it had one: libxgemm
+    looks itself where a pointer leads."""
+
+    def __init__(self, array, **more):
+        self.array = array
+        self.more = more
+
+    @property
+    def __cuda_array_interface__(self):
+        described = self.array.__array_interface__ if isinstance(self.array, np.ndarray) else self.array.__cuda_array_interface__
+        return {**{key: described[key] for key in ("shape", "typestr", "data", "strides")}, "version": 3, **self.more}
+
+
 def random_values(rng, shape, type_name):
     return rng.uniform(-1, 1, shape).astype(TYPES[type_name])
 
