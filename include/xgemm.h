@@ -323,7 +323,8 @@ XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);
  * enqueued on the context's stream; products on other streams, and graphs, have to be ordered behind it. In a capture
  * it becomes a part of the graph, and each launch of it prepares the operand anew.
  *
- * Where products of the matrix would not be emulated (other GPUs, short sums), the handle is of no effect. */
+ * Where products of the matrix would not be emulated (other GPUs, short sums, no elements), the handle is of no
+ * effect. */
 XGEMM_API int xgemm_prepare(xgemm_context* ctx, const xgemm_args* args, int operand, xgemm_prepared** prepared);
 
 /* Frees what was prepared, after the work that was enqueued before. Graphs that hold products of it must not be

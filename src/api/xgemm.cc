@@ -138,14 +138,17 @@ bool take_short_way(const xgemm_context& context, const xgemm_args& args) noexce
   return args.type == XGEMM_F32 ? take_short_way<float>(args) : args.type == XGEMM_F64 && take_short_way<double>(args);
 }
 
-// A product that has the operand which args describe, and a vector as the other one. Nothing computes it.
+// A product that has the operand which args describe, and a vector as the other one. Nothing computes it. An operand
+// without elements may be null; what stands for the vector and for C is not, so that no check finds fault with them.
 xgemm_args product_with(const xgemm_args& args, bool of_a) {
+  static float nothing;
   xgemm_args product = XGEMM_ARGS_INIT;
   const bool row_major = args.layout == XGEMM_ROW_MAJOR;
   const auto least = [](bool contiguous, int64_t extent) { return contiguous ? std::max<int64_t>(1, extent) : 1; };
   product.layout = args.layout;
   product.k = args.k;
-  product.a = product.b = of_a ? args.a : args.b;
+  const void* const operand = of_a ? args.a : args.b;
+  product.a = product.b = operand != nullptr ? operand : &nothing;
   product.c = const_cast<void*>(product.a);
   if (of_a) {
     product.m = args.m, product.n = 1;
@@ -251,17 +254,22 @@ int xgemm_prepare(xgemm_context* ctx, const xgemm_args* args, int operand, xgemm
                      format("strided = %d, but an operand with a leading dimension is required", known.strided));
     const auto argument = static_cast<xgemm_argument>(operand);
     const OperandLines lines = operand_lines(known, argument);
-    const bool is_read = lines.lines > 0 && lines.k > 0;
-    if (is_read && lines.data == nullptr)
-      return illegal(argument, format("%s = NULL, but device memory is required", of_a ? "a" : "b"));
+    const bool is_empty = lines.lines == 0 || lines.k == 0;
     known = product_with(known, of_a);
     XGEMM_RETURN_IF_FAILED(check(known, false));
+    auto handle = std::make_unique<xgemm_prepared>();
+    if (is_empty) {
+      handle->operand = lines;  // by which products are checked
+      *prepared = handle.release();
+      return kOk;
+    }
+    if (lines.data == nullptr)
+      return illegal(argument, format("%s = NULL, but device memory is required", of_a ? "a" : "b"));
     const runtime::Placement placement = runtime::locate(canonicalize(known, false, Compute::strict));
-    if (is_read && placement.a.location != runtime::Location::device)
+    if (placement.a.location != runtime::Location::device)
       return illegal(argument, format("%s = %p, but device memory is required", of_a ? "a" : "b", lines.data));
     const device::DeviceInfo* const device = runtime::device_for(placement);
     if (device == nullptr) return fail(XGEMM_NO_DEVICE, "there is no usable GPU");
-    auto handle = std::make_unique<xgemm_prepared>();
     XGEMM_RETURN_IF_FAILED(runtime::prepare(lines, *device, {resolve(ctx).stream, nullptr, 0}, handle.get()));
     *prepared = handle.release();
     return kOk;

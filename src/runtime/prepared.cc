@@ -37,8 +37,7 @@ Status prepare(const OperandLines& operand, const device::DeviceInfo& device, co
                .block_lines = plan::Blocks::of_lines(operand.lines),
                .block_k = plan::Blocks::of_k(operand.k),
                .device = device.ordinal};
-  if (!kernels::is_built(kernels::Family::fp16x3) || device.compute_capability != 90 || prepared->blocks() == 0)
-    return kOk;
+  if (!kernels::is_built(kernels::Family::fp16x3) || device.compute_capability != 90) return kOk;
   xgemm_prepared& p = *prepared;
   p.block_bytes =
       kernels::SplitStorage(std::min(p.block_lines, operand.lines), std::min(p.block_k, operand.k), 1).bytes();

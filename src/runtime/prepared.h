@@ -28,7 +28,7 @@ inline Problem with_own_parts(Problem p) {
   return p;
 }
 
-// Fills in *prepared, and enqueues the work.
+// Fills in *prepared, and enqueues the work. The operand has elements.
 Status prepare(const OperandLines& operand, const device::DeviceInfo& device, const LaunchSettings& settings,
                xgemm_prepared* prepared);
 

@@ -227,6 +227,29 @@ TEST(Arguments, OfPrepareAreChecked) {
   EXPECT_EQ(xgemm_release(nullptr), 0);
 }
 
+// An operand without elements needs neither memory nor a GPU, and has a handle that products take and make nothing of.
+TEST(Arguments, OfPrepareMayHaveNoElements) {
+  for (const xgemm_layout layout : {XGEMM_COL_MAJOR, XGEMM_ROW_MAJOR})
+    for (const bool of_a : {true, false})
+      for (const bool has_k : {true, false})
+        for (const bool has_data : {true, false}) {
+          Operands operands;
+          xgemm_args args = operands.args();
+          args.layout = layout;
+          if (has_k)
+            (of_a ? args.m : args.n) = 0;
+          else
+            args.k = 0;
+          if (!has_data) (of_a ? args.a : args.b) = nullptr;
+          xgemm_prepared* handle = nullptr;
+          ASSERT_EQ(xgemm_prepare(nullptr, &args, of_a ? XGEMM_ARG_A : XGEMM_ARG_B, &handle), 0) << xgemm_last_error();
+          ASSERT_NE(handle, nullptr);
+          (of_a ? args.prepared_a : args.prepared_b) = handle;
+          EXPECT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error();
+          EXPECT_EQ(xgemm_release(handle), 0);
+        }
+}
+
 // ---- The struct's size --------------------------------------------------------------------------------------------
 
 TEST(Arguments, NoArguments) {
