@@ -113,10 +113,10 @@ Problem planned(const Problem& problem, const device::DeviceInfo& device) {
   return product.value_or(panel);
 }
 
-// Handles are for products on the GPU that has them.
+// What is prepared is for products on the GPU that has it. A handle without memory has no effect on any.
 Status prepared_here(const Problem& problem, const device::DeviceInfo& device) {
   for (const xgemm_prepared* prepared : {problem.a.prepared, problem.b.prepared})
-    if (prepared != nullptr && prepared->device != device.ordinal)
+    if (prepared != nullptr && prepared->memory != nullptr && prepared->device != device.ordinal)
       return fail(XGEMM_UNSUPPORTED, format("an operand was prepared on GPU %d, but GPU %d computes the product",
                                             prepared->device, device.ordinal));
   return kOk;
@@ -157,6 +157,7 @@ Status device_gemm(const Problem& problem, const device::DeviceInfo& device, con
 }
 
 Status explain_plan(const Problem& problem, const device::DeviceInfo& device, std::string* text) {
+  XGEMM_RETURN_IF_FAILED(prepared_here(problem, device));
   if (problem.batch_kind == BatchKind::pointers && plan_following(problem, device))
     *text += "matrices: found by the kernel\n";
   else if (problem.batch_kind == BatchKind::pointers)

@@ -10,6 +10,7 @@
 
 #include "runtime/prepared.h"
 #include "support/matrix.h"
+#include "unit/plan/devices.h"
 
 namespace xgemm::plan {
 namespace {
@@ -132,13 +133,30 @@ TEST(Blocks, OfPreparedOperandsAreFound) {
 
 TEST(Prepared, OnAnotherGpuIsRefused) {
   Problem p = product(600, 700, 800, Op::none, Op::none);
+  char memory = 0;
   xgemm_prepared prepared;
+  prepared.memory = &memory;
   prepared.device = 1;
   p.b.prepared = &prepared;
   device::DeviceInfo device;
   device.ordinal = 0;
-  EXPECT_EQ(runtime::device_gemm(p, device, {}).code, XGEMM_UNSUPPORTED);
-  EXPECT_STREQ(last_error(), "an operand was prepared on GPU 1, but GPU 0 computes the product");
+  const auto refused = [&](Status status) {
+    EXPECT_EQ(status.code, XGEMM_UNSUPPORTED);
+    EXPECT_STREQ(last_error(), "an operand was prepared on GPU 1, but GPU 0 computes the product");
+  };
+  refused(runtime::device_gemm(p, device, {}));
+  std::string text;
+  refused(runtime::explain_plan(p, device, &text));
+}
+
+// As where products are not emulated: the handle of any GPU is of no effect on all.
+TEST(Prepared, HandlesWithoutMemoryAreForAllGpus) {
+  Problem p = product(600, 700, 800, Op::none, Op::none);
+  xgemm_prepared prepared;
+  prepared.device = 1;
+  p.a.prepared = &prepared;
+  std::string text;
+  EXPECT_EQ(runtime::explain_plan(p, test::fake_device(90, 132, 227), &text).code, XGEMM_SUCCESS) << last_error();
 }
 
 }  // namespace
