@@ -24,8 +24,9 @@ int run_blas_call(const char* symbol, const xgemm_args& call) noexcept {
     const int first = first_illegal_blas_argument(call.transb, call.transa, call.n, call.m, call.k, call.ldb, call.lda,
                                                   call.ldc, XGEMM_COL_MAJOR);
     if (first != 0) {
-      guarded([&] { return check(call, false); });  // for its message
-      return transposed_argument(first);
+      const int own = transposed_argument(first);
+      guarded([&] { return illegal_blas_argument(own, call); });
+      return own;
     }
   }
 

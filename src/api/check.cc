@@ -345,6 +345,11 @@ int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, 
   return 0;
 }
 
+Status illegal_blas_argument(int number, const xgemm_args& args) {
+  return illegal_blas_argument(
+      number, args, stored(args.transa, args.transb, args.m, args.n, args.k, static_cast<xgemm_layout>(args.layout)));
+}
+
 OperandLines operand_lines(const xgemm_args& args, xgemm_argument operand) {
   const bool row_major = args.layout == XGEMM_ROW_MAJOR;
   if (operand == XGEMM_ARG_A) return {args.a, args.m, args.k, args.lda, is_transposed(args.transa) != row_major};

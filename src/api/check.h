@@ -18,6 +18,9 @@ Status check(const xgemm_args& args, bool scalars_on_device);
 int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
                                 int64_t ldc, xgemm_layout layout);
 
+// The failure of one of these, with its message. The layout is legal.
+Status illegal_blas_argument(int number, const xgemm_args& args);
+
 // Of A (XGEMM_ARG_A) or B (XGEMM_ARG_B).
 OperandLines operand_lines(const xgemm_args& args, xgemm_argument operand);
 

@@ -774,6 +774,20 @@ TEST(BlasBatch, IllegalGroupsAreReportedBeforeAnythingIsComputed) {
   EXPECT_EQ(y[1], 1);
 }
 
+// Of two that are illegal, row major reports the one that the column-major call finds first, and tells of the same.
+TEST(BlasCblas, MessagesAreOfTheArgumentThatIsReported) {
+  const float x = 1;
+  float y = 1;
+  reported = {};
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, -1, -2, 1, 1, &x, 1, &x, 1, 1, &y, 1);
+  EXPECT_EQ(reported.number, 4);  // m of the column-major call, to which the handler counts the layout
+  EXPECT_STREQ(xgemm_last_error(), "n = -2, but n >= 0 is required");
+  reported = {};
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, 2, 2, 5, 1, &x, 3, &x, 4, 1, &y, 1);
+  EXPECT_EQ(reported.number, 9);  // lda there
+  EXPECT_STREQ(xgemm_last_error(), "ldb = 4, but ldb >= max(1, k) = 5 is required");
+}
+
 TEST(BlasFortran, HiddenLengthsDoNoHarm) {
   // As a Fortran compiler calls it.
   const auto with_lengths =
