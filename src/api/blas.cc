@@ -16,6 +16,23 @@
 #include "xgemm_blas.h"
 
 namespace xgemm::api {
+namespace {
+
+// What a BLAS name gives for a code of ours: 0, or the number of an illegal argument. A failure at run time is reported
+// here.
+int number_of(const char* symbol, int code) noexcept {
+  if (code < 0) return -code;
+  if (code > 0) {
+    try {
+      print_line(format("%s: %s: %s; C does not hold the product", symbol, xgemm_status_string(code), last_error()));
+    } catch (...) {
+      print_line(symbol);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
 
 int run_blas_call(const char* symbol, const xgemm_args& call) noexcept {
   // The reference turns a row-major call into the column-major one of the transposed matrices, and that one's order of
@@ -30,16 +47,7 @@ int run_blas_call(const char* symbol, const xgemm_args& call) noexcept {
     }
   }
 
-  const int code = guarded([&] { return gemm(nullptr, call); });
-  if (code < 0) return -code;
-  if (code > 0) {
-    try {
-      print_line(format("%s: %s: %s; C does not hold the product", symbol, xgemm_status_string(code), last_error()));
-    } catch (...) {
-      print_line(symbol);
-    }
-  }
-  return 0;
+  return number_of(symbol, guarded([&] { return gemm(nullptr, call); }));
 }
 
 int position_in_syrk(int argument) {
@@ -71,13 +79,6 @@ int position_in_syrk(int argument) {
     default:
       return argument;
   }
-}
-
-std::int32_t fill_of_uplo(char uplo) noexcept {
-  if (uplo == 'L' || uplo == 'l') return XGEMM_FILL_LOWER;
-  if (uplo == 'U' || uplo == 'u') return XGEMM_FILL_UPPER;
-  guarded([&] { return illegal(XGEMM_ARG_FILL, "uplo is none of U, L (either case)"); });
-  return XGEMM_FILL_FULL;
 }
 
 namespace {
@@ -128,16 +129,20 @@ struct NamedPointer {
   const void* pointer;
 };
 
-// For an argument that no check of xgemm_args knows: records the message, returns the argument.
-int illegal_blas_argument(int argument, const std::string& message) {
-  return -guarded([&] { return illegal(static_cast<xgemm_argument>(argument), message); });
+// For an argument that no check of xgemm_args knows: records message(), returns the argument, for which there need not
+// be memory.
+template <class Message>
+int illegal_argument(int argument, const Message& message) noexcept {
+  guarded([&] { return illegal(static_cast<xgemm_argument>(argument), message()); });
+  return argument;
 }
 
 // The first argument that is null, or 0. A, B and C may be null where they take no part, which the checks of the call
 // know.
 int null_argument(std::initializer_list<NamedPointer> arguments) {
   for (const auto& [argument, name, pointer] : arguments)
-    if (pointer == nullptr) return illegal_blas_argument(argument, format("%s = NULL, but it is read", name));
+    if (pointer == nullptr)
+      return illegal_argument(argument, [&] { return format("%s = NULL, but it is read", name); });
   return 0;
 }
 
@@ -208,10 +213,7 @@ class CblasCall {
  private:
   bool is_row_major() const { return layout_ == CblasRowMajor; }
   bool refuse(int argument, const char* name, int value, const char* values) const {
-    guarded([&] {
-      return illegal(static_cast<xgemm_argument>(argument),
-                     format("%s = %d, but one of %s is required", name, value, values));
-    });
+    illegal_argument(argument, [&] { return format("%s = %d, but one of %s is required", name, value, values); });
     report_cblas(routine_, is_row_major(), argument, true);
     return false;
   }
@@ -233,13 +235,12 @@ void cblas_gemm(const Routine& routine, int layout, int transa, int transb, std:
                                    lda, b, ldb, beta, c, ldc, batch));
 }
 
-// Minus an xgemm_argument, or 0.
+// An xgemm_argument, or 0.
 template <class Types>
 int run_syrk(const Routine& routine, xgemm_layout layout, char uplo, char trans, std::int64_t n, std::int64_t k,
              typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
              typename Types::Scalar beta, typename Types::Output* c, std::int64_t ldc) {
-  return syrk<Types>(layout, uplo, trans, n, k, alpha, a, lda, beta, c, ldc,
-                     [&](const xgemm_args& call) { return -run_blas_call(routine.symbol, call); });
+  return number_of(routine.symbol, syrk<Types>(layout, uplo, trans, n, k, alpha, a, lda, beta, c, ldc));
 }
 
 template <class Types, class Int>
@@ -257,7 +258,7 @@ void fortran_syrk(const Routine& routine, const char* uplo, const char* trans, c
                             {XGEMM_ARG_BETA, "beta", beta},
                             {XGEMM_ARG_LDC, "ldc", ldc}});
   else
-    number = -run_syrk<Types>(routine, XGEMM_COL_MAJOR, *uplo, *trans, *n, *k, *alpha, a, *lda, *beta, c, *ldc);
+    number = run_syrk<Types>(routine, XGEMM_COL_MAJOR, *uplo, *trans, *n, *k, *alpha, a, *lda, *beta, c, *ldc);
   if (number != 0) report_fortran(routine, number);
 }
 
@@ -267,14 +268,17 @@ void cblas_syrk(const Routine& routine, int layout, int uplo, int trans, std::in
                 typename Types::Scalar beta, typename Types::Output* c, std::int64_t ldc) {
   const CblasCall call(routine, layout);
   if (!call.has_layout() || !call.has_uplo(uplo) || !call.has_flag(XGEMM_ARG_TRANSA, "trans", trans)) return;
-  call.report(-run_syrk<Types>(routine, call.layout(), uplo == CblasUpper ? 'U' : 'L', flag_of(trans), n, k, alpha, a,
-                               lda, beta, c, ldc));
+  call.report(run_syrk<Types>(routine, call.layout(), uplo == CblasUpper ? 'U' : 'L', flag_of(trans), n, k, alpha, a,
+                              lda, beta, c, ldc));
 }
 
 // The first argument of groups that is illegal as an array or a number, or 0.
 template <class Types, class Int, class Flag>
 int illegal_groups(const Flag* transa, const Flag* transb, const Groups<Types, Int>& x) {
-  if (x.count < 0) return illegal_blas_argument(kGroupCount, "group_count < 0");
+  const auto wide = [](Int value) { return static_cast<long long>(value); };
+  if (x.count < 0)
+    return illegal_argument(
+        kGroupCount, [&] { return format("group_count = %lld, but group_count >= 0 is required", wide(x.count)); });
   if (x.count == 0) return 0;
   if (const int number = null_argument({{XGEMM_ARG_TRANSA, "transa_array", transa},
                                         {XGEMM_ARG_TRANSB, "transb_array", transb},
@@ -292,7 +296,10 @@ int illegal_groups(const Flag* transa, const Flag* transb, const Groups<Types, I
                                         {kGroupSize, "group_size", x.sizes}}))
     return number;
   for (Int g = 0; g < x.count; ++g)
-    if (x.sizes[g] < 0) return illegal_blas_argument(kGroupSize, "a group_size < 0");
+    if (x.sizes[g] < 0)
+      return illegal_argument(kGroupSize, [&] {
+        return format("group_size[%lld] = %lld, but 0 or more is required", wide(g), wide(x.sizes[g]));
+      });
   return 0;
 }
 

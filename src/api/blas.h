@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "api/check.h"
+#include "api/entry.h"
 #include "dispatch/short_way.h"
 #include "xgemm.h"
 #include "xgemm/float16.hpp"
@@ -72,10 +74,6 @@ struct Batch {
 // The place of an xgemm_argument of the product that a rank-k update is, among the update's own.
 int position_in_syrk(int argument);
 
-// Of uplo among XGEMM_FILL_LOWER and XGEMM_FILL_UPPER; XGEMM_FILL_FULL, with a message as this thread's last error, for
-// any other character.
-std::int32_t fill_of_uplo(char uplo) noexcept;
-
 // N for T and C, T for N; what is neither stays, to be found illegal.
 constexpr char opposite(char trans) {
   switch (trans) {
@@ -134,20 +132,19 @@ int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char tra
 }
 
 // C := alpha * op(A) * op(A)^T + beta * C for a triangle of C, as the product that it is; Types: SgemmTypes or
-// DgemmTypes. run(xgemm_args) runs it. 0, minus an xgemm_argument of the product, or what else run() gives.
-template <class Types, class Run>
+// DgemmTypes. 0, minus an xgemm_argument of the product, or a status.
+template <class Types>
 int syrk(xgemm_layout layout, char uplo, char trans, std::int64_t n, std::int64_t k, typename Types::Scalar alpha,
          const typename Types::Input* a, std::int64_t lda, typename Types::Scalar beta, typename Types::Output* c,
-         std::int64_t ldc, const Run& run) noexcept {
-  const std::int32_t fill = fill_of_uplo(uplo);
-  if (fill == XGEMM_FILL_FULL) return -XGEMM_ARG_FILL;
+         std::int64_t ldc) noexcept {
+  const xgemm_fill fill = fill_of_uplo(uplo);
   // In row major, the column-major update of the transposed A, and of the other triangle.
   const bool plain = layout == XGEMM_COL_MAJOR;
   const char other = opposite(trans);
-  if (dispatch::take_short_way<typename Types::Input>(
-          plain ? trans : other, plain ? other : trans,
-          {Op::none, Op::none, n, n, k, alpha, a, lda, a, lda, beta, c, ldc,
-           plain == (fill == XGEMM_FILL_LOWER) ? Fill::lower : Fill::upper}))
+  if (fill != XGEMM_FILL_FULL && dispatch::take_short_way<typename Types::Input>(
+                                     plain ? trans : other, plain ? other : trans,
+                                     {Op::none, Op::none, n, n, k, alpha, a, lda, a, lda, beta, c, ldc,
+                                      plain == (fill == XGEMM_FILL_LOWER) ? Fill::lower : Fill::upper}))
     return 0;
   xgemm_args call = XGEMM_ARGS_INIT;
   call.type = Types::kType;
@@ -163,7 +160,10 @@ int syrk(xgemm_layout layout, char uplo, char trans, std::int64_t n, std::int64_
   call.c = c;
   call.ldc = ldc;
   call.fill = fill;
-  return run(call);
+  return guarded([&]() -> Status {
+    XGEMM_RETURN_IF_FAILED(check_syrk(uplo, trans, n, k, lda, ldc, layout));
+    return gemm(nullptr, call);
+  });
 }
 
 }  // namespace xgemm::api

@@ -50,16 +50,13 @@ struct StoredMatrices {
   Stored a, b, c;
 };
 
-// square: C is, and m is n, which is what the caller of a rank-k update knows it by.
-StoredMatrices stored(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, xgemm_layout layout,
-                      bool square = false) {
-  const char* const m_name = square ? "n" : "m";
+StoredMatrices stored(char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k, xgemm_layout layout) {
   const bool row_major = layout == XGEMM_ROW_MAJOR;
   // In row major the lines are rows: the roles of rows and columns swap.
   const bool a_lines_are_k = is_transposed(transa) == row_major;
   const bool b_lines_are_n = is_transposed(transb) == row_major;
-  return {a_lines_are_k ? Stored{m, k, m_name} : Stored{k, m, "k"},
-          b_lines_are_n ? Stored{k, n, "k"} : Stored{n, k, "n"}, row_major ? Stored{n, m, "n"} : Stored{m, n, m_name}};
+  return {a_lines_are_k ? Stored{m, k, "m"} : Stored{k, m, "k"}, b_lines_are_n ? Stored{k, n, "k"} : Stored{n, k, "n"},
+          row_major ? Stored{n, m, "n"} : Stored{m, n, "m"}};
 }
 
 constexpr std::int64_t max1(std::int64_t x) {
@@ -162,22 +159,27 @@ Status check_reach(const Strides& x, std::int64_t rows, std::int64_t columns, co
   return check_batch_reach(one, batch);
 }
 
+Status illegal_flag(xgemm_argument argument, const char* name, char flag) {
+  return illegal(argument,
+                 format("%s = %s, but one of N, T, C (either case) is required", name, printable(flag).c_str()));
+}
+
+Status illegal_extent(xgemm_argument argument, const char* name, std::int64_t extent) {
+  return illegal(argument, format("%s = %lld, but %s >= 0 is required", name, wide(extent), name));
+}
+
 Status illegal_blas_argument(int number, const xgemm_args& args, const StoredMatrices& matrices) {
   switch (number) {
     case XGEMM_ARG_TRANSA:
-      return illegal(XGEMM_ARG_TRANSA,
-                     "transa = " + printable(args.transa) + ", but one of N, T, C (either case) is required");
+      return illegal_flag(XGEMM_ARG_TRANSA, "transa", args.transa);
     case XGEMM_ARG_TRANSB:
-      return illegal(XGEMM_ARG_TRANSB,
-                     "transb = " + printable(args.transb) + ", but one of N, T, C (either case) is required");
+      return illegal_flag(XGEMM_ARG_TRANSB, "transb", args.transb);
     case XGEMM_ARG_M:
-      if (args.fill == XGEMM_FILL_FULL || args.n >= 0)
-        return illegal(XGEMM_ARG_M, format("m = %lld, but m >= 0 is required", wide(args.m)));
-      [[fallthrough]];
+      return illegal_extent(XGEMM_ARG_M, "m", args.m);
     case XGEMM_ARG_N:
-      return illegal(XGEMM_ARG_N, format("n = %lld, but n >= 0 is required", wide(args.n)));
+      return illegal_extent(XGEMM_ARG_N, "n", args.n);
     case XGEMM_ARG_K:
-      return illegal(XGEMM_ARG_K, format("k = %lld, but k >= 0 is required", wide(args.k)));
+      return illegal_extent(XGEMM_ARG_K, "k", args.k);
     case XGEMM_ARG_LDA:
       return illegal_leading_dimension(XGEMM_ARG_LDA, "lda", args.lda, matrices.a);
     case XGEMM_ARG_LDB:
@@ -350,6 +352,21 @@ Status illegal_blas_argument(int number, const xgemm_args& args) {
       number, args, stored(args.transa, args.transb, args.m, args.n, args.k, static_cast<xgemm_layout>(args.layout)));
 }
 
+Status check_syrk(char uplo, char trans, std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldc,
+                  xgemm_layout layout) {
+  if (fill_of_uplo(uplo) == XGEMM_FILL_FULL)
+    return illegal(XGEMM_ARG_FILL,
+                   format("uplo = %s, but one of U, L (either case) is required", printable(uplo).c_str()));
+  if (!is_flag(trans)) return illegal_flag(XGEMM_ARG_TRANSA, "trans", trans);
+  if (n < 0) return illegal_extent(XGEMM_ARG_N, "n", n);
+  if (k < 0) return illegal_extent(XGEMM_ARG_K, "k", k);
+  const bool lines_are_k = is_transposed(trans) == (layout == XGEMM_ROW_MAJOR);
+  const Stored a = lines_are_k ? Stored{n, k, "n"} : Stored{k, n, "k"}, c = {n, n, "n"};
+  if (lda < max1(a.extent)) return illegal_leading_dimension(XGEMM_ARG_LDA, "lda", lda, a);
+  if (ldc < max1(c.extent)) return illegal_leading_dimension(XGEMM_ARG_LDC, "ldc", ldc, c);
+  return kOk;
+}
+
 OperandLines operand_lines(const xgemm_args& args, xgemm_argument operand) {
   const bool row_major = args.layout == XGEMM_ROW_MAJOR;
   if (operand == XGEMM_ARG_A) return {args.a, args.m, args.k, args.lda, is_transposed(args.transa) != row_major};
@@ -390,11 +407,12 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   const int number =
       first_illegal_blas_argument(args.transa, args.transb, args.m, args.n, args.k, ld(args.lda, XGEMM_STRIDED_A),
                                   ld(args.ldb, XGEMM_STRIDED_B), ld(args.ldc, XGEMM_STRIDED_C), layout);
-  const StoredMatrices matrices = stored(args.transa, args.transb, args.m, args.n, args.k, layout, square);
-  if (number != 0) return illegal_blas_argument(number, args, matrices);
-  if (square && args.m != args.n)
+  const StoredMatrices matrices = stored(args.transa, args.transb, args.m, args.n, args.k, layout);
+  const bool extents_are_legal = number == 0 || number >= XGEMM_ARG_LDA;
+  if (extents_are_legal && square && args.m != args.n)
     return illegal(XGEMM_ARG_FILL, format("fill = %d, but a triangle of C requires m = n, and m = %lld, n = %lld",
                                           args.fill, wide(args.m), wide(args.n)));
+  if (number != 0) return illegal_blas_argument(number, args, matrices);
 
   XGEMM_RETURN_IF_FAILED(check_strides(args));
   XGEMM_RETURN_IF_FAILED(check_batch(args));

@@ -21,6 +21,17 @@ int first_illegal_blas_argument(char transa, char transb, int64_t m, int64_t n, 
 // The failure of one of these, with its message. The layout is legal.
 Status illegal_blas_argument(int number, const xgemm_args& args);
 
+// XGEMM_FILL_LOWER or XGEMM_FILL_UPPER; XGEMM_FILL_FULL for what is neither U nor L.
+constexpr xgemm_fill fill_of_uplo(char uplo) {
+  if (uplo == 'L' || uplo == 'l') return XGEMM_FILL_LOWER;
+  return uplo == 'U' || uplo == 'u' ? XGEMM_FILL_UPPER : XGEMM_FILL_FULL;
+}
+
+// The same of a rank-k update, by its own names: uplo (XGEMM_ARG_FILL), trans (XGEMM_ARG_TRANSA), n, k, lda, ldc. What
+// these allow is legal in the product that it is.
+Status check_syrk(char uplo, char trans, std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldc,
+                  xgemm_layout layout);
+
 // Of A (XGEMM_ARG_A) or B (XGEMM_ARG_B).
 OperandLines operand_lines(const xgemm_args& args, xgemm_argument operand);
 

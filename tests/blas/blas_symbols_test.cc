@@ -550,6 +550,23 @@ TEST_P(BlasUpdate, IllegalArgumentsReachTheHandlerAndNothingIsWritten) {
   for (const double value : storage) EXPECT_EQ(value, 42.0);
 }
 
+// Each tells of the update's own argument, not of the product's that stands for it.
+TEST(BlasUpdates, MessagesNameTheirOwnArguments) {
+  const float a[4] = {};
+  float c[4] = {};
+  const auto message = [&](char uplo, char trans, int n, int k, int lda, int ldc) {
+    EXPECT_LT(xssyrk(uplo, trans, n, k, 1, a, lda, 1, c, ldc), 0);
+    return std::string(xgemm_last_error());
+  };
+  EXPECT_EQ(message('X', 'N', 2, 2, 2, 2), "uplo = 'X', but one of U, L (either case) is required");
+  EXPECT_EQ(message('L', 'X', 2, 2, 2, 2), "trans = 'X', but one of N, T, C (either case) is required");
+  EXPECT_EQ(message('L', 'N', -2, 2, 2, 2), "n = -2, but n >= 0 is required");
+  EXPECT_EQ(message('L', 'N', 2, -2, 2, 2), "k = -2, but k >= 0 is required");
+  EXPECT_EQ(message('L', 'N', 2, 2, 1, 2), "lda = 1, but lda >= max(1, n) = 2 is required");
+  EXPECT_EQ(message('L', 'T', 2, 3, 2, 2), "lda = 2, but lda >= max(1, k) = 3 is required");
+  EXPECT_EQ(message('L', 'N', 2, 2, 2, 1), "ldc = 1, but ldc >= max(1, n) = 2 is required");
+}
+
 TEST(BlasUpdates, NullScalarsAndSizesAreIllegal) {
   const int one = 1;
   const float x = 1;
@@ -749,6 +766,9 @@ TEST(BlasBatch, IllegalGroupsAreReportedBeforeAnythingIsComputed) {
     return reported.number;
   };
   for (const int place : {1, 2, 3, 4, 5, 8, 10, 13, 14, 15}) EXPECT_EQ(number_of(place), place);
+  EXPECT_STREQ(xgemm_last_error(), "group_size[1] = -1, but 0 or more is required");
+  EXPECT_EQ(number_of(14), 14);
+  EXPECT_STREQ(xgemm_last_error(), "group_count = -1, but group_count >= 0 is required");
   for (const int place : {3, 4, 8, 10, 13}) {
     const auto pass = [&](int its_place) { return its_place == place ? bad : ones; };
     const int flags[] = {CblasNoTrans, CblasNoTrans};

@@ -93,19 +93,22 @@ TEST(Check, AuxIsOfAnActivation) {
   EXPECT_EQ(code_of(x), 0);
 }
 
-TEST(Check, ATriangleIsSquareAndItsExtentIsN) {
+TEST(Check, ATriangleIsSquare) {
   xgemm_args x = legal_args();
   x.fill = XGEMM_FILL_LOWER;
   x.m = x.n = x.k = 4, x.lda = x.ldb = x.ldc = 4;
   EXPECT_EQ(code_of(x), 0);
-  x.m = 3;
+  x.m = 3, x.ldc = 2;  // before leading dimensions
   EXPECT_EQ(code_of(x), -XGEMM_ARG_FILL);
   EXPECT_NE(std::string(last_error()).find("m = 3, n = 4"), std::string::npos);
-  x.m = 4, x.activation = XGEMM_RELU;
+  x.m = x.n = -1;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_M);
+  EXPECT_STREQ(last_error(), "m = -1, but m >= 0 is required");
+  x.m = x.n = x.ldc = 4, x.activation = XGEMM_RELU;
   EXPECT_EQ(code_of(x), -XGEMM_ARG_FILL);
   x.activation = XGEMM_NO_ACTIVATION, x.lda = 3;
   EXPECT_EQ(code_of(x), -XGEMM_ARG_LDA);
-  EXPECT_NE(std::string(last_error()).find("lda >= max(1, n) = 4"), std::string::npos);
+  EXPECT_NE(std::string(last_error()).find("lda >= max(1, m) = 4"), std::string::npos);
 }
 
 TEST(Check, AcceptsALegalCall) {
