@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "api/blas.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "api/blas_errors.h"
@@ -32,21 +33,25 @@ int number_of(const char* symbol, int code) noexcept {
   return 0;
 }
 
+// The reference turns a row-major call into the column-major one of the transposed matrices, and that one's order of
+// checks is the order in which errors are found. 0 where the order of our own checks is the same.
+int illegal_in_row_major(const xgemm_args& call) noexcept {
+  if (call.layout != XGEMM_ROW_MAJOR) return 0;
+  const int own = transposed_argument(first_illegal_blas_argument(call.transb, call.transa, call.n, call.m, call.k,
+                                                                  call.ldb, call.lda, call.ldc, XGEMM_COL_MAJOR));
+  if (own != 0) guarded([&] { return illegal_blas_argument(own, call); });
+  return own;
+}
+
 }  // namespace
 
-int run_blas_call(const char* symbol, const xgemm_args& call) noexcept {
-  // The reference turns a row-major call into the column-major one of the transposed matrices, and that one's order of
-  // checks is the order in which errors are found.
-  if (call.layout == XGEMM_ROW_MAJOR) {
-    const int first = first_illegal_blas_argument(call.transb, call.transa, call.n, call.m, call.k, call.ldb, call.lda,
-                                                  call.ldc, XGEMM_COL_MAJOR);
-    if (first != 0) {
-      const int own = transposed_argument(first);
-      guarded([&] { return illegal_blas_argument(own, call); });
-      return own;
-    }
-  }
+int illegal_argument_of(const xgemm_args& call) noexcept {
+  if (const int first = illegal_in_row_major(call)) return first;
+  return std::max(0, -guarded([&] { return check(call, false); }));
+}
 
+int run_blas_call(const char* symbol, const xgemm_args& call) noexcept {
+  if (const int first = illegal_in_row_major(call)) return first;
   return number_of(symbol, guarded([&] { return gemm(nullptr, call); }));
 }
 

@@ -66,6 +66,9 @@ struct SbgemmTypes : SgemmTypes {
 // reported on stderr under the symbol's name.
 int run_blas_call(const char* symbol, const xgemm_args& call) noexcept;
 
+// The checks alone.
+int illegal_argument_of(const xgemm_args& call) noexcept;
+
 // Products of a batch; one by default.
 struct Batch {
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0, count = 1;
@@ -90,22 +93,12 @@ constexpr char opposite(char trans) {
   }
 }
 
-template <class Types>
-int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char transb, std::int64_t m, std::int64_t n,
-                  std::int64_t k, typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
-                  const typename Types::Input* b, std::int64_t ldb, typename Types::Scalar beta,
-                  typename Types::Output* c, std::int64_t ldc, const Batch& batch = {}) noexcept {
-  if constexpr (std::is_same_v<Types, SgemmTypes> || std::is_same_v<Types, DgemmTypes>) {
-    using T = typename Types::Input;
-    // A row-major product is the column-major product of the transposed matrices.
-    const bool plain = layout == XGEMM_COL_MAJOR;
-    if (batch.count == 1 &&
-        (plain ? dispatch::take_short_way<T>(transa, transb,
-                                             {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc})
-               : dispatch::take_short_way<T>(transb, transa,
-                                             {Op::none, Op::none, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc})))
-      return 0;
-  }
+// body(xgemm_args) of the call.
+template <class Types, class Body>
+int with_args(xgemm_layout layout, char transa, char transb, std::int64_t m, std::int64_t n, std::int64_t k,
+              typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
+              const typename Types::Input* b, std::int64_t ldb, typename Types::Scalar beta, typename Types::Output* c,
+              std::int64_t ldc, const Batch& batch, const Body& body) noexcept {
   const auto alpha_value = Types::to_sums(alpha), beta_value = Types::to_sums(beta);
   xgemm_args call = XGEMM_ARGS_INIT;
   call.type = Types::kType;
@@ -128,7 +121,27 @@ int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char tra
   call.stride_b = batch.stride_b;
   call.stride_c = batch.stride_c;
   call.batch_count = batch.count;
-  return run_blas_call(symbol, call);
+  return body(call);
+}
+
+template <class Types>
+int run_blas_call(const char* symbol, xgemm_layout layout, char transa, char transb, std::int64_t m, std::int64_t n,
+                  std::int64_t k, typename Types::Scalar alpha, const typename Types::Input* a, std::int64_t lda,
+                  const typename Types::Input* b, std::int64_t ldb, typename Types::Scalar beta,
+                  typename Types::Output* c, std::int64_t ldc, const Batch& batch = {}) noexcept {
+  if constexpr (std::is_same_v<Types, SgemmTypes> || std::is_same_v<Types, DgemmTypes>) {
+    using T = typename Types::Input;
+    // A row-major product is the column-major product of the transposed matrices.
+    const bool plain = layout == XGEMM_COL_MAJOR;
+    if (batch.count == 1 &&
+        (plain ? dispatch::take_short_way<T>(transa, transb,
+                                             {Op::none, Op::none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc})
+               : dispatch::take_short_way<T>(transb, transa,
+                                             {Op::none, Op::none, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc})))
+      return 0;
+  }
+  return with_args<Types>(layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch,
+                          [&](const xgemm_args& call) { return run_blas_call(symbol, call); });
 }
 
 // C := alpha * op(A) * op(A)^T + beta * C for a triangle of C, as the product that it is; Types: SgemmTypes or

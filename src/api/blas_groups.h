@@ -54,24 +54,33 @@ Batch leading_batch(const Input* const* a, const Input* const* b, Output* const*
   return batch;
 }
 
-// flag_a(i), flag_b(i): those of a group. 0, or the number of the first illegal argument, before anything is computed
-// but for pointers that are null.
+// flag_a(i), flag_b(i): those of a group. 0, or the number of the first illegal argument of the first group that has
+// one, before anything is computed.
 template <class Types, class Int, class FlagA, class FlagB>
 int run_groups(const char* symbol, xgemm_layout layout, const Groups<Types, Int>& x, FlagA flag_a, FlagB flag_b) {
-  const auto run = [&](Int g, const typename Types::Input* a, const typename Types::Input* b, typename Types::Output* c,
-                       const Batch& batch) {
-    return run_blas_call<Types>(symbol, layout, flag_a(g), flag_b(g), x.m[g], x.n[g], x.k[g], x.alpha[g], a, x.lda[g],
-                                b, x.ldb[g], x.beta[g], c, x.ldc[g], batch);
+  const auto illegal_argument = [&](Int g, const auto* a, const auto* b, auto* c, std::int64_t products) {
+    return with_args<Types>(layout, flag_a(g), flag_b(g), x.m[g], x.n[g], x.k[g], x.alpha[g], a, x.lda[g], b, x.ldb[g],
+                            x.beta[g], c, x.ldc[g], {0, 0, 0, products}, illegal_argument_of);
   };
-  for (Int g = 0; g < x.count; ++g)
-    if (first_illegal_blas_argument(flag_a(g), flag_b(g), x.m[g], x.n[g], x.k[g], x.lda[g], x.ldb[g], x.ldc[g],
-                                    layout) != 0)
-      return run(g, nullptr, nullptr, nullptr, {0, 0, 0, 0});  // of no products: for its message
   std::int64_t first = 0;
+  for (Int g = 0; g < x.count; first += x.sizes[g], ++g) {
+    constexpr typename Types::Input* kNone = nullptr;
+    constexpr typename Types::Output* kNoC = nullptr;
+    if (x.sizes[g] == 0)
+      if (const int number = illegal_argument(g, kNone, kNone, kNoC, 0)) return number;
+    // Products of a group differ in their pointers alone, and those in being null.
+    for (std::int64_t i = first; i < first + x.sizes[g]; ++i)
+      if (i == first || x.a[i] == nullptr || x.b[i] == nullptr || x.c[i] == nullptr)
+        if (const int number = illegal_argument(g, x.a[i], x.b[i], x.c[i], 1)) return number;
+  }
+  first = 0;
   for (Int g = 0; g < x.count; ++g)
     for (std::int64_t left = x.sizes[g]; left > 0;) {
       const Batch batch = leading_batch(x.a + first, x.b + first, x.c + first, left);
-      if (const int number = run(g, x.a[first], x.b[first], x.c[first], batch)) return number;
+      if (const int number =
+              run_blas_call<Types>(symbol, layout, flag_a(g), flag_b(g), x.m[g], x.n[g], x.k[g], x.alpha[g], x.a[first],
+                                   x.lda[g], x.b[first], x.ldb[g], x.beta[g], x.c[first], x.ldc[g], batch))
+        return number;
       first += batch.count;
       left -= batch.count;
     }

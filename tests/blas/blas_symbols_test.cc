@@ -794,6 +794,30 @@ TEST(BlasBatch, IllegalGroupsAreReportedBeforeAnythingIsComputed) {
   EXPECT_EQ(y[1], 1);
 }
 
+// As a matrix of a later product or group that is null; one that takes no part may be.
+TEST(BlasBatch, NullMatricesOfAnyGroupAreReportedBeforeAnythingIsComputed) {
+  const float x[] = {3, 5}, one[] = {1, 1}, zero[] = {0, 0};
+  float y[] = {1, 1, 1};
+  const int ones[] = {1, 1}, sizes[] = {1, 2}, two = 2;
+  const auto number_of = [&](int operand, int product, const float* alpha, const float* beta) {
+    const float *a[] = {x, x, x}, *b[] = {x, x, x};
+    float* c[] = {y, y + 1, y + 2};
+    if (operand == 7) a[product] = nullptr;
+    if (operand == 9) b[product] = nullptr;
+    if (operand == 12) c[product] = nullptr;
+    reported = {};
+    sgemm_batch_("NN", "NN", ones, ones, ones, alpha, a, ones, b, ones, beta, c, ones, &two, sizes);
+    return reported.number;
+  };
+  for (const int operand : {7, 9, 12})
+    for (const int product : {0, 1, 2}) EXPECT_EQ(number_of(operand, product, one, one), operand) << product;
+  for (const float value : y) EXPECT_EQ(value, 1);
+  EXPECT_EQ(number_of(7, 2, zero, one), 0);
+  EXPECT_EQ(number_of(12, 2, zero, one), 0);
+  EXPECT_EQ(number_of(12, 2, zero, zero), 12);
+  for (const float value : y) EXPECT_EQ(value, 1);
+}
+
 // Of two that are illegal, row major reports the one that the column-major call finds first, and tells of the same.
 TEST(BlasCblas, MessagesAreOfTheArgumentThatIsReported) {
   const float x = 1;
