@@ -480,8 +480,9 @@ TEST(FfmaTmaCost, IsFiniteAndSplitsWithinTheWorkspace) {
         for (int units = 1; units <= 3 * c.ctas_per_sm; ++units) {
           const double fill = std::floor(units * device.sms / (tiles - best->split.whole_tiles));
           const kernels::FfmaTmaSplit split = {best->split.whole_tiles, static_cast<int>(std::min(fill, 1024.0))};
-          if (split.parts >= 2 && 2 * split.parts * c.cta_k() <= p.k && cost.split_bytes(split) <= limit)
+          if (split.parts >= 2 && 2 * split.parts * c.cta_k() <= p.k && cost.split_bytes(split) <= limit) {
             EXPECT_LE(best->us, cost(split).us) << split.parts;
+          }
         }
       }
     }
