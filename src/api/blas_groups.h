@@ -1,13 +1,15 @@
 // Groups of products, as gemm_batch of MKL and OpenBLAS has them: a group has its flags, extents and factors, and its
-// matrices by pointers. Matrices that turn out to lie at equal distances are computed as one strided batch.
+// matrices by pointers. Matrices that turn out to lie at equal distances in the memory of the same processor are
+// computed as one strided batch.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "api/blas.h"
-#include "api/check.h"
+#include "runtime/pointer_location.h"
 
 namespace xgemm::api {
 
@@ -36,6 +38,25 @@ bool distance(const T* from, const T* to, std::int64_t* elements) {
   return bytes % static_cast<std::int64_t>(sizeof(T)) == 0;
 }
 
+// Whether matrices lie where others do: of a batch only the first ones are located. Without CUDA all are on the host.
+template <class Input, class Output>
+class Locations {
+ public:
+  Locations(const Input* a, const Input* b, const Output* c) {
+    if (asks_) first_ = all_of(a, b, c);
+  }
+  bool are_of(const Input* a, const Input* b, const Output* c) const { return !asks_ || all_of(a, b, c) == first_; }
+
+ private:
+  using All = std::array<runtime::PointerLocation, 3>;
+  static All all_of(const Input* a, const Input* b, const Output* c) {
+    return {runtime::locate(a), runtime::locate(b), runtime::locate(c)};
+  }
+
+  bool asks_ = runtime::may_have_device_memory();
+  All first_;
+};
+
 // The first products of so many as a strided batch, which may be one.
 template <class Input, class Output>
 Batch leading_batch(const Input* const* a, const Input* const* b, Output* const* c, std::int64_t products) {
@@ -43,12 +64,14 @@ Batch leading_batch(const Input* const* a, const Input* const* b, Output* const*
   if (products < 2 || !distance(a[0], a[1], &batch.stride_a) || !distance(b[0], b[1], &batch.stride_b) ||
       !distance<Output>(c[0], c[1], &batch.stride_c) || batch.stride_a < 0 || batch.stride_b < 0 || batch.stride_c <= 0)
     return {};
+  const Locations<Input, Output> locations(a[0], b[0], c[0]);
+  if (!locations.are_of(a[1], b[1], c[1])) return {};
   for (batch.count = 2; batch.count < products; ++batch.count) {
     const std::int64_t i = batch.count;
     std::int64_t to_a = 0, to_b = 0, to_c = 0;
     if (!distance(a[i - 1], a[i], &to_a) || !distance(b[i - 1], b[i], &to_b) ||
         !distance<Output>(c[i - 1], c[i], &to_c) || to_a != batch.stride_a || to_b != batch.stride_b ||
-        to_c != batch.stride_c)
+        to_c != batch.stride_c || !locations.are_of(a[i], b[i], c[i]))
       break;
   }
   return batch;

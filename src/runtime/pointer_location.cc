@@ -112,6 +112,10 @@ bool may_have_device_memory() {
   return get_attributes_function() != nullptr;
 }
 
+PointerLocation locate(const void* pointer) {
+  return ask(get_attributes_function(), pointer);
+}
+
 Placement locate(const Problem& problem) {
   Placement p;
   if (problem.m == 0 || problem.n == 0 || problem.batch_count == 0) return p;

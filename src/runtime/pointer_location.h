@@ -19,6 +19,8 @@ enum class Location : std::uint8_t {
 struct PointerLocation {
   Location location = Location::unused;
   int device = -1;  // of device memory
+
+  bool operator==(const PointerLocation&) const = default;
 };
 
 struct Placement {
@@ -36,6 +38,9 @@ struct Placement {
 
 // Whether the process may have any: false while the CUDA driver is not loaded.
 bool may_have_device_memory();
+
+// Of one address.
+PointerLocation locate(const void* pointer);
 
 // Initialises nothing: a process that has not loaded the CUDA driver has no device memory. A and B count as unused when
 // the problem does not read them.
