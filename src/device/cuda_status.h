@@ -7,10 +7,17 @@
 
 namespace xgemm::device {
 
+// A thread's last error stays with the runtime until it is asked for. Once it has been dealt with, no later call must
+// find it and take it for its own. The runtime is linked statically: those of the caller's own CUDA code are others.
+inline void forget_last_error() {
+  cudaGetLastError();
+}
+
 // "cudaMalloc: out of memory (cudaErrorMemoryAllocation)"; XGEMM_OUT_OF_DEVICE_MEMORY for that one, else
-// XGEMM_CUDA_ERROR.
+// XGEMM_CUDA_ERROR. The error is forgotten.
 inline Status cuda_status(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return kOk;
+  forget_last_error();
   const int code = error == cudaErrorMemoryAllocation ? XGEMM_OUT_OF_DEVICE_MEMORY : XGEMM_CUDA_ERROR;
   return fail(code, format("%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error)));
 }

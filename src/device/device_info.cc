@@ -67,7 +67,7 @@ Devices find_devices() {
     devices.reason = error == cudaErrorInsufficientDriver
                          ? std::string("no GPU: no NVIDIA driver, or one too old for this build")
                          : std::string("no GPU: ") + cudaGetErrorString(error);
-    cudaGetLastError();  // the caller's own CUDA code must not find this error
+    forget_last_error();
     if (error == cudaErrorInitializationError && forks() > 0) return none_after_fork();
     return devices;
   }
@@ -107,7 +107,7 @@ bool synchronize(const DeviceInfo& device, void* stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   const bool idle = cudaStreamIsCapturing(s, &capture) == cudaSuccess && capture == cudaStreamCaptureStatusNone &&
                     cudaStreamSynchronize(s) == cudaSuccess;
-  cudaGetLastError();  // what failed is found by the program's own calls
+  forget_last_error();  // what failed is found by the program's own calls
   return idle;
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "device/capture_mode.h"
+#include "device/cuda_status.h"
 
 namespace xgemm::device {
 namespace {
@@ -28,7 +29,7 @@ unsigned* fallback_counter() {
       *static_cast<unsigned*>(word) = 0;
       counters[device] = static_cast<unsigned*>(word);
     } else {
-      cudaGetLastError();  // the caller's own CUDA code must not find this error
+      forget_last_error();
     }
   });
   return counters[device];

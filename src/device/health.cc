@@ -35,7 +35,7 @@ cudaError_t try_it(int ordinal) {
 void check_health(int ordinal) {
   if (ordinal < 0 || ordinal >= kMaxDevices) return;
   const cudaError_t error = try_it(ordinal);
-  if (error != cudaSuccess) cudaGetLastError();
+  if (error != cudaSuccess) forget_last_error();
   // A GPU without memory for a stream is full, not broken.
   if (error != cudaSuccess && error != cudaErrorMemoryAllocation)
     broken()[static_cast<std::size_t>(ordinal)].store(true, std::memory_order_relaxed);

@@ -231,7 +231,7 @@ const device::DeviceInfo& completed(const device::DeviceInfo& device) {
     const device::DeviceGuard guard(device.ordinal);
     if (guard.status() != cudaSuccess || kernels::ask_resident_clusters(own) != cudaSuccess) {
       own = device;
-      cudaGetLastError();  // the caller's own CUDA code must not find this error
+      device::forget_last_error();
     }
   });
   return own;

@@ -46,7 +46,6 @@ Status prepare(const OperandLines& operand, const device::DeviceInfo& device, co
   const device::RelaxedCaptureGuard relaxed;  // the memory is not the graph's
   void* memory = nullptr;
   const cudaError_t allocated = cudaMalloc(&memory, static_cast<std::size_t>(p.blocks() * p.block_bytes));
-  if (allocated != cudaSuccess) cudaGetLastError();  // the caller's own CUDA code must not find this error
   XGEMM_RETURN_IF_FAILED(device::cuda_status(allocated, "memory for a prepared operand"));
   p.memory = static_cast<char*>(memory);
   if (const cudaError_t error = split(p, static_cast<cudaStream_t>(settings.stream)); error != cudaSuccess) {

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "device/capture_mode.h"
+#include "device/cuda_status.h"
 #include "plan/packing.h"
 
 namespace xgemm::runtime {
@@ -47,7 +48,7 @@ Workspace::Workspace(int device, const LaunchSettings& settings, std::size_t byt
   const auto allocate = [&](std::size_t size) -> void* {
     void* data = nullptr;
     if (pool != nullptr && cudaMallocFromPoolAsync(&data, size, pool, stream_) == cudaSuccess) return data;
-    cudaGetLastError();  // the caller's own CUDA code must not find this error
+    device::forget_last_error();
     return nullptr;
   };
   const auto trim = [&] {

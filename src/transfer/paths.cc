@@ -3,6 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "device/cuda_status.h"
+
 namespace xgemm::transfer {
 namespace {
 
@@ -18,7 +20,7 @@ bool is_page_locked(const std::byte* first, std::int64_t bytes) {
   cudaPointerAttributes begin{}, end{};
   if (cudaPointerGetAttributes(&begin, first) != cudaSuccess || begin.type != cudaMemoryTypeHost ||
       cudaPointerGetAttributes(&end, first + (bytes - 1)) != cudaSuccess || end.type != cudaMemoryTypeHost) {
-    cudaGetLastError();
+    device::forget_last_error();
     return false;
   }
   return static_cast<std::byte*>(end.devicePointer) - static_cast<std::byte*>(begin.devicePointer) == bytes - 1;

@@ -22,7 +22,7 @@ constexpr std::int64_t kSmallChunkBytes = std::int64_t{256} << 10;
 bool ready(cudaEvent_t event, cudaError_t* error) {
   *error = cudaEventQuery(event);
   if (*error == cudaSuccess) return true;
-  cudaGetLastError();  // "not ready" would be taken for the failure of the next launch
+  device::forget_last_error();
   if (*error == cudaErrorNotReady) *error = cudaSuccess;
   return false;
 }

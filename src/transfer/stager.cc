@@ -49,7 +49,7 @@ Status Stager::prepare(const DeviceInfo& device) {
     properties.location = {cudaMemLocationTypeDevice, device.ordinal};
     if (cudaMemPoolCreate(&pool_, &properties) != cudaSuccess) pool_ = nullptr;
   }
-  cudaGetLastError();
+  device::forget_last_error();
   return kOk;
 }
 
@@ -60,10 +60,7 @@ Status Stager::reserve_device(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   const cudaError_t error =
       pool_ != nullptr ? cudaMallocFromPoolAsync(&memory, size, pool_, in) : cudaMalloc(&memory, size);
-  if (error != cudaSuccess) {
-    cudaGetLastError();
-    return cuda_status(error, "device memory for staged operands");
-  }
+  XGEMM_RETURN_IF_CUDA_FAILED(error, "device memory for staged operands");
   device_memory = static_cast<std::byte*>(memory);
   device_bytes_ = bytes;
   // Usable on the other streams too.
@@ -84,7 +81,7 @@ Status Stager::reserve_ring(Ring* ring, std::int64_t chunk_bytes, std::int64_t c
       ring->bytes = bytes;
       break;
     }
-    cudaGetLastError();
+    device::forget_last_error();
     if (error != cudaErrorMemoryAllocation) return cuda_status(error, "page-locked memory for staging");
     if (count == 1)
       return fail(XGEMM_OUT_OF_HOST_MEMORY,
@@ -152,7 +149,7 @@ void Stager::release() noexcept {
   if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
   pool_ = nullptr;
   ordinal_ = -1;
-  cudaGetLastError();
+  device::forget_last_error();
 }
 
 void StagerDeleter::operator()(Stager* stager) const noexcept {

@@ -41,7 +41,7 @@ Status wait_for_user(cudaStream_t stream, const Placement& placement) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   const cudaError_t error = cudaStreamIsCapturing(stream, &capture);
   if (error == cudaErrorStreamCaptureImplicit) {
-    cudaGetLastError();
+    device::forget_last_error();
     // The legacy default stream cannot be used while another stream is captured. Nothing that this call needs can be in
     // it when all of its operands are the host's.
     if (!placement.any(Location::device) && !placement.any(Location::managed)) return kOk;

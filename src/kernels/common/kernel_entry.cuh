@@ -1,8 +1,8 @@
 // The one __global__ function: any kernel struct becomes a CUDA kernel by instantiating it. nvcc only; the simulator's
 // counterpart is sim::launch<Kernel>.
 //
-// Launch with kernel_entry<Kernel><<<schedule.clusters, Kernel::kThreads, kSharedBytes<Kernel>, stream>>>(params),
-// after opting in to more than kDefaultSharedBytes of dynamic shared memory where the kernel uses more.
+// Launched with schedule.clusters blocks of Kernel::kThreads threads and kSharedBytes<Kernel> of dynamic shared memory,
+// after opting in to more than kDefaultSharedBytes where the kernel uses more (launch_instance.cuh).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -42,8 +42,13 @@ cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, 
       error = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
       if (error != cudaSuccess) return error;
     }
-    entry<<<schedule.clusters, Kernel::kThreads, kBytes, stream>>>(p);
-    error = cudaGetLastError();
+    // Gives the error of this launch, which <<<>>> leaves among those of earlier calls.
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(schedule.clusters);
+    config.blockDim = dim3(Kernel::kThreads);
+    config.dynamicSmemBytes = kBytes;
+    config.stream = stream;
+    error = cudaLaunchKernelEx(&config, entry, p);
   }
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
   const SplitSumLayout layout = tile_sum_layout(Kernel::kInstance, schedule);

@@ -506,6 +506,7 @@ TEST(StagingPipeline, EveryCallThatFailsIsAStatusAndNothingLeaks) {
       ++failures;
       EXPECT_EQ(status.code, XGEMM_CUDA_ERROR);
       EXPECT_STRNE(last_error(), "");
+      EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "for a later call to find, of failed call " << at;
       EXPECT_EQ(fake_cuda::counts().objects, 0) << "failed call " << at;
     } else {
       EXPECT_TRUE(run.is_right());
