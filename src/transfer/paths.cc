@@ -39,7 +39,7 @@ Path path_of(const runtime::PointerLocation& location, const void* data, const C
     case Location::managed:
       return Path::in_place;
     case Location::device:
-      return location.device == device.ordinal || location.device < 0 ? Path::in_place : Path::direct;
+      return location.device == device.ordinal || location.device < 0 ? Path::in_place : Path::peer;
     case Location::host:
       break;
   }
@@ -48,7 +48,7 @@ Path path_of(const runtime::PointerLocation& location, const void* data, const C
 }
 
 bool is_staged(Path path) {
-  return path == Path::direct || path == Path::packed;
+  return path == Path::direct || path == Path::peer || path == Path::packed;
 }
 
 }  // namespace
@@ -61,6 +61,8 @@ const char* name_of(Path path) {
       return "in place";
     case Path::direct:
       return "copied by the copy engine";
+    case Path::peer:
+      return "copied from another GPU";
     case Path::packed:
       return "packed by threads";
   }
@@ -77,6 +79,8 @@ Paths find_paths(const Problem& p, const runtime::Placement& placement, const de
   if (p.reads_inputs()) {
     paths.a = path_of(placement.a, p.a.data, part_of_a(p, whole).block, device);
     paths.b = path_of(placement.b, p.b.data, part_of_b(p, whole).block, device);
+    paths.a_device = placement.a.device;
+    paths.b_device = placement.b.device;
   }
   paths.c = path_of(placement.c, p.c.data, part_of_c(p, whole).block, device);
   // The copy engine moves rectangles.

@@ -11,14 +11,14 @@ namespace xgemm::transfer {
 enum class Path {
   unused,
   in_place,
-  direct,  // the copy engine reads or writes it: page-locked, or on another GPU
+  direct,  // the copy engine reads or writes it: page-locked
+  peer,    // the copy engine reads it from another GPU: never C, where C is on a GPU, that one computes
   packed,  // through page-locked memory, by threads
 };
 
 struct Paths {
   Path a = Path::unused, b = Path::unused, c = Path::unused;
-
-  bool any(Path path) const { return a == path || b == path || c == path; }
+  int a_device = -1, b_device = -1;  // of peers
 };
 
 const char* name_of(Path path);

@@ -191,6 +191,10 @@ Status Pipeline::enqueue_inputs(bool* progress) {
       if (load->path == Path::direct)
         XGEMM_RETURN_IF_CUDA_FAILED(copy_block(load->block, load->slot, load->host, Direction::pack, s_.in),
                                     "copying operands to the device");
+      if (load->path == Path::peer)
+        XGEMM_RETURN_IF_CUDA_FAILED(
+            pack_from_peer(load->block, load->slot, device_.ordinal, load->host, load->device, s_.in),
+            "copying operands between GPUs");
       enqueue_begun_ = true;
       *progress = true;
     }

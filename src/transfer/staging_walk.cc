@@ -32,16 +32,18 @@ void InputWalk::add(Load::Operand operand, std::int64_t number) {
   const auto make = [&](Path path, const void* data, const StagedPart& part, const DeviceSlots& slots) {
     return Load{
         operand, path, merged(part.block), static_cast<const std::byte*>(data) + part.host_offset, slots.slot(number),
-        number};
+        number,  -1};
   };
   const Problem& p = product_.problem;
   Load& load = loads_[static_cast<std::size_t>(load_count_++)];
   switch (operand) {
     case Load::Operand::a:
       load = make(product_.paths.a, p.a.data, part_of_a(p, piece_), product_.a);
+      load.device = product_.paths.a_device;
       return;
     case Load::Operand::b:
       load = make(product_.paths.b, p.b.data, part_of_b(p, piece_), product_.b);
+      load.device = product_.paths.b_device;
       return;
     case Load::Operand::c:
       load = make(product_.paths.c, p.c.data, part_of_c(p, piece_), product_.c);

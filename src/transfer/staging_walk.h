@@ -36,10 +36,11 @@ struct StagedProduct {
 struct Load {
   enum class Operand { a, b, c } operand = Operand::a;
   Path path = Path::unused;
-  ColumnBlock block;  // merged
-  const std::byte* host = nullptr;
+  ColumnBlock block;                // merged
+  const std::byte* host = nullptr;  // or another GPU's memory
   std::byte* slot = nullptr;
   std::int64_t number = 0;  // of this operand's loads
+  int device = -1;          // that host points to, of Path::peer
 };
 
 // Over the pieces and their loads, in the order in which they are enqueued.

@@ -33,6 +33,7 @@ struct World {
   std::map<cudaStream_t, Queue> streams;
   std::map<void*, std::size_t> device, page_locked;
   std::map<const void*, std::size_t> registered;
+  std::map<const void*, std::pair<std::size_t, int>> peers;  // bytes, and the GPU
   cudaError_t last_error = cudaSuccess;
 };
 
@@ -112,6 +113,15 @@ cudaError_t free_device(void* memory) {
   return cudaSuccess;
 }
 
+// 0, the GPU that calls are made for, for what is no other's.
+int gpu_of(const void* data) {
+  for (const auto& [start, place] : world().peers) {
+    const auto offset = static_cast<const char*>(data) - static_cast<const char*>(start);
+    if (offset >= 0 && static_cast<std::size_t>(offset) < place.first) return place.second;
+  }
+  return 0;
+}
+
 // Pageable memory is copied before the call returns, or rather: it must not be used here at all.
 bool reachable(const void* data, std::size_t bytes) {
   const auto inside = [&](const auto& ranges) {
@@ -122,7 +132,21 @@ bool reachable(const void* data, std::size_t bytes) {
     }
     return false;
   };
-  return inside(world().device) || inside(world().page_locked) || inside(world().registered);
+  return inside(world().device) || inside(world().page_locked) || inside(world().registered) || gpu_of(data) != 0;
+}
+
+cudaError_t copy_columns(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                         std::size_t height, cudaStream_t stream) {
+  if (const cudaError_t error = called()) return error;
+  if (width > to_pitch || width > from_pitch) return set(cudaErrorInvalidPitchValue);
+  if (!reachable(to, (height - 1) * to_pitch + width) || !reachable(from, (height - 1) * from_pitch + width))
+    return set(cudaErrorInvalidValue);
+  ++world().counts.copies;
+  add(stream, [=] {
+    for (std::size_t i = 0; i < height; ++i)
+      std::memcpy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width);
+  });
+  return cudaSuccess;
 }
 
 }  // namespace
@@ -150,6 +174,10 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
 
 void register_host(const void* data, std::size_t bytes) {
   world().registered[data] = bytes;
+}
+
+void place_on_peer(const void* data, std::size_t bytes, int device) {
+  world().peers[data] = {bytes, device};
 }
 
 }  // namespace fake_cuda
@@ -315,24 +343,20 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                               std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
-  if (const cudaError_t error = called()) return error;
-  if (width > to_pitch || width > from_pitch) return set(cudaErrorInvalidPitchValue);
-  if (!reachable(to, (height - 1) * to_pitch + width) || !reachable(from, (height - 1) * from_pitch + width))
-    return set(cudaErrorInvalidValue);
-  ++world().counts.copies;
-  add(stream, [=] {
-    for (std::size_t i = 0; i < height; ++i)
-      std::memcpy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width);
-  });
-  return cudaSuccess;
+  if (gpu_of(to) != 0 || gpu_of(from) != 0) return set(cudaErrorInvalidValue);
+  return copy_columns(to, to_pitch, from, from_pitch, width, height, stream);
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, cudaStream_t stream) {
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_gpu, const void* from, int from_gpu, std::size_t bytes,
+                                cudaStream_t stream) {
+  if (gpu_of(to) != to_gpu || gpu_of(from) != from_gpu) return set(cudaErrorInvalidValue);
   return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
 }
 cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* copy, cudaStream_t stream) {
-  if (copy->srcDevice == copy->dstDevice || copy->extent.depth != 1) return set(cudaErrorInvalidValue);
-  return cudaMemcpy2DAsync(copy->dstPtr.ptr, copy->dstPtr.pitch, copy->srcPtr.ptr, copy->srcPtr.pitch,
-                           copy->extent.width, copy->extent.height, cudaMemcpyDefault, stream);
+  if (copy->srcDevice == copy->dstDevice || copy->extent.depth != 1 || gpu_of(copy->srcPtr.ptr) != copy->srcDevice ||
+      gpu_of(copy->dstPtr.ptr) != copy->dstDevice)
+    return set(cudaErrorInvalidValue);
+  return copy_columns(copy->dstPtr.ptr, copy->dstPtr.pitch, copy->srcPtr.ptr, copy->srcPtr.pitch, copy->extent.width,
+                      copy->extent.height, stream);
 }
 
 }  // extern "C"

@@ -34,6 +34,9 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 // Makes host memory page-locked.
 void register_host(const void* data, std::size_t bytes);
 
+// Makes memory that of another GPU, of which 2D copies do not know.
+void place_on_peer(const void* data, std::size_t bytes, int device);
+
 struct Counts {
   int calls = 0;    // that could have failed
   int objects = 0;  // streams, events, allocations and pools that live

@@ -120,7 +120,7 @@ Status cpu_gemm(const Problem& problem) {
 namespace transfer {
 namespace {
 
-enum class At { pageable, page_locked, device, managed };
+enum class At { pageable, page_locked, device, managed, peer };
 
 struct CallSetup {
   DType type = DType::f32;
@@ -171,6 +171,8 @@ runtime::PointerLocation location_of(At at, bool used) {
       return {runtime::Location::device, 0};
     case At::managed:
       return {runtime::Location::managed, -1};
+    case At::peer:
+      return {runtime::Location::device, 1};
   }
   return {};
 }
@@ -208,10 +210,12 @@ class StagedCall {
     multiply(reference);
   }
 
-  // Tells the fake runtime of page-locked operands; after its reset().
+  // Tells the fake runtime of operands that are page-locked or on another GPU; after its reset().
   void register_memory() {
     const auto register_one = [](At at, auto& m) {
-      if (at == At::page_locked) fake_cuda::register_host(m.storage().data(), m.storage().size() * sizeof(*m.data()));
+      const std::size_t bytes = m.storage().size() * sizeof(*m.data());
+      if (at == At::page_locked) fake_cuda::register_host(m.storage().data(), bytes);
+      if (at == At::peer) fake_cuda::place_on_peer(m.storage().data(), bytes, 1);
     };
     register_one(setup_.a, a_.all);
     register_one(setup_.b, b_.all);
@@ -600,6 +604,29 @@ TEST(HostProducts, OtherFailuresAreReported) {
   fail_launch = -1;
 }
 
+// An operand on another GPU than the one that has the other input, with C on the host: peer copies bring it,
+// with gaps between its columns and without.
+TEST(StagingPipeline, OperandsOnAnotherGpu) {
+  for (const bool a_is_peer : {true, false})
+    for (const std::int64_t m : {1, 300})
+      for (const std::int64_t batch : {1, 3}) {
+        StagedCall<float> run({.m = m,
+                               .n = 260,
+                               .k = 40,
+                               .beta = 1,
+                               .pad = 5,
+                               .batch = batch,
+                               .a = a_is_peer ? At::peer : At::device,
+                               .b = a_is_peer ? At::device : At::peer,
+                               .device_memory = std::size_t{1} << 20});
+        fake_cuda::reset({});
+        run.register_memory();
+        StagerHandle stager;
+        ASSERT_TRUE(run(stager).ok()) << last_error();
+        EXPECT_TRUE(run.is_right());
+      }
+}
+
 // Operands on several GPUs: the call enqueues everything and waits for nothing, and the copies are gone in the end.
 TEST(PeerGemm, OnlyEnqueues) {
   for (const int elsewhere : {1, 2, 3})
@@ -615,8 +642,8 @@ TEST(PeerGemm, OnlyEnqueues) {
                               .pad = 3,
                               .batch = 4,
                               .shares_b = true,
-                              .a = At::page_locked,
-                              .b = At::page_locked,
+                              .a = elsewhere & 1 ? At::peer : At::page_locked,
+                              .b = elsewhere & 2 ? At::peer : At::page_locked,
                               .c = At::page_locked});
         fake_cuda::reset({});
         run.register_memory();  // what copies can reach
