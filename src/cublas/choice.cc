@@ -49,9 +49,10 @@ bool is_finished_by_kernels(const xgemm_args& x, bool emulates, bool reads_c) {
 
 }  // namespace
 
-const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool emulates, bool reads_c) {
+const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool reads_c) {
   if (gpu.compute_capability != kMeasured) return "a GPU without measurements";
   const std::int64_t narrow = std::min(x.m, x.n), shortest = std::min(narrow, x.k);
+  const bool emulates = x.math_mode == XGEMM_MATH_FP32_EMULATED + 1;
   const std::int64_t element = x.type == XGEMM_F64 ? 8 : x.type == XGEMM_F32 ? 4 : 2;
   const bool aligned = comes_in_vectors(x, element);
   // 0.97 to 1.03 from 512 to 8192, and 1.33 to 1.43 of 1023, 2047 and 4095.

@@ -8,8 +8,8 @@
 
 namespace xgemm::cublas {
 
-// Why cuBLAS, in a few words; null for libxgemm. emulates: whether libxgemm may emulate fp32. reads_c: whether what is
-// in C counts.
-const char* why_cublas(const xgemm_args& product, const Gpu& gpu, bool emulates = false, bool reads_c = false);
+// Why cuBLAS, in a few words; null for libxgemm. Of fp32, product.math_mode says how libxgemm would compute it; 0 is
+// strict. reads_c: whether what is in C counts.
+const char* why_cublas(const xgemm_args& product, const Gpu& gpu, bool reads_c = false);
 
 }  // namespace xgemm::cublas

@@ -81,6 +81,12 @@ bool allows_tf32(const Call& call, const HandleState& state) {
                                      (call.compute == kCompute32F && (state.math_mode & kMathModes) == kTf32Math));
 }
 
+// fp32 products of which the caller insists on fp32, whatever XGEMM_MATH says.
+bool insists_on_fp32(const Call& call, const HandleState& state) {
+  return call.a.type == kReal32F && (call.compute == kCompute32FPedantic ||
+                                     (call.compute == kCompute32F && (state.math_mode & kMathModes) == kPedanticMath));
+}
+
 // fp32 products that tensor cores may compute from 16 bits: cuBLAS is then several times as fast. And products that it
 // may emulate.
 const char* reservation_of(const Call& call, const HandleState& state) {
@@ -181,6 +187,7 @@ void translate(Request* request) {
   args.type = types->type;
   args.type_c = types->type_c;
   if (allows_tf32(call, request->state)) args.math_mode = XGEMM_MATH_TF32 + 1;
+  if (insists_on_fp32(call, request->state)) args.math_mode = XGEMM_MATH_STRICT + 1;
   args.layout = call.row_major ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
   args.transa = flag_of(call.transa);
   args.transb = flag_of(call.transb);

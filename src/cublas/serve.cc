@@ -36,6 +36,12 @@ bool has_arrays_on_host(const Call& call) {
   return call.pointer_arrays && (on_host(call.a) || on_host(call.b) || on_host(call.c));
 }
 
+// With the mode that it is computed in where it says none: that of its context, which is the environment's.
+xgemm_args with_math_mode(xgemm_args product) {
+  if (product.type == XGEMM_F32 && product.math_mode == 0) product.math_mode = environment().math_mode + 1;
+  return product;
+}
+
 const char* why_not_libxgemm(const Request& request) {
   if (mode() == Mode::never) return "XGEMM_CUBLAS=never";
   if (request.obstacle != nullptr) return request.obstacle;
@@ -43,8 +49,7 @@ const char* why_not_libxgemm(const Request& request) {
   if (has_arrays_on_host(request.call)) return "arrays of pointers in host memory";
   if (mode() != Mode::automatic) return nullptr;
   if (request.reservation != nullptr) return request.reservation;
-  return why_cublas(request.product, current_gpu(), environment().math_mode == XGEMM_MATH_FP32_EMULATED,
-                    request.reads_c);
+  return why_cublas(with_math_mode(request.product), current_gpu(), request.reads_c);
 }
 
 // Whether C is as it was, or will be replaced anyhow, so that cuBLAS may compute what libxgemm could not.

@@ -84,7 +84,8 @@ TEST(Choice, EpiloguesInFp32) {
   const auto with_bias = [&](std::int64_t k, bool emulates, bool reads_c) {
     xgemm_args x = product(XGEMM_F32, 4096, 4096, k);
     x.bias = &bias;
-    return why_cublas(x, kHopper, emulates, reads_c) == nullptr;
+    if (emulates) x.math_mode = XGEMM_MATH_FP32_EMULATED + 1;
+    return why_cublas(x, kHopper, reads_c) == nullptr;
   };
   EXPECT_TRUE(with_bias(4096, false, false));
   EXPECT_FALSE(with_bias(512, false, false)) << "the largest tile leaves it to a pass";
@@ -106,7 +107,7 @@ TEST(Choice, EpiloguesThatNoKernelComputesAreCublas) {
     xgemm_args bias = x;
     bias.bias = &x;
     EXPECT_EQ(why_cublas(bias, kHopper), nullptr);
-    EXPECT_NE(why_cublas(bias, kHopper, false, true), nullptr);
+    EXPECT_NE(why_cublas(bias, kHopper, true), nullptr);
     const auto left_to_the_pass = [&](auto change) {
       xgemm_args other = bias;
       change(other);
@@ -184,7 +185,8 @@ TEST(Reservation, PrecisionThatIsAllowedToBeLess) {
   constexpr int kNoReducedReductions = 16;
   const int strict[] = {kDefaultMath, kPedanticMath, kDefaultMath | kNoReducedReductions};
   for (const int mode : strict) {
-    EXPECT_FALSE(reserved(kReal32F, kCompute32F, mode));
+    const bool insists = (mode & kMathModes) == kPedanticMath;  // else XGEMM_MATH may say
+    EXPECT_EQ(std::pair(false, insists ? XGEMM_MATH_STRICT + 1 : 0), translated(kReal32F, kCompute32F, mode));
     for (const int compute : {kCompute32FFast16F, kCompute32FFast16BF, kCompute32FEmulated16BFx9})
       EXPECT_TRUE(reserved(kReal32F, compute, mode));
     EXPECT_EQ(std::pair(false, XGEMM_MATH_TF32 + 1), translated(kReal32F, kCompute32FFastTF32, mode));
@@ -194,7 +196,7 @@ TEST(Reservation, PrecisionThatIsAllowedToBeLess) {
     const bool tf32 = (mode & kMathModes) == kTf32Math;
     EXPECT_EQ(std::pair(!tf32, tf32 ? XGEMM_MATH_TF32 + 1 : 0), translated(kReal32F, kCompute32F, mode));
     EXPECT_EQ(std::pair(false, 0), translated(kReal16F, kCompute32F, mode));
-    EXPECT_FALSE(reserved(kReal32F, kCompute32FPedantic, mode));
+    EXPECT_EQ(std::pair(false, XGEMM_MATH_STRICT + 1), translated(kReal32F, kCompute32FPedantic, mode));
     EXPECT_FALSE(reserved(kReal16F, kCompute32F, mode));
     EXPECT_FALSE(reserved(kReal16BF, kCompute32F, mode));
     EXPECT_FALSE(reserved(kReal64F, kCompute64F, mode));
