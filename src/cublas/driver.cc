@@ -104,13 +104,13 @@ Gpu current_gpu() {
   return gpu;
 }
 
-bool is_device_memory(const void* pointer) {
-  if (driver() == nullptr) return false;
+bool is_host_memory(const void* pointer) {
+  if (driver() == nullptr) return false;  // and no call of cuBLAS computes anything
   unsigned type = 0, managed = 0;
   const int attributes[] = {kMemoryType, kIsManaged};
   void* values[] = {&type, &managed};
-  return driver()->pointer_get_attributes(2, attributes, values, address(pointer)) == kDone &&
-         (type == kDeviceMemory || managed != 0);
+  return driver()->pointer_get_attributes(2, attributes, values, address(pointer)) != kDone ||
+         (type != kDeviceMemory && managed == 0);
 }
 
 bool wait_for(void* stream) noexcept try {

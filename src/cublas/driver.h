@@ -17,8 +17,8 @@ struct Gpu {
 // Of the calling thread; where it has not used one yet, the process's first.
 Gpu current_gpu();
 
-// Whether it is device or managed memory.
-bool is_device_memory(const void* pointer);
+// Whether it is neither device nor managed memory; page-locked memory is the host's.
+bool is_host_memory(const void* pointer);
 
 // Waits for the stream's work. False where there is nothing to wait by: no driver, or a capture that must not be
 // broken.

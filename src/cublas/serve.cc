@@ -29,11 +29,12 @@ bool is_watched() {
   return environment().verbose > 0 || environment().summary;
 }
 
-// Arrays of pointers in host memory that a GPU reads, too: libxgemm reads them during the call, cuBLAS when the work
-// runs.
-bool has_arrays_on_host(const Call& call) {
-  const auto on_host = [](const Operand& x) { return x.data != nullptr && !is_device_memory(x.data); };
-  return call.pointer_arrays && (on_host(call.a) || on_host(call.b) || on_host(call.c));
+// Host memory that a GPU reaches, too: cuBLAS reads and writes it when the work runs, in the order of the stream,
+// libxgemm during the call.
+bool is_on_host(const Call& call) {
+  for (const void* data : {call.a.data, call.b.data, call.c.data, call.old_c.data, call.aux.data, call.bias})
+    if (data != nullptr && is_host_memory(data)) return true;
+  return false;
 }
 
 // With the mode that it is computed in where it says none: that of its context, which is the environment's.
@@ -46,10 +47,11 @@ const char* why_not_libxgemm(const Request& request) {
   if (mode() == Mode::never) return "XGEMM_CUBLAS=never";
   if (request.obstacle != nullptr) return request.obstacle;
   if (!has_library()) return "libxgemm cannot be opened";
-  if (has_arrays_on_host(request.call)) return "arrays of pointers in host memory";
-  if (mode() != Mode::automatic) return nullptr;
-  if (request.reservation != nullptr) return request.reservation;
-  return why_cublas(with_math_mode(request.product), current_gpu(), request.reads_c);
+  if (mode() == Mode::automatic) {
+    if (request.reservation != nullptr) return request.reservation;
+    if (const char* const why = why_cublas(with_math_mode(request.product), current_gpu(), request.reads_c)) return why;
+  }
+  return is_on_host(request.call) ? "host memory" : nullptr;
 }
 
 // Whether C is as it was, or will be replaced anyhow, so that cuBLAS may compute what libxgemm could not.

@@ -109,7 +109,9 @@ TEST_F(Products, ByPointersOnTheHostAreForwarded) {
       x.a = a.data();
       x.b = b.data();
       x.c = c.data();
+      stand_in_host_memory(a.data(), a.data() + a.size());
       expect_forwarded(r, x);
+      stand_in_host_memory(nullptr, nullptr);
     }
 }
 

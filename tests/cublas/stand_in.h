@@ -27,7 +27,9 @@ int stand_in_version();
 // libcublasLt.
 int stand_in_lt_calls();
 
-// libcuda: whether streams are being captured, and whether the memory from `begin` to `end` is a GPU's.
+// libcuda: whether streams are being captured, and that the memory from `begin` to `end` is a GPU's, or the host's
+// alone. All other memory is managed, which the CPU may read.
 void stand_in_capture(int capturing);
 void stand_in_device_memory(const void* begin, const void* end);
+void stand_in_host_memory(const void* begin, const void* end);
 }

@@ -9,8 +9,13 @@
 namespace {
 
 bool capturing = false;
-const char* device_begin = nullptr;
-const char* device_end = nullptr;
+
+struct Range {
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  bool has(const char* at) const { return at >= begin && at < end; }
+};
+Range device, host;
 
 }  // namespace
 
@@ -63,10 +68,12 @@ int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t bytes) {
 // What libxgemm asks: memory type, whether it is managed, and the device.
 int cuPointerGetAttributes(unsigned count, const int* attributes, void** values, unsigned long long pointer) {
   const char* const at = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(pointer));
-  const bool on_device = at >= device_begin && at < device_end;
+  const bool on_device = device.has(at), managed = !on_device && !host.has(at);
   for (unsigned i = 0; i < count; ++i)
     if (attributes[i] == 2)
-      *static_cast<unsigned*>(values[i]) = on_device ? 2 : 0;
+      *static_cast<unsigned*>(values[i]) = on_device || managed ? 2 : 1;
+    else if (attributes[i] == 8)
+      *static_cast<unsigned*>(values[i]) = managed;
     else if (attributes[i] == 9)
       *static_cast<int*>(values[i]) = on_device ? 0 : -1;
   return 0;
@@ -76,8 +83,10 @@ void stand_in_capture(int is) {
   capturing = is != 0;
 }
 void stand_in_device_memory(const void* begin, const void* end) {
-  device_begin = static_cast<const char*>(begin);
-  device_end = static_cast<const char*>(end);
+  device = {static_cast<const char*>(begin), static_cast<const char*>(end)};
+}
+void stand_in_host_memory(const void* begin, const void* end) {
+  host = {static_cast<const char*>(begin), static_cast<const char*>(end)};
 }
 
 #pragma GCC visibility pop

@@ -115,9 +115,11 @@ TEST_F(HandleState, ArraysOfPointers) {
       x_.b = mask & 2 ? on_host.b : on_device.b;
       x_.c = mask & 4 ? on_host.c : on_device.c;
       stand_in_device_memory(&on_device, &on_device + 1);
+      stand_in_host_memory(&on_host, &on_host + 1);
       const Reached before = {stand_in_products(), stand_in_calls()};
       EXPECT_EQ(kSuccess, r.call(x_));
       stand_in_device_memory(nullptr, nullptr);
+      stand_in_host_memory(nullptr, nullptr);
       EXPECT_EQ((Reached{before.xgemm + (mask == 0), before.cublas + (mask != 0)}),
                 (Reached{stand_in_products(), stand_in_calls()}));
       const xgemm_args& args = stand_in_product()->args;
@@ -125,6 +127,22 @@ TEST_F(HandleState, ArraysOfPointers) {
       EXPECT_EQ(args.batch_count, 2);
       EXPECT_TRUE(args.a == on_device.a && args.b == on_device.b && args.c == on_device.c);
     }
+  }
+}
+
+// Page-locked memory, which is legal there: cuBLAS waits for what the stream writes to it, libxgemm would not.
+TEST_F(HandleState, MatricesInHostMemory) {
+  double other[4] = {};
+  for (const void** operand : {&x_.a, &x_.b, static_cast<const void**>(nullptr)}) {
+    x_.a = x_.b = matrix_, x_.c = matrix_;
+    if (operand != nullptr)
+      *operand = other;
+    else
+      x_.c = other;
+    EXPECT_EQ((Reached{1, 0}), call());
+    stand_in_host_memory(other, other + 4);
+    EXPECT_EQ((Reached{0, 1}), call());
+    stand_in_host_memory(nullptr, nullptr);
   }
 }
 
