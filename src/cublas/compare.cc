@@ -78,7 +78,7 @@ int compare(const Request& request, const Forward& forward) noexcept {
   void* const stream = request.state.stream;
   if (request.call.pointer_arrays || c.empty() || !wants_comparison(request.call) || !wait_for(stream))
     return forward();
-  const DeviceCopy copy(request.call.c.data, c.bytes());
+  const DeviceCopy copy(request.call.c.data, c.bytes(), stream);
   if (copy.get() == nullptr) return forward();
 
   // The first of several runs finds the processor's caches full of other things. Only where C is not read may cuBLAS

@@ -30,7 +30,7 @@ struct Driver {
   Result (*exchange_capture_mode)(int*) = nullptr;
   Result (*mem_alloc)(DevicePointer*, std::size_t) = nullptr;
   Result (*mem_free)(DevicePointer) = nullptr;
-  Result (*copy_device_to_device)(DevicePointer, DevicePointer, std::size_t) = nullptr;
+  Result (*copy_device_to_device)(DevicePointer, DevicePointer, std::size_t, void* stream) = nullptr;
   Result (*copy_device_to_host)(void*, DevicePointer, std::size_t) = nullptr;
 };
 
@@ -55,7 +55,7 @@ bool find_driver() {
   find(functions.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
   find(functions.mem_alloc, "cuMemAlloc_v2");
   find(functions.mem_free, "cuMemFree_v2");
-  find(functions.copy_device_to_device, "cuMemcpyDtoD_v2");
+  find(functions.copy_device_to_device, "cuMemcpyDtoDAsync_v2");
   find(functions.copy_device_to_host, "cuMemcpyDtoH_v2");
   found.store(all, std::memory_order_release);
   return all;
@@ -123,12 +123,12 @@ bool wait_for(void* stream) noexcept try {
   return false;
 }
 
-DeviceCopy::DeviceCopy(const void* from, std::size_t bytes) noexcept {
+DeviceCopy::DeviceCopy(const void* from, std::size_t bytes, void* stream) noexcept {
   const Relaxed relaxed;
   DevicePointer allocated = 0;
   if (driver()->mem_alloc(&allocated, bytes) != kDone) return;
   memory_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(allocated));
-  if (driver()->copy_device_to_device(allocated, address(from), bytes) == kDone) return;
+  if (driver()->copy_device_to_device(allocated, address(from), bytes, stream) == kDone) return;
   driver()->mem_free(allocated);
   memory_ = nullptr;
 }

@@ -24,11 +24,11 @@ bool is_host_memory(const void* pointer);
 // broken.
 bool wait_for(void* stream) noexcept;
 
-// Device memory for as long as the object lives, filled from other device memory. For streams that have been waited
-// for.
+// Device memory for as long as the object lives, filled from other device memory in the order of the stream, which must
+// be through with it at the end.
 class DeviceCopy {
  public:
-  DeviceCopy(const void* from, std::size_t bytes) noexcept;
+  DeviceCopy(const void* from, std::size_t bytes, void* stream) noexcept;
   ~DeviceCopy();
   DeviceCopy(const DeviceCopy&) = delete;
   DeviceCopy& operator=(const DeviceCopy&) = delete;

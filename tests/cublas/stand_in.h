@@ -30,6 +30,7 @@ int stand_in_lt_calls();
 // libcuda: whether streams are being captured, and that the memory from `begin` to `end` is a GPU's, or the host's
 // alone. All other memory is managed, which the CPU may read.
 void stand_in_capture(int capturing);
+void* stand_in_last_copy_stream();  // of copies from device to device
 void stand_in_device_memory(const void* begin, const void* end);
 void stand_in_host_memory(const void* begin, const void* end);
 }

@@ -9,6 +9,7 @@
 namespace {
 
 bool capturing = false;
+void* last_copy_stream = nullptr;
 
 struct Range {
   const char* begin = nullptr;
@@ -55,7 +56,8 @@ int cuMemFree_v2(unsigned long long pointer) {
   std::free(reinterpret_cast<void*>(static_cast<std::uintptr_t>(pointer)));
   return 0;
 }
-int cuMemcpyDtoD_v2(unsigned long long to, unsigned long long from, std::size_t bytes) {
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void* stream) {
+  last_copy_stream = stream;
   std::memcpy(reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)),
               reinterpret_cast<const void*>(static_cast<std::uintptr_t>(from)), bytes);
   return 0;
@@ -79,6 +81,9 @@ int cuPointerGetAttributes(unsigned count, const int* attributes, void** values,
   return 0;
 }
 
+void* stand_in_last_copy_stream() {
+  return last_copy_stream;
+}
 void stand_in_capture(int is) {
   capturing = is != 0;
 }
