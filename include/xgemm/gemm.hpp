@@ -45,6 +45,44 @@ void check_shapes(const product<In, Out>& p) {
   require(p.a.cols() >= 0 && p.a.cols() == p.b.rows(), -XGEMM_ARG_K, "cols(A) = rows(B) >= 0");
 }
 
+// The leading dimension of a view whose columns are contiguous, as BLAS has matrices, or 0 for any other. The stride of
+// an axis of one element is never used.
+template <class T>
+std::int64_t plain_ld(const MatrixView<T>& x) {
+  const std::int64_t least = x.rows() > 1 ? x.rows() : 1;
+  if (x.rows() > 1 && x.row_stride() != 1) return 0;
+  if (x.cols() <= 1) return least;
+  return x.col_stride() >= least ? x.col_stride() : 0;
+}
+
+// How a view is described: by a flag and a leading dimension where it can be, which small products on the host are
+// faster for (their call has nothing out of the ordinary), else by its strides.
+struct description {
+  char flag;
+  std::int64_t ld;  // 0: by its strides
+};
+
+// In a call of this layout.
+template <class T>
+description describe(const MatrixView<T>& x, bool in_rows) {
+  const std::int64_t columns = plain_ld(x), rows = plain_ld(x.transposed());
+  const std::int64_t plain = in_rows ? rows : columns, transposed = in_rows ? columns : rows;
+  if (plain == 0 && transposed != 0) return {'T', transposed};
+  return {'N', plain};
+}
+
+template <class T>
+void set(xgemm_args& args, xgemm_strided bit, const MatrixView<T>& x, std::int64_t known_ld, std::int64_t& ld,
+         std::int64_t& row_stride, std::int64_t& column_stride) {
+  if (known_ld != 0) {
+    ld = known_ld;
+    return;
+  }
+  args.strided |= bit;
+  row_stride = x.row_stride();
+  column_stride = x.col_stride();
+}
+
 template <class In, class Out>
 void run(const product<In, Out>& p) {
   check_shapes(p);
@@ -60,13 +98,15 @@ void run(const product<In, Out>& p) {
   args.beta = &p.beta;
   args.c = p.c.data();
   args.fill = p.fill;
-  args.strided = XGEMM_STRIDED_A | XGEMM_STRIDED_B | XGEMM_STRIDED_C;
-  args.row_stride_a = p.a.row_stride();
-  args.column_stride_a = p.a.col_stride();
-  args.row_stride_b = p.b.row_stride();
-  args.column_stride_b = p.b.col_stride();
-  args.row_stride_c = p.c.row_stride();
-  args.column_stride_c = p.c.col_stride();
+  // The layout is that of C, which has no flag.
+  const bool in_rows = plain_ld(p.c) == 0 && plain_ld(p.c.transposed()) != 0;
+  args.layout = in_rows ? XGEMM_ROW_MAJOR : XGEMM_COL_MAJOR;
+  const description a = describe(p.a, in_rows), b = describe(p.b, in_rows), c = describe(p.c, in_rows);
+  args.transa = a.flag;
+  args.transb = b.flag;
+  set(args, XGEMM_STRIDED_A, p.a, a.ld, args.lda, args.row_stride_a, args.column_stride_a);
+  set(args, XGEMM_STRIDED_B, p.b, b.ld, args.ldb, args.row_stride_b, args.column_stride_b);
+  set(args, XGEMM_STRIDED_C, p.c, c.ld, args.ldc, args.row_stride_c, args.column_stride_c);
   throw_if_failed(xgemm_gemm(p.ctx, &args));
 }
 
