@@ -40,7 +40,7 @@ TripTimes trip_times(const Problem& problem, const device::DeviceInfo& device) {
   TripTimes times = {cpu_time_us(problem, cpu_cores()),
                      staged_time_us(problem, staging, kernels_us, device.compute_capability, cpu_cores())};
   // Asking the engine opens its library, which is not for programs whose products all go to the GPU.
-  if (times.cpu_us < times.staged_us && !host::cpu_engine_is_parallel()) times.cpu_us = cpu_time_us(problem, 1);
+  if (times.cpu_us < times.staged_us) times.cpu_us = cpu_time_us(problem, host::cpu_engine_threads(cpu_cores()));
   return times;
 }
 

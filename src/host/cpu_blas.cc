@@ -66,6 +66,11 @@ constexpr const char* kDgemmNames[] = {"dgemm_", "dgemm_64_", "scipy_dgemm_", "s
 constexpr const char* kSsyrkNames[] = {"ssyrk_", "ssyrk_64_", "scipy_ssyrk_", "scipy_ssyrk_64_"};
 constexpr const char* kDsyrkNames[] = {"dsyrk_", "dsyrk_64_", "scipy_dsyrk_", "scipy_dsyrk_64_"};
 
+// Of threads: OpenBLAS's, as Python's wheels have them too, and BLIS's, whose integer is read by its low half.
+constexpr const char* kThreadsNames[] = {"openblas_get_num_threads", "openblas_get_num_threads64_",
+                                         "scipy_openblas_get_num_threads", "scipy_openblas_get_num_threads64_",
+                                         "bli_thread_get_num_threads"};
+
 // Takes the function of one of these names, if it is fit for use; else says in *why what is wrong.
 template <class Routine, std::size_t kNumber>
 bool take_function(void* handle, const char* file, const char* const (&names)[kNumber], Routine* routine,
@@ -105,6 +110,8 @@ bool open_file(const char* file, CpuBlas* blas, std::string* why) {
   }
   if (!take_function(handle, file, kSgemmNames, &blas->sgemm, &blas->file, why)) return false;
   blas->before_fork = reinterpret_cast<void (*)()>(dlsym(handle, "blas_thread_shutdown_"));
+  for (const char* name : kThreadsNames)
+    if (blas->threads == nullptr) blas->threads = reinterpret_cast<int (*)()>(dlsym(handle, name));
   std::string ignored;
   take_function(handle, file, kDgemmNames, &blas->dgemm, &blas->file, &ignored);
   take_function(handle, file, kSsyrkNames, &blas->ssyrk, &blas->file, &ignored);

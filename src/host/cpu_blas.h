@@ -77,6 +77,7 @@ struct CpuBlas {
   BlasRoutine<double> dgemm;
   SyrkRoutine<float> ssyrk;
   SyrkRoutine<double> dsyrk;
+  int (*threads)() = nullptr;       // for a product, of libraries that say it
   void (*before_fork)() = nullptr;  // OpenBLAS's own handler, where it can be called
 
   template <class T>

@@ -303,8 +303,10 @@ std::string cpu_engine_name() {
   return engine().name;
 }
 
-bool cpu_engine_is_parallel() {
-  return engine().sgemm.function != nullptr;
+int cpu_engine_threads(int cores) {
+  const CpuBlas& blas = engine();
+  if (blas.sgemm.function == nullptr) return 1;
+  return blas.threads == nullptr ? cores : std::clamp(blas.threads(), 1, cores);
 }
 
 std::string cpu_engine_description() {

@@ -15,8 +15,9 @@ Status cpu_gemm(const Problem& problem);
 // names, or "builtin". Opens the library on first use.
 std::string cpu_engine_name();
 
-// Whether more than one core works on a large product: the libraries have threads, the built-in loop has not.
-bool cpu_engine_is_parallel();
+// How many of so many cores work on a large product: as many as the library says that it has threads, all where it does
+// not say, one in the built-in loop.
+int cpu_engine_threads(int cores);
 
 // The name with its file and how it was found, for xgemm_explain; one line.
 std::string cpu_engine_description();

@@ -36,7 +36,7 @@ struct World {
   std::string forced_kernel;
   runtime::Placement placement;
   bool has_device = true, has_kernels = true, is_capturing = false;
-  bool parallel_engine = true;
+  int engine_threads = 1000;  // as many as there are cores
   int asked_the_engine = 0;
   std::int64_t falls_back = 0, fallbacks = 0;
   double kernel_us = 1000;
@@ -100,9 +100,9 @@ void finish(const Problem& p, const void*) noexcept {
 std::string cpu_engine_name() {
   return "a_blas";
 }
-bool cpu_engine_is_parallel() {
+int cpu_engine_threads(int cores) {
   ++world.asked_the_engine;
-  return world.parallel_engine;
+  return std::min(world.engine_threads, cores);
 }
 std::string cpu_engine_description() {
   return "a_blas, of the test";
@@ -360,7 +360,7 @@ TEST_F(Gemm, AForcedKernelThatDoesNotComputeIsSaidOnce) {
   EXPECT_NE(world.lines[0].find("some_kernel"), std::string::npos) << world.lines[0];
 }
 
-// A CPU without a parallel BLAS has one core for a product. It is asked for its BLAS only where it may be used.
+// A CPU BLAS of one thread has one core for a product. It is asked for its BLAS only where it may be used.
 TEST_F(Gemm, AnEngineOfOneThreadLosesEarlier) {
   EXPECT_TRUE(call(square(8192)).ok());
   EXPECT_EQ(world.asked_the_engine, 0);
@@ -370,7 +370,7 @@ TEST_F(Gemm, AnEngineOfOneThreadLosesEarlier) {
   EXPECT_TRUE(call(square(4096)).ok());
   EXPECT_EQ(world.did.back(), many_cores ? "cpu 4096x4096x4096" : "staged 4096x4096x4096");
   EXPECT_EQ(world.asked_the_engine, many_cores);
-  world.parallel_engine = false;
+  world.engine_threads = 1;
   EXPECT_TRUE(call(square(4096)).ok());
   EXPECT_EQ(world.did.back(), "staged 4096x4096x4096");
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/cpu_blas.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -105,6 +106,23 @@ TEST(CpuBlas, WhatCannotBeHadIsSaidOnceAndReplaced) {
   // A library without sgemm_.
   EXPECT_EQ(host::open_cpu_blas("libm.so.6", &complaint).name, usual.name);
   EXPECT_NE(complaint.find("has no sgemm_"), std::string::npos) << complaint;
+}
+
+// As many as the program has told the library to use.
+TEST(CpuBlas, OpenBlasSaysHowManyThreadsItHas) {
+  std::string complaint;
+  const CpuBlas blas = host::open_cpu_blas("openblas", &complaint);
+  if (blas.name != "openblas") GTEST_SKIP() << complaint;
+  ASSERT_NE(blas.threads, nullptr);
+  void* const library = dlopen(blas.file.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(library, nullptr);
+  const auto set = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"));
+  ASSERT_NE(set, nullptr);
+  const int before = blas.threads();
+  set(1);
+  EXPECT_EQ(blas.threads(), 1);
+  set(before);
+  EXPECT_EQ(blas.threads(), before);
 }
 
 TEST(CpuBlas, EveryLibraryOfThisMachineServesByNameAndByFile) {
