@@ -17,14 +17,13 @@ void share_sms_evenly(Schedule* schedule, const device::DeviceInfo& device);
 
 template <Family kFamily>
 constexpr FamilyInfo tile_family() {
-  return {built_instances<kFamily>(),
-          tile_family_serves,
-          tile_family_why_not,
-          tile_family_estimate,
-          [](const KernelInfo&) { return true; },
-          tile_family_schedule,
-          nullptr,
-          true};
+  return {.instances = built_instances<kFamily>(),
+          .serves = tile_family_serves,
+          .why_not = tile_family_why_not,
+          .estimate = tile_family_estimate,
+          .splits = [](const KernelInfo&) { return true; },
+          .schedule = tile_family_schedule,
+          .triangles = true};
 }
 
 }  // namespace xgemm::kernels

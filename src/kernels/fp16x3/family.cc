@@ -113,7 +113,13 @@ std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
 
 }  // namespace
 
-constinit const FamilyInfo fp16x3_family = {
-    built_instances<Family::fp16x3>(), serves, why_not, estimate, splits, schedule, &ffma_tma_family, false, clusters};
+constinit const FamilyInfo fp16x3_family = {.instances = built_instances<Family::fp16x3>(),
+                                            .serves = serves,
+                                            .why_not = why_not,
+                                            .estimate = estimate,
+                                            .splits = splits,
+                                            .schedule = schedule,
+                                            .fallback = &ffma_tma_family,
+                                            .clusters = clusters};
 
 }  // namespace xgemm::kernels
