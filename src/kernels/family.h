@@ -113,8 +113,8 @@ struct FamilyInfo {
   // How an instance takes matrices that are found by pointers.
   Pointers (*pointers)(const KernelInfo& kernel) = [](const KernelInfo&) { return Pointers::none; };
 
-  // Of a family that is never faster than another one, earlier in families.def, where that one serves: it is not
-  // weighed there.
+  // Of a family that is never faster than another one where that one serves: it is not weighed there. The other one has
+  // to be weighed first (weighing_order() in plan/planner.cc).
   Family yields_to = Family::count;
 };
 

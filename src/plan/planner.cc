@@ -124,7 +124,7 @@ bool finds(const FamilyInfo& family, const KernelInfo& kernel, const Way& way) {
 }
 
 // The families in the order in which they are weighed: first those whose estimates stand as they are, which are mostly
-// the least, so that of many others a bound is enough.
+// the least, so that of many others a bound is enough. A family has to come after the one that it yields to.
 const std::vector<Family>& weighing_order() {
   static const auto order = [] {
     std::vector<Family> all;

@@ -235,6 +235,24 @@ TEST(Force, CandidatesAreExplained) {
   }
 }
 
+// The other one is weighed first.
+TEST(Force, AFamilyYieldsWhereTheOtherOneServes) {
+  const Problem p = make_problem(DType::f16, 'T', 'N', 256, 256, 256);
+  const std::string text = plan::explain_candidates(p, plan::gather_facts(p), h200());
+  int yielding = 0;
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    const kernels::Family other = kernels::describe(kernel.family).yields_to;
+    if (kernel.config.types() != p.types() || other == kernels::Family::count || !can_serve(kernel, p, h200()))
+      continue;
+    ++yielding;
+    EXPECT_NE(text.find(std::string("not ") + kernel.name + ": " + name_of(other) + " serves"), std::string::npos)
+        << kernel.name << "\n"
+        << text;
+  }
+  EXPECT_GT(yielding, 0);
+}
+
 // Also where most kernels leave the epilogue to others, where one yields to another, and where they do not look for the
 // matrices of a batch.
 TEST(Force, EveryRefusalHasAReason) {
