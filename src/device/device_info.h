@@ -2,6 +2,7 @@
 // without a GPU there are no devices, and no_device_reason() says which of these it is.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -25,7 +26,10 @@ struct DeviceInfo {
 
   // The same for a size, known or as it is on the GPUs that were seen: clusters of four and eight do not fill the parts
   // of the GPU that they must fit in.
-  int clusters_of(int size) const;
+  int clusters_of(int size) const {
+    const int known = resident_clusters[size <= 1 ? 0 : size <= 2 ? 1 : size <= 4 ? 2 : 3];
+    return known > 0 ? known : std::max(1, static_cast<int>(sm_count * (size <= 2 ? 1.0 : 0.91) / size));
+  }
 };
 
 // One line: "0: NVIDIA H200, sm_90, 132 SMs, 227 KiB shared memory a block, 60 MiB L2, 139 GiB".

@@ -1,14 +1,7 @@
 // What a DeviceInfo says, without a device; in every build.
 #include "device/device_info.h"
 
-#include <algorithm>
-
 namespace xgemm::device {
-
-int DeviceInfo::clusters_of(int size) const {
-  const int known = resident_clusters[size <= 1 ? 0 : size <= 2 ? 1 : size <= 4 ? 2 : 3];
-  return known > 0 ? known : std::max(1, static_cast<int>(sm_count * (size <= 2 ? 1.0 : 0.91) / size));
-}
 
 std::string to_string(const DeviceInfo& d) {
   return format(

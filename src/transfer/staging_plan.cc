@@ -70,7 +70,7 @@ PieceBytes bytes_of_piece(const Problem& p, const StagingPlan& plan) {
   PieceBytes bytes;
   const auto of = [&](int64_t rows, int64_t cols, DType type, bool shared) {
     const int64_t matrices = shared ? 1 : plan.group;
-    return times(round_up(times(matrix_bytes(rows, cols, type), matrices), kSlotAlignment), 1);
+    return round_up(times(matrix_bytes(rows, cols, type), matrices), kSlotAlignment);
   };
   if (plan.staged.a) bytes.a = of(a_none ? m : p.k, a_none ? p.k : m, p.a.type, p.a.batch_stride == 0);
   if (plan.staged.b) bytes.b = of(b_none ? p.k : n, b_none ? n : p.k, p.b.type, p.b.batch_stride == 0);
