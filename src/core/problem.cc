@@ -13,8 +13,6 @@ const char* name_of(BatchKind kind) {
       return "strided";
     case BatchKind::pointers:
       return "pointers";
-    case BatchKind::groups:
-      return "groups";
   }
   return "?";
 }

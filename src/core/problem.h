@@ -17,11 +17,10 @@ namespace xgemm {
 enum class Op : char { none = 'N', transpose = 'T' };
 
 // How the matrices of a batch are found. A single product is a strided batch of one. Where no kernel follows pointers
-// on a GPU, the matrices are copied (core/pointer_batch.h). The entry points make no groups.
+// on a GPU, the matrices are copied (core/pointer_batch.h).
 enum class BatchKind : std::uint8_t {
-  strided,   // batch_stride elements from one to the next
-  pointers,  // data points to batch_count pointers
-  groups     // the same, and every product has extents of its own
+  strided,  // batch_stride elements from one to the next
+  pointers  // data points to batch_count pointers
 };
 
 // Whose elements those of a vector belong to.
@@ -121,11 +120,6 @@ struct Problem {
 
   ProductTypes types() const { return {a.type, b.type, c.type}; }
   DType sums() const { return sums_of(a.type); }
-  void set_types(ProductTypes types) {
-    a.type = types.a;
-    b.type = types.b;
-    c.type = types.c;
-  }
 
   // Whether A and B contribute: else they are not read and may be null.
   bool reads_inputs() const { return k > 0 && !alpha.is(0.0f); }

@@ -18,8 +18,6 @@ class Original {
   constexpr Original(const char* name, Library library, int version)
       : name_(name), library_(library), version_(version) {}
 
-  const char* name() const { return name_; }
-
   // Null where no version of the library is loaded, which is said once for each function.
   template <class Function>
   Function* get() {

@@ -29,9 +29,6 @@ struct Gemm {
   bool is_rank_k_update() const { return fill != Fill::full && a == b && lda == ldb && transa != transb; }
 };
 
-using Sgemm = Gemm<float>;
-using Dgemm = Gemm<double>;
-
 // Any extents and leading dimensions; k > 0, and all of C. One thread; up to 4.6 MiB of scratch memory. Does not touch
 // C when that cannot be had.
 template <class T>

@@ -164,7 +164,7 @@ XGEMM_HOST_DEVICE constexpr CoalescedLayout make_coalesced_layout(int tile_rows,
 }
 
 // The layout of a kernel instance, which is compiled for one axis and one vector width (a power of two): it serves
-// every operand whose max_vector_width() along that axis is at least this wide.
+// every operand that is contiguous along that axis, with a max_vector_width() of at least this.
 XGEMM_HOST_DEVICE constexpr CoalescedLayout make_coalesced_layout(int tile_rows, int tile_cols, int element_bytes,
                                                                   Axis contiguous, int vector_width, int num_warps) {
   return make_coalesced_layout(tile_rows, tile_cols, element_bytes, contiguous == Axis::row ? vector_width : 1,

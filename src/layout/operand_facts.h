@@ -48,16 +48,6 @@ struct StridedOperand {
   }
 };
 
-inline StridedOperand column_major(const void* data, std::int64_t rows, std::int64_t cols, std::int64_t ld,
-                                   int element_bytes, std::int64_t batch_count = 1, std::int64_t batch_stride = 0) {
-  return {reinterpret_cast<std::uintptr_t>(data), rows, cols, 1, ld, element_bytes, batch_count, batch_stride};
-}
-
-inline StridedOperand row_major(const void* data, std::int64_t rows, std::int64_t cols, std::int64_t ld,
-                                int element_bytes, std::int64_t batch_count = 1, std::int64_t batch_stride = 0) {
-  return {reinterpret_cast<std::uintptr_t>(data), rows, cols, ld, 1, element_bytes, batch_count, batch_stride};
-}
-
 // op(X) = X^T of the same memory.
 XGEMM_HOST_DEVICE constexpr StridedOperand transposed(const StridedOperand& x) {
   return {x.address, x.cols, x.rows, x.col_stride, x.row_stride, x.element_bytes, x.batch_count, x.batch_stride};
@@ -157,11 +147,6 @@ XGEMM_HOST_DEVICE constexpr OperandFacts gather_facts(const StridedOperand& x) {
 // The widest legal vector along the operand's own contiguous axis: 1, 2, 4 or 8 elements of two or four bytes.
 XGEMM_HOST_DEVICE constexpr int max_vector_width(const OperandFacts& facts) {
   return vector_width(facts.divisibility, facts.contiguity[static_cast<int>(facts.contiguous)], facts.element_bytes);
-}
-
-// The same for a kernel that loads along a given axis, whatever the operand would prefer.
-XGEMM_HOST_DEVICE constexpr int max_vector_width(const OperandFacts& facts, Axis along) {
-  return along == facts.contiguous ? max_vector_width(facts) : 1;
 }
 
 const char* to_string(Axis axis);

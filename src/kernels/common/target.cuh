@@ -69,12 +69,9 @@ XGEMM_DEVICE void sync_threads(Loc = Loc::current()) {
   __syncthreads();
 }
 
-// Named barriers 1 to 15 (0 is sync_threads); `threads` counts those that sync and those that only arrive.
+// Named barriers 1 to 15 (0 is sync_threads), of so many threads.
 XGEMM_DEVICE void named_barrier_sync(int id, int threads, Loc = Loc::current()) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-XGEMM_DEVICE void named_barrier_arrive(int id, int threads, Loc = Loc::current()) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 XGEMM_DEVICE void sync_warp(unsigned mask = 0xffffffffu, Loc = Loc::current()) {
   __syncwarp(mask);

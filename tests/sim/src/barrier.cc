@@ -83,10 +83,4 @@ void named_barrier_sync(int id, int threads, Loc loc) {
   thread.machine->yield();
 }
 
-void named_barrier_arrive(int id, int threads, Loc loc) {
-  if (!legal(id, threads, loc)) return;
-  Barrier& barrier = current().cta->state<Barriers>().barrier[id];
-  if (arrive(barrier, threads, loc)) complete(barrier, nullptr);
-}
-
 }  // namespace xgemm::sim

@@ -77,7 +77,7 @@ TEST(Problem, PrintsWhatIsUnusualAlone) {
   EXPECT_EQ(to_string(p),
             "type=s transa=N transb=N alpha=0 beta=0 m=0 n=0 k=0 lda=1 ldb=1 ldc=1 batch=1 stride_a=0 stride_b=0 "
             "stride_c=0 layout=col");
-  p.set_types({DType::bf16, DType::bf16, DType::f32});
+  p.a.type = p.b.type = DType::bf16, p.c.type = DType::f32;
   p.batch_kind = BatchKind::pointers;
   EXPECT_EQ(to_string(p).find("type=b type_c=s transa=N transb=N batch_kind=pointers alpha="), 0);
   EXPECT_EQ(to_string(p.types()), "bf16 with C in f32");

@@ -160,7 +160,7 @@ TYPED_TEST(CpuEngine, NothingToDoTouchesNothing) {
   using T = typename TypeParam::In;
   using C = typename TypeParam::Out;
   Problem empty;
-  empty.set_types({kType<T>, kType<T>, kType<C>});
+  empty.a.type = empty.b.type = kType<T>, empty.c.type = kType<C>;
   empty.n = 5, empty.k = 5;
   EXPECT_TRUE(host::cpu_gemm(empty).ok());
   empty.m = 5, empty.alpha.value = 1, empty.batch_count = 0;

@@ -158,7 +158,7 @@ TEST(PlanKey, HoldsAllThatAPlanDependsOn) {
       Mutation mutation(random, field);
       if (field < 0) {  // all types at once: kernels for mixed ones are few
         const DType type = pick(random, {DType::f32, DType::f16, DType::bf16, DType::f64});
-        q.set_types({type, type, type});
+        q.a.type = q.b.type = q.c.type = type;
       } else {
         visit_fields(q, mutation);
         if (!mutation.found()) break;

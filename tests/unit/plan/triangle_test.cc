@@ -72,7 +72,7 @@ TEST(TrianglePlan, EveryTileOnce) {
 
 Problem update(DType type, Fill fill, std::int64_t n, std::int64_t k) {
   Problem p;
-  p.set_types({type, type, type});
+  p.a.type = p.b.type = p.c.type = type;
   p.m = p.n = n, p.k = k;
   p.fill = fill;
   p.alpha.value = 1;

@@ -27,7 +27,7 @@ struct Shape {
 
 Problem make(const Shape& s) {
   Problem p;
-  p.set_types({s.type, s.type, s.type});
+  p.a.type = p.b.type = p.c.type = s.type;
   p.m = s.m;
   p.n = s.n;
   p.k = s.k;

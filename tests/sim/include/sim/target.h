@@ -53,9 +53,6 @@ inline void sync_threads(Loc loc = Loc::current()) {
 inline void named_barrier_sync(int id, int threads, Loc loc = Loc::current()) {
   sim::named_barrier_sync(id, threads, loc);
 }
-inline void named_barrier_arrive(int id, int threads, Loc loc = Loc::current()) {
-  sim::named_barrier_arrive(id, threads, loc);
-}
 inline void sync_warp(unsigned mask = 0xffffffffu, Loc loc = Loc::current()) {
   sim::sync_warp(mask, loc);
 }
