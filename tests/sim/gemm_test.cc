@@ -119,6 +119,29 @@ TEST_P(Gemm, Batches) {
   run(batch_cases(kernel()), 30);
 }
 
+// Kernels of one instance for every alignment: every distance of the first line from a vector, and from line to line, of
+// one matrix and of batches whose matrices lie alike.
+TEST_P(Gemm, LinesThatStartAnywhere) {
+  if (kernel().family != std::string_view("ffma_tma")) GTEST_SKIP() << "takes what its config says";
+  const kernels::TileConfig& config = kernel().config;
+  std::vector<GemmCase> cases;
+  for (int pad = 0; pad < 4; ++pad)
+    for (int shift = 0; shift < 4; ++shift)
+      for (const std::string& flags : flags_of(config)) {
+        GemmCase c = {.transa = flags[0], .transb = flags[1]};
+        c.m = config.cta_m + 4 * shift + 3;
+        c.n = config.cta_n - 4 * pad - 1;
+        c.k = 2 * config.cta_k + 11;
+        c.ld_pad = pad;
+        c.shift = shift;
+        c.batch = 1 + (pad + shift) % 2;
+        c.beta = pad % 2 == 0 ? 0 : -0.7;
+        c.seed = cases.size();
+        cases.push_back(c);
+      }
+  run(cases, 60);
+}
+
 // Kernels for vectors find out themselves what lies on 16 bytes.
 TEST_P(Gemm, FewColumnsOn16Bytes) {
   if (kernel().family != std::string_view("skinny") || kernel().config.vector > 1)
