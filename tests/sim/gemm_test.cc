@@ -119,8 +119,8 @@ TEST_P(Gemm, Batches) {
   run(batch_cases(kernel()), 30);
 }
 
-// Kernels of one instance for every alignment: every distance of the first line from a vector, and from line to line, of
-// one matrix and of batches whose matrices lie alike.
+// Kernels of one instance for every alignment: every distance of the first line from a vector, and from line to line,
+// of one matrix and of batches whose matrices lie alike.
 TEST_P(Gemm, LinesThatStartAnywhere) {
   if (kernel().family != std::string_view("ffma_tma")) GTEST_SKIP() << "takes what its config says";
   const kernels::TileConfig& config = kernel().config;
