@@ -1,6 +1,7 @@
 // The way of a call: decide, compute, tell.
 #include "cublas/serve.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/environment.h"
@@ -30,10 +31,12 @@ bool is_watched() {
 }
 
 // Host memory that a GPU reaches, too: cuBLAS reads and writes it when the work runs, in the order of the stream,
-// libxgemm during the call.
+// libxgemm during the call. The driver is asked about an address once.
 bool is_on_host(const Call& call) {
-  for (const void* data : {call.a.data, call.b.data, call.c.data, call.old_c.data, call.aux.data, call.bias})
-    if (data != nullptr && is_host_memory(data)) return true;
+  const void* const known[] = {nullptr,         call.a.data,   call.b.data, call.c.data,
+                               call.old_c.data, call.aux.data, call.bias};
+  for (const void* const& data : known)
+    if (std::find(known, &data, data) == &data && data != nullptr && is_host_memory(data)) return true;
   return false;
 }
 

@@ -31,6 +31,7 @@ int stand_in_lt_calls();
 // alone. All other memory is managed, which the CPU may read.
 void stand_in_capture(int capturing);
 void* stand_in_last_copy_stream();  // of copies from device to device
+int stand_in_pointers_asked();      // how often where a pointer leads was asked so far
 void stand_in_device_memory(const void* begin, const void* end);
 void stand_in_host_memory(const void* begin, const void* end);
 }

@@ -9,6 +9,7 @@
 namespace {
 
 bool capturing = false;
+int pointers_asked = 0;
 void* last_copy_stream = nullptr;
 
 struct Range {
@@ -69,6 +70,7 @@ int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t bytes) {
 
 // What libxgemm asks: memory type, whether it is managed, and the device.
 int cuPointerGetAttributes(unsigned count, const int* attributes, void** values, unsigned long long pointer) {
+  ++pointers_asked;
   const char* const at = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(pointer));
   const bool on_device = device.has(at), managed = !on_device && !host.has(at);
   for (unsigned i = 0; i < count; ++i)
@@ -83,6 +85,9 @@ int cuPointerGetAttributes(unsigned count, const int* attributes, void** values,
 
 void* stand_in_last_copy_stream() {
   return last_copy_stream;
+}
+int stand_in_pointers_asked() {
+  return pointers_asked;
 }
 void stand_in_capture(int is) {
   capturing = is != 0;

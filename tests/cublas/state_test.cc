@@ -146,6 +146,20 @@ TEST_F(HandleState, MatricesInHostMemory) {
   }
 }
 
+// What an address is the driver is asked once in a call, not for each operand that lies there.
+TEST_F(HandleState, EachAddressIsAskedAboutOnce) {
+  const auto asked = [&](const void* a, const void* b, void* c) {
+    x_.a = a, x_.b = b, x_.c = c;
+    const int before = stand_in_pointers_asked();
+    EXPECT_EQ((Reached{1, 0}), call());
+    return stand_in_pointers_asked() - before;
+  };
+  EXPECT_EQ(asked(matrix_, matrix_, matrix_), 1);
+  EXPECT_EQ(asked(matrix_, matrix_, memory_), 2);
+  EXPECT_EQ(asked(matrix_, memory_, memory_), 2);
+  EXPECT_EQ(asked(matrix_, memory_, memory_ + 512), 3);
+}
+
 // What certainly left C alone is computed by cuBLAS; what may not have, only where C is not read.
 TEST_F(HandleState, FailuresOfLibxgemm) {
   const int harmless[] = {XGEMM_NO_DEVICE, XGEMM_UNSUPPORTED, XGEMM_KERNEL_NOT_USABLE, XGEMM_OUT_OF_DEVICE_MEMORY,
