@@ -71,7 +71,7 @@ Status plan_finishing(const Problem& problem, const device::DeviceInfo& device, 
 // doubles for small ones. What is not plain, what a pass is to finish, and what tensor cores are to compute in fp32, is
 // copied (core/pointer_batch.h).
 bool kernels_may_follow(const Problem& p, const device::DeviceInfo& device) {
-  constexpr std::int64_t kMostOfDoubles = 64;
+  constexpr std::int64_t kMostOfDoubles = 64;  // the largest extent; chosen by hand
   return kernels::kHasSm90a && device.compute_capability == 90 && p.compute == Compute::strict && p.has_plain_c() &&
          !p.epilogue.any() && (p.a.type != DType::f64 || std::max({p.m, p.n, p.k}) <= kMostOfDoubles);
 }

@@ -10,12 +10,14 @@ namespace {
 
 using runtime::Location;
 
-// Page-locked matrices with narrower columns are packed by threads like pageable ones: the copy engine handles a column
-// at a time and is slow on short ones.
+// Page-locked matrices with columns of fewer bytes are packed by threads like pageable ones: the copy engine handles a
+// column at a time and is slow on short ones. Chosen by hand.
 constexpr std::int64_t kMinDirectWidth = 512;
 
-// Page-locked from its first byte to its last, at neighbouring addresses on the device too: one allocation or
-// registration.
+// Whether both ends are page-locked, as far apart on the device as they are here. One allocation or registration has
+// such ends, and so have two with pageable memory between them, which the runtime does not tell apart for less than a
+// question a page. Copies across such a gap are refused, as CUDA's documentation says: a failure of the staging like
+// any other.
 bool is_page_locked(const std::byte* first, std::int64_t bytes) {
   cudaPointerAttributes begin{}, end{};
   if (cudaPointerGetAttributes(&begin, first) != cudaSuccess || begin.type != cudaMemoryTypeHost ||

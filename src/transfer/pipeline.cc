@@ -75,6 +75,9 @@ bool Pipeline::finished() const {
 }
 
 Status Pipeline::run() {
+  // Turns without progress, a few questions about events each, after which the caller does more than ask again. Chosen
+  // by hand.
+  constexpr int kTurnsBeforeYielding = 20, kTurnsBeforeHelping = 100, kTurnsBeforeSleeping = 2000;
   // Chunks that the caller packs itself: small ones, or all of them when there are few threads.
   const bool helps = s_.threads != nullptr && (s_.threads->threads() < 4 || plan_.chunk_bytes <= kSmallChunkBytes);
   int idle_turns = 0;
@@ -92,11 +95,11 @@ Status Pipeline::run() {
     }
     ++idle_turns;
     // Threads that never started, or are all descheduled, must not stop the call.
-    if (s_.threads != nullptr && (helps || idle_turns > 100) && s_.threads->help()) continue;
+    if (s_.threads != nullptr && (helps || idle_turns > kTurnsBeforeHelping) && s_.threads->help()) continue;
     // A kernel of seconds does not need a core that looks at it.
-    if (idle_turns > 2000) {
+    if (idle_turns > kTurnsBeforeSleeping) {
       std::this_thread::sleep_for(std::chrono::microseconds(20));
-    } else if (idle_turns > 20) {
+    } else if (idle_turns > kTurnsBeforeYielding) {
       std::this_thread::yield();
     }
   }

@@ -10,7 +10,8 @@ namespace {
 
 using std::int64_t;
 
-// Elements of C in a piece: enough tiles to fill a large GPU, few enough for copies and kernels to overlap.
+// Elements of C in a piece: enough tiles to fill a large GPU (2^21 are 128 tiles of 128 x 128, about one for each of
+// its SMs), few enough for copies and kernels to overlap. Chosen by hand.
 constexpr int64_t kMinPieceElements = int64_t{1} << 21;
 constexpr int64_t kUsualPieceElements = int64_t{1} << 22;
 constexpr int64_t kMaxPieceElements = int64_t{1} << 24;
