@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/once.h"
+#include "device/max_devices.h"
 
 namespace xgemm::cublas {
 namespace {
@@ -96,9 +97,8 @@ Gpu current_gpu() {
   int ordinal = 0;
   if (driver() == nullptr) return {};
   if (driver()->ctx_get_device(&ordinal) != kDone) ordinal = 0;
-  constexpr int kMost = 64;
-  static constinit std::atomic<Gpu> known[kMost];
-  if (ordinal < 0 || ordinal >= kMost) return ask(ordinal);
+  static constinit std::atomic<Gpu> known[device::kMaxDevices];
+  if (ordinal < 0 || ordinal >= device::kMaxDevices) return ask(ordinal);
   Gpu gpu = known[ordinal].load(std::memory_order_relaxed);
   if (gpu.compute_capability == 0) known[ordinal].store(gpu = ask(ordinal), std::memory_order_relaxed);
   return gpu;

@@ -9,11 +9,11 @@
 
 #include "device/capture_mode.h"
 #include "device/cuda_status.h"
+#include "device/max_devices.h"
 
 namespace xgemm::device {
 namespace {
 
-constexpr int kMaxDevices = 64;
 std::atomic<unsigned*> counters[kMaxDevices];
 
 }  // namespace

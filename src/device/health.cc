@@ -7,11 +7,10 @@
 #include <atomic>
 
 #include "device/cuda_status.h"
+#include "device/max_devices.h"
 
 namespace xgemm::device {
 namespace {
-
-constexpr int kMaxDevices = 64;
 
 std::array<std::atomic<bool>, kMaxDevices>& broken() {
   static std::array<std::atomic<bool>, kMaxDevices> all{};

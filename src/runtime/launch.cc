@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "device/cuda_status.h"
+#include "device/max_devices.h"
 #include "kernels/common/schedule_pieces.h"
 #include "kernels/fp16x3/split.h"
 #include "kernels/launchers.h"
@@ -221,10 +222,9 @@ Status launch_packed(const plan::Plan& plan, const Problem& problem, const devic
 
 const device::DeviceInfo& completed(const device::DeviceInfo& device) {
 #if !defined(XGEMM_NO_SM90A)
-  constexpr int kMaxDevices = 64;
-  static std::array<std::once_flag, kMaxDevices> once;
-  static std::array<device::DeviceInfo, kMaxDevices> known;
-  if (device.compute_capability != 90 || device.ordinal < 0 || device.ordinal >= kMaxDevices) return device;
+  static std::array<std::once_flag, device::kMaxDevices> once;
+  static std::array<device::DeviceInfo, device::kMaxDevices> known;
+  if (device.compute_capability != 90 || device.ordinal < 0 || device.ordinal >= device::kMaxDevices) return device;
   device::DeviceInfo& own = known[static_cast<std::size_t>(device.ordinal)];
   std::call_once(once[static_cast<std::size_t>(device.ordinal)], [&] {
     own = device;

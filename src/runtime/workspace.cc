@@ -6,12 +6,12 @@
 
 #include "device/capture_mode.h"
 #include "device/cuda_status.h"
+#include "device/max_devices.h"
 #include "plan/packing.h"
 
 namespace xgemm::runtime {
 namespace {
 
-constexpr int kMaxDevices = 64;
 // What the pool keeps between calls at most, of what they used: copies of operands, or the parts that they are split
 // into. The device's default pool keeps nothing beyond a synchronisation, and would map memory anew for the call after
 // it; its settings are the program's own.
@@ -19,9 +19,9 @@ constexpr std::size_t kKeptBytes = plan::kMostPackedBytes + (std::size_t{16} << 
 
 // Null where the device has none. Pools are made once and live as long as the process.
 cudaMemPool_t pool_of(int device) {
-  static std::array<std::once_flag, kMaxDevices> once;
-  static std::array<cudaMemPool_t, kMaxDevices> pools{};
-  if (device < 0 || device >= kMaxDevices) return nullptr;
+  static std::array<std::once_flag, device::kMaxDevices> once;
+  static std::array<cudaMemPool_t, device::kMaxDevices> pools{};
+  if (device < 0 || device >= device::kMaxDevices) return nullptr;
   std::call_once(once[device], [&] {
     const device::RelaxedCaptureGuard relaxed;  // the first call may well be one that is captured
     int has_pools = 0;
