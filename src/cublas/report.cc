@@ -1,27 +1,23 @@
-// Counting calls. Everything happens under the lock that forks wait for (core/once.h); a child counts from nothing.
+// Counting calls (core/counted.h).
 #include "cublas/report.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/end_of_process.h"
 #include "core/environment.h"
-#include "core/once.h"
 #include "core/status.h"
 
 namespace xgemm::cublas {
 namespace {
 
-constexpr std::size_t kMostShapes = 10000;  // remembered; what comes after them is counted together
-constexpr std::size_t kMostRows = 15;       // printed: with them all fits into what a pipe takes at once
-constexpr int kMostComparisons = 5;         // of a shape
+constexpr int kMostComparisons = 5;  // of a shape
 
 // Calls of one shape. Their least time is what they cost but for the first ones, which load kernels.
 struct Row {
@@ -62,20 +58,9 @@ struct Tables {
   std::map<std::string, Row> served;     // by shape
   std::map<std::string, Row> forwarded;  // by shape and reason
   std::map<std::string, Compared> compared;
-  std::uint32_t process = forks();
 };
 
-// Of the process or of one that it was forked from; never destroyed while threads may still multiply.
-constinit std::atomic<Tables*> tables{nullptr};
-
-Tables& counted() {
-  Tables* known = tables.load(std::memory_order_relaxed);
-  if (known == nullptr || known->process != forks()) {
-    const std::unique_ptr<const Tables> of_parent(known);  // whole: the fork waited for whoever counted
-    tables.store(known = new Tables, std::memory_order_relaxed);
-  }
-  return *known;
-}
+constinit Counted<Tables> counted;
 
 // The rows with the largest time, at most kMostRows of them.
 template <class Value, class Time>
@@ -122,10 +107,10 @@ void print_comparisons(const Tables& t) {
 }
 
 [[gnu::destructor]] void at_the_end() noexcept try {
-  if (tables.load(std::memory_order_relaxed) == nullptr) return;
+  if (!counted.any()) return;
   const Making making;
-  const std::unique_ptr<const Tables> all(tables.exchange(nullptr, std::memory_order_relaxed));
-  if (all == nullptr || all->process != forks()) return;
+  const auto all = counted.take();
+  if (all == nullptr) return;
   print_summary(*all);
   print_comparisons(*all);
 } catch (...) {
@@ -147,7 +132,7 @@ void count_call(const Call& call, const Outcome& outcome) noexcept try {
   std::string what = shape_of(call);
   if (outcome.why_cublas != nullptr) what.append(": ").append(outcome.why_cublas);
   const Making making;
-  auto& rows = outcome.why_cublas == nullptr ? counted().served : counted().forwarded;
+  auto& rows = outcome.why_cublas == nullptr ? counted.get().served : counted.get().forwarded;
   if (rows.size() >= kMostShapes && !rows.contains(what)) what = "other shapes";
   rows[what].add(outcome.time_us);
 } catch (...) {
@@ -156,7 +141,7 @@ void count_call(const Call& call, const Outcome& outcome) noexcept try {
 bool wants_comparison(const Call& call) noexcept try {
   const std::string what = shape_of(call);
   const Making making;
-  auto& compared = counted().compared;
+  auto& compared = counted.get().compared;
   if (compared.size() >= kMostShapes && !compared.contains(what)) return false;
   Compared& row = compared[what];
   return row.begun < kMostComparisons && ++row.begun > 0;
@@ -167,7 +152,7 @@ bool wants_comparison(const Call& call) noexcept try {
 void count_comparison(const Call& call, const Comparison& comparison) noexcept try {
   const std::string what = shape_of(call);
   const Making making;
-  Compared& row = counted().compared[what];
+  Compared& row = counted.get().compared[what];
   ++row.done;
   row.best.xgemm_us = std::min(row.best.xgemm_us, comparison.xgemm_us);
   row.best.cublas_us = std::min(row.best.cublas_us, comparison.cublas_us);

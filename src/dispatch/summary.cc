@@ -1,28 +1,22 @@
-// Counting products by shape and place. Everything happens under the lock that forks wait for (core/once.h); a child
-// counts from nothing.
+// Counting products by shape and place (core/counted.h).
 #include "dispatch/summary.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <map>
-#include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/end_of_process.h"
 #include "core/environment.h"
-#include "core/once.h"
 #include "host/cpu_engine.h"
 #include "host/plain_copies.h"
 
 namespace xgemm::dispatch {
 namespace {
 
-constexpr std::size_t kMostShapes = 10000;  // remembered; what comes after them is counted together
-constexpr std::size_t kMostRows = 15;       // printed: with them all fits into what a pipe takes at once
-constexpr int kMostComparisons = 3;         // of a shape
+constexpr int kMostComparisons = 3;  // of a shape
 
 struct Row {
   long long products = 0;
@@ -42,20 +36,9 @@ struct Table {
   std::map<std::string, Row> rows;  // by where and what
   std::map<std::string, int> comparisons;
   Row others;
-  std::uint32_t process = forks();
 };
 
-// Of the process or of one that it was forked from; never destroyed while threads may still multiply.
-constinit std::atomic<Table*> table{nullptr};
-
-Table& counted() {
-  Table* known = table.load(std::memory_order_relaxed);
-  if (known == nullptr || known->process != forks()) {
-    const std::unique_ptr<const Table> of_parent(known);  // whole: the fork waited for whoever counted
-    table.store(known = new Table, std::memory_order_relaxed);
-  }
-  return *known;
-}
+constinit Counted<Table> counted;
 
 // "f32 NT 300x200x100".
 std::string shape_of(const Problem& p) {
@@ -104,7 +87,7 @@ void count_product(const Problem& problem, const std::string& where, Status stat
   Row one = {1, time_us, 0, 0};
   if (cpu_us >= 0) one.compared = 1, one.cpu_us = cpu_us;
   const Making making;
-  Table& t = counted();
+  Table& t = counted.get();
   if (t.rows.size() < kMostShapes || t.rows.contains(what))
     t.rows[what].add(one);
   else
@@ -114,7 +97,7 @@ void count_product(const Problem& problem, const std::string& where, Status stat
 double compare_with_cpu(const Problem& problem) {
   {
     const Making making;
-    std::map<std::string, int>& comparisons = counted().comparisons;
+    std::map<std::string, int>& comparisons = counted.get().comparisons;
     if (comparisons.size() >= kMostShapes || comparisons[shape_of(problem)]++ >= kMostComparisons) return -1;
   }
   host::Operands copied = host::not_plain(problem);
@@ -129,11 +112,9 @@ double compare_with_cpu(const Problem& problem) {
 }
 
 void print_summary() noexcept try {
-  if (table.load(std::memory_order_relaxed) == nullptr) return;  // nobody who exits is to wait for what others load
+  if (!counted.any()) return;
   const Making making;
-  const std::unique_ptr<const Table> all(table.exchange(nullptr, std::memory_order_relaxed));
-  if (all == nullptr || all->process != forks()) return;
-  print_at_the_end(text_of(*all));
+  if (const auto all = counted.take()) print_at_the_end(text_of(*all));
 } catch (...) {
 }
 
