@@ -1,8 +1,10 @@
-// The lock under which values are made, and the handlers that take it around a fork.
+// The lock under which values are made, that of the loader, and the handlers that take both around a fork.
 #include "core/once.h"
 
 #include <pthread.h>
 #include <time.h>
+
+#include "core/loader.h"
 
 namespace xgemm {
 namespace {
@@ -16,6 +18,12 @@ constinit std::atomic<std::uint32_t> fork_count{0};
 constinit std::atomic<bool> loading_was_cut_off{false};
 constinit thread_local bool fork_has_lock = false;
 
+// Shared by those who ask the loader, a fork's alone. glibc lets them in while a fork still waits, so that a
+// constructor gets on for which others wait.
+constinit pthread_rwlock_t loader_lock = PTHREAD_RWLOCK_INITIALIZER;
+constinit thread_local int asking = 0;  // this thread, so many times
+constinit thread_local bool fork_has_loader = false;
+
 void take() noexcept {
   if (depth++ == 0) pthread_mutex_lock(&lock);
 }
@@ -24,25 +32,34 @@ void release() noexcept {
   if (--depth == 0) pthread_mutex_unlock(&lock);
 }
 
-// Forks by threads that make a value themselves (CUDA starts a program of its own to load the kernel module) find it
-// held.
+// Forks by threads that make a value or ask the loader themselves (CUDA starts a program of its own to load the kernel
+// module) find the lock held. Who asks may begin to make, so that the loader's lock is the first.
 void prepare() {
   timespec until{};
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += kPatienceSeconds;
+  fork_has_loader = asking == 0 && (depth > 0 ? pthread_rwlock_trywrlock(&loader_lock)
+                                              : pthread_rwlock_timedwrlock(&loader_lock, &until)) == 0;
   fork_has_lock = depth > 0 || pthread_mutex_timedlock(&lock, &until) == 0;
   if (fork_has_lock) ++depth;
 }
 
 void in_parent() {
   if (fork_has_lock) release();
+  if (fork_has_loader) pthread_rwlock_unlock(&loader_lock);
 }
 
 void in_child() {
   fork_count.fetch_add(1, std::memory_order_relaxed);
-  if (fork_has_lock) return release();
-  lock = PTHREAD_MUTEX_INITIALIZER;
-  loading_was_cut_off.store(true, std::memory_order_relaxed);
+  // Whoever else had it is not here, and the lock knows this thread by its parent's number.
+  loader_lock = PTHREAD_RWLOCK_INITIALIZER;
+  if (asking > 0) pthread_rwlock_rdlock(&loader_lock);
+  if (fork_has_lock) {
+    release();
+  } else {
+    lock = PTHREAD_MUTEX_INITIALIZER;
+  }
+  if (!fork_has_lock || (!fork_has_loader && asking == 0)) loading_was_cut_off.store(true, std::memory_order_relaxed);
 }
 
 // With the library, before any thread can make a value.
@@ -66,6 +83,14 @@ Making::Making() noexcept {
 
 Making::~Making() {
   release();
+}
+
+AskingLoader::AskingLoader() noexcept : counts_(depth == 0 || asking > 0) {
+  if (counts_ && asking++ == 0) pthread_rwlock_rdlock(&loader_lock);
+}
+
+AskingLoader::~AskingLoader() {
+  if (counts_ && --asking == 0) pthread_rwlock_unlock(&loader_lock);
 }
 
 }  // namespace xgemm

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/once.h"
+#include "core/loader.h"
 #include "device/max_devices.h"
 
 namespace xgemm::cublas {
@@ -39,27 +39,30 @@ constinit Driver functions;
 constinit std::atomic<bool> found{false};
 
 bool find_driver() {
-  const Making making;
-  if (found.load(std::memory_order_relaxed)) return true;  // by another thread, whose functions are in use
+  const AskingLoader asking;
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;
+  Driver all_of_them;
   bool all = true;
   const auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
     all = all && function != nullptr;
   };
-  find(functions.ctx_get_device, "cuCtxGetDevice");
-  find(functions.device_get_attribute, "cuDeviceGetAttribute");
-  find(functions.pointer_get_attributes, "cuPointerGetAttributes");
-  find(functions.stream_synchronize, "cuStreamSynchronize");
-  find(functions.stream_is_capturing, "cuStreamIsCapturing");
-  find(functions.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
-  find(functions.mem_alloc, "cuMemAlloc_v2");
-  find(functions.mem_free, "cuMemFree_v2");
-  find(functions.copy_device_to_device, "cuMemcpyDtoDAsync_v2");
-  find(functions.copy_device_to_host, "cuMemcpyDtoH_v2");
-  found.store(all, std::memory_order_release);
-  return all;
+  find(all_of_them.ctx_get_device, "cuCtxGetDevice");
+  find(all_of_them.device_get_attribute, "cuDeviceGetAttribute");
+  find(all_of_them.pointer_get_attributes, "cuPointerGetAttributes");
+  find(all_of_them.stream_synchronize, "cuStreamSynchronize");
+  find(all_of_them.stream_is_capturing, "cuStreamIsCapturing");
+  find(all_of_them.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  find(all_of_them.mem_alloc, "cuMemAlloc_v2");
+  find(all_of_them.mem_free, "cuMemFree_v2");
+  find(all_of_them.copy_device_to_device, "cuMemcpyDtoDAsync_v2");
+  find(all_of_them.copy_device_to_host, "cuMemcpyDtoH_v2");
+  const Making making;
+  if (!all || found.load(std::memory_order_relaxed)) return all;  // another thread's, which are in use
+  functions = all_of_them;
+  found.store(true, std::memory_order_release);
+  return true;
 }
 
 // Null while it is not loaded, which may change: a program that has a cuBLAS handle has loaded it.

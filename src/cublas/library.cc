@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "core/environment.h"
-#include "core/once.h"
+#include "core/loader.h"
 #include "core/status.h"
 
 namespace xgemm::cublas {
@@ -41,9 +41,14 @@ void* open_shared_object() {
   return dlopen(kName, RTLD_NOW | RTLD_LOCAL);
 }
 
-// Null where it cannot be opened.
-const Functions* open_library() {
-  static constinit Functions known;
+struct Opened {
+  Functions functions;
+  std::string complaint;  // "" where all are there
+};
+
+Opened open_library() {
+  Opened opened;
+  Functions& known = opened.functions;
   void* const library = open_shared_object();
   const char* missing = nullptr;
   const auto find = [&](auto& function, const char* name) {
@@ -58,19 +63,23 @@ const Functions* open_library() {
     find(known.set_scalar_location, "xgemm_set_scalar_location");
     find(known.gemm, "xgemm_gemm");
     find(known.last_error, "xgemm_last_error");
-    if (missing == nullptr) return &known;
+    if (missing == nullptr) return opened;
   }
   const char* const error = library == nullptr ? dlerror() : nullptr;
-  print_line(format("%s cannot be used, and cuBLAS computes everything: %s", kName,
-                    missing != nullptr ? missing
-                    : error != nullptr ? error
-                                       : "no reason is given"));
-  return nullptr;
+  opened.complaint = format("%s cannot be used, and cuBLAS computes everything: %s", kName,
+                            missing != nullptr ? missing
+                            : error != nullptr ? error
+                                               : "no reason is given");
+  return opened;
 }
 
+// Null where it cannot be opened.
 const Functions* functions() {
-  static Once<const Functions*> opened;
-  return opened.get(open_library);
+  static Loaded<Opened> known;
+  const Opened& opened = known.get(open_library, [](const Opened& o) {
+    if (!o.complaint.empty()) print_line(o.complaint);
+  });
+  return opened.complaint.empty() ? &opened.functions : nullptr;
 }
 
 // A context of our own for each thread: the default one belongs to the program. A product after the thread's variables

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 
 #include "core/environment.h"
-#include "core/once.h"
+#include "core/loader.h"
 #include "core/status.h"
 
 namespace xgemm::cublas {
@@ -25,7 +25,7 @@ void* loaded(Library library, int version) {
 }  // namespace
 
 void* Original::find() noexcept try {
-  const Making making;
+  const AskingLoader asking;
   void* in = loaded(library_, version_);
   // A program that was linked with this library may have another cuBLAS than its newest. Their interfaces agree.
   for (const int other : kVersions)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/environment.h"
+#include "core/loader.h"
 #include "core/once.h"
 #include "device/cuda_status.h"
 
@@ -77,7 +78,8 @@ Devices find_devices() {
 }
 
 const Devices& devices() {
-  static Once<Devices> found, after_fork;
+  static Loaded<Devices> found;  // CUDA loads its driver
+  static Once<Devices> after_fork;
   const Devices& first = found.get(find_devices);
   return first.infos.empty() || first.found_in == forks() ? first : after_fork.get(none_after_fork);
 }

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "core/environment.h"
+#include "core/loader.h"
 #include "core/once.h"
 #include "host/loaded_objects.h"
 
@@ -413,25 +414,31 @@ CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
 }
 
 const CpuBlas& cpu_blas() {
-  static Once<CpuBlas> opened;
-  return opened.get([] {
+  struct Choice {
     CpuBlas blas;
+    std::string complaint;
+  };
+  static Loaded<Choice> opened;
+  const auto open = [] {
+    Choice choice;
     if (forked_while_loading()) {
-      blas.reason = "forked while a library was being loaded";
-      return blas;
+      choice.blas.reason = "forked while a library was being loaded";
+      return choice;
     }
-    // Forks wait for what is being made (core/once.h), so that nobody needs to be past the door.
+    // Forks wait for who asks the loader (core/loader.h), so that nobody needs to be past the door.
     struct Opening {
       Opening() { thread_state.inside_library = true; }
       ~Opening() { thread_state.inside_library = false; }
     } const opening;
-    std::string complaint;
-    blas = open_cpu_blas(environment().cpu_blas, &complaint);
-    if (!complaint.empty()) print_line(complaint);
-    library_before_fork = blas.before_fork;
-    if (blas.sgemm.function != nullptr || blas.dgemm.function != nullptr) watch_forks_again();
-    return blas;
-  });
+    choice.blas = open_cpu_blas(environment().cpu_blas, &choice.complaint);
+    return choice;
+  };
+  const auto settle = [](const Choice& choice) {
+    if (!choice.complaint.empty()) print_line(choice.complaint);
+    library_before_fork = choice.blas.before_fork;
+    if (choice.blas.sgemm.function != nullptr || choice.blas.dgemm.function != nullptr) watch_forks_again();
+  };
+  return opened.get(open, settle).blas;
 }
 
 }  // namespace xgemm::host

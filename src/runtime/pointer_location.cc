@@ -11,6 +11,7 @@
 
 #include <atomic>
 
+#include "core/loader.h"
 #include "core/once.h"
 
 namespace xgemm::runtime {
@@ -63,7 +64,7 @@ GetAttributes get_attributes_function() {
   // loaded and having given out memory the driver needs many times as long.
   const std::uint64_t now = coarse_time();
   if (looked_when.load(std::memory_order_relaxed) == now) return nullptr;
-  const Making making;  // the loader's lock, held by a thread that a fork leaves behind, would stop the child for good
+  const AskingLoader asking;
   const std::uint64_t additions = loader_additions();
   if (looked_at.load(std::memory_order_acquire) != additions) {
     if (GetAttributes f = find_in_loaded_driver()) {
