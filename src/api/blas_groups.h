@@ -38,23 +38,37 @@ bool distance(const T* from, const T* to, std::int64_t* elements) {
   return bytes % static_cast<std::int64_t>(sizeof(T)) == 0;
 }
 
-// Whether matrices lie where others do: of a batch only the first ones are located. Without CUDA all are on the host.
-template <class Input, class Output>
+// Whether matrices lie where the first ones of a batch do, which alone are located by who computes it. Without CUDA all
+// are on the host. A page is one processor's: small matrices share the question, which takes as long as they do.
 class Locations {
  public:
-  Locations(const Input* a, const Input* b, const Output* c) {
-    if (asks_) first_ = all_of(a, b, c);
+  Locations(const void* a, const void* b, const void* c) : asks_(runtime::may_have_device_memory()) {
+    if (asks_) operands_ = {Operand(a), Operand(b), Operand(c)};
   }
-  bool are_of(const Input* a, const Input* b, const Output* c) const { return !asks_ || all_of(a, b, c) == first_; }
+  bool are_of(const void* a, const void* b, const void* c) {
+    return !asks_ || (operands_[0].has(a) && operands_[1].has(b) && operands_[2].has(c));
+  }
 
  private:
-  using All = std::array<runtime::PointerLocation, 3>;
-  static All all_of(const Input* a, const Input* b, const Output* c) {
-    return {runtime::locate(a), runtime::locate(b), runtime::locate(c)};
-  }
+  class Operand {
+   public:
+    Operand() = default;
+    explicit Operand(const void* first) : page_(page_of(first)), location_(runtime::locate(first)) {}
+    bool has(const void* pointer) {
+      if (page_of(pointer) == page_) return true;
+      page_ = page_of(pointer);
+      return runtime::locate(pointer) == location_;
+    }
 
-  bool asks_ = runtime::may_have_device_memory();
-  All first_;
+   private:
+    static std::uintptr_t page_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) / 4096; }
+
+    std::uintptr_t page_ = 0;
+    runtime::PointerLocation location_;
+  };
+
+  bool asks_;
+  std::array<Operand, 3> operands_;
 };
 
 // The first products of so many as a strided batch, which may be one.
@@ -64,7 +78,7 @@ Batch leading_batch(const Input* const* a, const Input* const* b, Output* const*
   if (products < 2 || !distance(a[0], a[1], &batch.stride_a) || !distance(b[0], b[1], &batch.stride_b) ||
       !distance<Output>(c[0], c[1], &batch.stride_c) || batch.stride_a < 0 || batch.stride_b < 0 || batch.stride_c <= 0)
     return {};
-  const Locations<Input, Output> locations(a[0], b[0], c[0]);
+  Locations locations(a[0], b[0], c[0]);
   if (!locations.are_of(a[1], b[1], c[1])) return {};
   for (batch.count = 2; batch.count < products; ++batch.count) {
     const std::int64_t i = batch.count;
