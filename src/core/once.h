@@ -18,7 +18,8 @@ std::uint32_t forks() noexcept;
 // loaded may itself wait for the thread that forks. Libraries that were being loaded are not to be touched then.
 bool forked_while_loading() noexcept;
 
-// Held while a value is made, or the loader is asked; the same thread may make one value for another.
+// Held while a value is made; the same thread may make one value for another. Who asks the loader takes AskingLoader
+// (core/loader.h).
 class Making {
  public:
   Making() noexcept;
