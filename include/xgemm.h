@@ -223,7 +223,8 @@ XGEMM_API int xgemm_set_workspace(xgemm_context* ctx, void* device_memory, size_
 /* mode: enum xgemm_math_mode, of calls that do not say it themselves. */
 XGEMM_API int xgemm_set_math_mode(xgemm_context* ctx, int mode);
 
-/* location: enum xgemm_scalar_location; concerns xgemm_gemm and xgemm_explain alone. */
+/* location: enum xgemm_scalar_location; concerns xgemm_gemm and xgemm_explain alone. Of scalars on the device it is not
+ * known beforehand that they are 0: A, B and C have to be memory that may be read, of which nothing then counts. */
 XGEMM_API int xgemm_set_scalar_location(xgemm_context* ctx, int location);
 
 /* ---- The general call -------------------------------------------------------------------------------------------- */

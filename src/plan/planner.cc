@@ -116,11 +116,13 @@ bool shares_batch(const FamilyInfo& family, const KernelInfo& kernel, const Way&
   return way.entries == Entries::on_vectors && family.pointers(kernel) == Pointers::shared;
 }
 
-// Those that look where matrices start are weighed once, as what they will mostly find.
-bool finds(const FamilyInfo& family, const KernelInfo& kernel, const Way& way) {
+// Those that look where matrices start are weighed once, as what they will mostly find. Two kernels that share a batch
+// leave each other word in memory of the pool.
+bool finds(const FamilyInfo& family, const KernelInfo& kernel, const Way& way, const DeviceInfo& device) {
   if (way.entries == Entries::strided) return true;
   const Pointers how = family.pointers(kernel);
-  return how == Pointers::shared || (how == Pointers::anywhere && way.entries == Entries::on_vectors);
+  if (way.entries == Entries::anywhere) return how == Pointers::shared;
+  return how == Pointers::anywhere || (how == Pointers::shared && device.has_memory_pools);
 }
 
 // The families in the order in which they are weighed: first those whose estimates stand as they are, which are mostly
@@ -161,7 +163,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
       if (!walked[i]) continue;
       for (const KernelInfo* const kernel : ranges[f][i])
         if ((force.empty() || kernels::matches(*kernel, force)) && forms(family, *kernel, request.cluster) &&
-            (!way.packing.any() || family.takes_copies(*kernel)) && finds(family, *kernel, way) &&
+            (!way.packing.any() || family.takes_copies(*kernel)) && finds(family, *kernel, way, device) &&
             (!has_epilogue || (way.blocks == 1 && family.finishes(*kernel, request.problem))) &&
             serves(family, *kernel, request))
           able.push_back(kernel);

@@ -8,6 +8,7 @@
 #include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
 #include "kernels/family.h"
+#include "kernels/wgmma_tma/params.h"
 #include "kernels/wgmma_tma/schedule.h"
 #include "kernels/wgmma_words/instances.h"
 
@@ -27,11 +28,17 @@ bool fits(const WgmmaTmaConfig& c, const Problem& p) {
          cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count) < 0x1p31;
 }
 
+// A class of lines has every so many of them.
+constexpr int kClasses = BasicWgmmaTmaLineParams<TensorBox>::kClasses;
+
 // Of C, that the copy engine stores what it can; of what else it brings.
 bool strides_fit(const WgmmaTmaConfig& c, const Request& request) {
   if (c.c_through_shared() && !request.c.fit_tma(Axis::row)) return false;
-  return !c.by_lines() || !request.problem.reads_inputs() ||
-         (request.a.fit_tma(c.a_contiguous) && request.b.fit_tma(c.b_contiguous));
+  if (!c.by_lines() || !request.problem.reads_inputs()) return true;
+  if (!request.a.fit_tma(c.a_contiguous) || !request.b.fit_tma(c.b_contiguous)) return false;
+  const layout::StridedOperand& x = c.transposed ? request.facts.b : request.facts.a;
+  const Axis across = layout::other(c.transposed ? c.b_contiguous : c.a_contiguous);
+  return x.extent(across) <= kClasses || double(x.stride(across)) * kClasses * x.element_bytes < 0x1p40;
 }
 
 // Lines that start anywhere come by classes, whose maps are of a batch as a whole: its matrices lie alike to vectors.
@@ -52,7 +59,8 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
   const Obstacle found = obstacle(kernel.config, request);
   if (found != Obstacle::none) return to_string(found, kernel.config, request);
   if (!fits(c, request.problem)) return "it needs m, n, k and the number of tiles to be below 2^31";
-  if (!strides_fit(c, request)) return "it needs leading dimensions and batch strides to be below 2^40 bytes";
+  if (!strides_fit(c, request))
+    return format("it needs leading dimensions and batch strides to be below 2^%d bytes", c.by_lines() ? 37 : 40);
   return entries_lie_alike(c, request) ? ""
                                        : format("it needs the batch stride of %c to be a multiple of %d bytes",
                                                 c.transposed ? 'B' : 'A', kVectorBytes);

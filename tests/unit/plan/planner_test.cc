@@ -11,6 +11,8 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
+#include <tuple>
 
 #include "kernels/family.h"
 #include "kernels/wgmma_tma/instances.h"
@@ -338,9 +340,33 @@ TEST(Planner, FollowsPointers) {
     moved.a.data = static_cast<const char*>(p.a.data) + 8;
     moved.c.data = static_cast<char*>(p.c.data) + 24;
     EXPECT_EQ(to_string(plan_for(moved, h200())), to_string(chosen)) << "where the arrays lie says nothing";
+    DeviceInfo without_pools = h200();
+    without_pools.has_memory_pools = false;
+    const Plan alone = plan_for(p, without_pools);
+    EXPECT_EQ(alone.entries, Entries::anywhere) << "two kernels that share a batch leave each other word in memory";
+    EXPECT_FALSE(alone.has_fallback);
   }
   EXPECT_GT(anywhere, 300);
   EXPECT_GT(checked, 50);
+}
+
+// A class of lines that start anywhere has every eighth one, and the copy engine takes them up to 2^40 bytes apart.
+TEST(Planner, ClassesOfLinesFitTheCopyEngine) {
+  int instances = 0;
+  for (int i = 0; i < kernels::count(); ++i) {
+    const KernelInfo& kernel = kernels::info(i);
+    if (std::string_view(kernel.name).find("_lines_a_nn") == std::string_view::npos) continue;
+    ++instances;
+    for (const auto& [ld, lines, fits] : {std::tuple{(std::int64_t{1} << 36) - 1, 64, true},
+                                          {(std::int64_t{1} << 36) + 1, 64, false},
+                                          {(std::int64_t{1} << 36) + 1, 8, true}}) {
+      Problem p = make_problem(kernel.config.type, 'N', 'N', 4096, 64, lines);
+      p.a.ld = ld;
+      const kernels::Request request(p, layout::gather_facts(p), h200());
+      EXPECT_EQ(kernels::describe(kernel.family).serves(kernel, request), fits) << kernel.name << ", " << ld;
+    }
+  }
+  EXPECT_TRUE(instances > 0 || !kernels::is_kernel_or_family("wgmma_words"));
 }
 
 // The same question has the same answer, whatever was asked in between, and the operands' addresses count by their
