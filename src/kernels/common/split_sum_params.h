@@ -78,7 +78,8 @@ struct SplitSumParams : EpilogueArguments {
   void* c_data;
   std::int64_t c_ld;     // elements
   std::int64_t c_batch;  // as batch_stride of a MatrixArg
-  int m, n, k;
+  int m, n;
+  int k;  // whether there is a product: as much as the second stage has to know of any K
   const void* partials;
   BasicSchedule<unsigned> schedule;
   SplitSumLayout layout;
@@ -105,7 +106,7 @@ inline SplitSumParams split_sum_params(const GemmParams& g, const Schedule& sche
           g.c.batch_stride,
           static_cast<int>(g.m),
           static_cast<int>(g.n),
-          static_cast<int>(g.k),
+          g.k > 0 ? 1 : 0,
           partials,
           schedule.as<unsigned>(),
           layout,

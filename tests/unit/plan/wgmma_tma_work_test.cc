@@ -628,6 +628,14 @@ TEST(SplitSumLayout, IsTheOrderOfTheAccumulators) {
   });
 }
 
+TEST(SplitSum, AddsUpProductsOfAnyDepth) {
+  for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 31, std::int64_t{1} << 32}) {
+    kernels::GemmParams g{};
+    g.k = k;
+    EXPECT_EQ(kernels::split_sum_params(g, {}, nullptr, {}).k > 0, k > 0) << k;
+  }
+}
+
 TEST(SplitSum, LanesShareThePartsOut) {
   Random random(34);
   for_each_instance([&](const Instance& instance) {
