@@ -362,7 +362,8 @@ TEST(Planner, ClassesOfLinesFitTheCopyEngine) {
                                           {(std::int64_t{1} << 36) + 1, 8, true}}) {
       Problem p = make_problem(kernel.config.type, 'N', 'N', 4096, 64, lines);
       p.a.ld = ld;
-      const kernels::Request request(p, layout::gather_facts(p), h200());
+      const layout::ProblemFacts facts = layout::gather_facts(p);
+      const kernels::Request request(p, facts, h200());
       EXPECT_EQ(kernels::describe(kernel.family).serves(kernel, request), fits) << kernel.name << ", " << ld;
     }
   }
