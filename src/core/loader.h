@@ -8,6 +8,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <memory>
 
@@ -26,6 +28,13 @@ class AskingLoader {
  private:
   const bool counts_;
 };
+
+// Sets a function to that of a name in a library; false, and null, where the library has none.
+template <class F>
+bool find_function(void* library, const char* name, F** function) {
+  *function = reinterpret_cast<F*>(dlsym(library, name));
+  return *function != nullptr;
+}
 
 // Once<T> (core/once.h) for what is made with the loader's help: several threads may make it at the same time, and one
 // of the values stays.

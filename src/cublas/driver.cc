@@ -44,10 +44,7 @@ bool find_driver() {
   if (library == nullptr) return false;
   Driver all_of_them;
   bool all = true;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    all = all && function != nullptr;
-  };
+  const auto find = [&](auto& function, const char* name) { all = find_function(library, name, &function) && all; };
   find(all_of_them.ctx_get_device, "cuCtxGetDevice");
   find(all_of_them.device_get_attribute, "cuDeviceGetAttribute");
   find(all_of_them.pointer_get_attributes, "cuPointerGetAttributes");

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <string>
-#include <type_traits>
 
 #include "core/environment.h"
 #include "core/loader.h"
@@ -52,8 +51,7 @@ Opened open_library() {
   void* const library = open_shared_object();
   const char* missing = nullptr;
   const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr) missing = name;
+    if (!find_function(library, name, &function)) missing = name;
   };
   if (library != nullptr) {
     find(known.create, "xgemm_create");

@@ -110,9 +110,9 @@ bool open_file(const char* file, CpuBlas* blas, std::string* why) {
     return false;
   }
   if (!take_function(handle, file, kSgemmNames, &blas->sgemm, &blas->file, why)) return false;
-  blas->before_fork = reinterpret_cast<void (*)()>(dlsym(handle, "blas_thread_shutdown_"));
+  find_function(handle, "blas_thread_shutdown_", &blas->before_fork);
   for (const char* name : kThreadsNames)
-    if (blas->threads == nullptr) blas->threads = reinterpret_cast<int (*)()>(dlsym(handle, name));
+    if (blas->threads == nullptr) find_function(handle, name, &blas->threads);
   std::string ignored;
   take_function(handle, file, kDgemmNames, &blas->dgemm, &blas->file, &ignored);
   take_function(handle, file, kSsyrkNames, &blas->ssyrk, &blas->file, &ignored);
