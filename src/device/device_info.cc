@@ -10,6 +10,7 @@
 #include "core/environment.h"
 #include "core/loader.h"
 #include "core/once.h"
+#include "device/code_architecture.h"
 #include "device/cuda_status.h"
 
 namespace xgemm::device {
@@ -46,6 +47,8 @@ DeviceInfo read_info(int ordinal) {
   }
   d.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, ordinal) +
                          attribute(cudaDevAttrComputeCapabilityMinor, ordinal);
+  if (const int built = code_architecture(d.compute_capability); built < d.compute_capability)
+    d.code_architecture = built;
   d.sm_count = attribute(cudaDevAttrMultiProcessorCount, ordinal);
   d.max_shared_bytes_per_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
   d.has_memory_pools = attribute(cudaDevAttrMemoryPoolsSupported, ordinal) != 0;

@@ -8,10 +8,10 @@
 
 namespace xgemm::runtime {
 
-// The columns of one of the problem's matrices, as stored, to those of the buffer.
+// The columns of one of the problem's matrices, as stored, to those of the buffer; of C only what is computed.
 template <class Matrix>
 kernels::PackJob gathering(const Problem& p, const Matrix& matrix, std::int64_t rows, std::int64_t columns,
-                           const Matrix& buffer) {
+                           const Matrix& buffer, Fill fill = Fill::full) {
   return {.source = matrix.data,
           .destination = const_cast<void*>(buffer.data),
           .length = rows,
@@ -22,7 +22,8 @@ kernels::PackJob gathering(const Problem& p, const Matrix& matrix, std::int64_t 
           .batch_stride = matrix.batch_stride,
           .ld = buffer.ld,
           .ld_batch = buffer.batch_stride,
-          .pointers = p.batch_kind == BatchKind::pointers};
+          .pointers = p.batch_kind == BatchKind::pointers,
+          .fill = fill};
 }
 
 // The elements of the problem's C that are computed, from the buffer.

@@ -10,6 +10,7 @@
 
 #include "device/cuda_status.h"
 #include "device/max_devices.h"
+#include "kernels/common/lone_line.h"
 #include "kernels/common/schedule_pieces.h"
 #include "kernels/fp16x3/split.h"
 #include "kernels/launchers.h"
@@ -21,7 +22,9 @@
 namespace xgemm::runtime {
 namespace {
 
-kernels::ConstMatrixArg input_arg(const InputMatrix& x) {
+// lines: as stored.
+kernels::ConstMatrixArg input_arg(InputMatrix x, std::int64_t lines) {
+  x.ld = kernels::stride_of_lines(x.ld, lines);
   return {x.data, x.row_stride(), x.col_stride(), x.batch_stride};
 }
 
@@ -38,8 +41,8 @@ kernels::Factor factor_of(const Scalar& x, DType type) {
 // entries: of matrices that are found by pointers.
 kernels::GemmParams params_of(const Problem& p, kernels::Entries entries = kernels::Entries::strided) {
   kernels::GemmParams params = {{factor_of(p.alpha, p.sums()), factor_of(p.beta, p.sums()), p.fill},
-                                input_arg(p.a),
-                                input_arg(p.b),
+                                input_arg(p.a, p.a_cols()),
+                                input_arg(p.b, p.b_cols()),
                                 {p.c.data, 1, p.c.ld, p.c.batch_stride},
                                 p.m,
                                 p.n,

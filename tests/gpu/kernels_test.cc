@@ -125,6 +125,10 @@ CallSpec spec_of(char transa, char transb, std::int64_t m, std::int64_t n, std::
   spec.pad_a = pad_to(transa == 'N' ? m : k, vector, steps);
   spec.pad_b = pad_to(transb == 'N' ? k : n, vector, steps);
   spec.pad_c = pad_to(m, vector, steps);
+  // Of a single line, a leading dimension that is off the vectors tells nothing.
+  spec.pad_a += (transa == 'N' ? k : m) == 1;
+  spec.pad_b += (transb == 'N' ? n : k) == 1;
+  spec.pad_c += n == 1;
   spec.shift_a = spec.shift_b = spec.shift_c = steps * vector;
   return spec;
 }

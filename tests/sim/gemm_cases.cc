@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/common/lone_line.h"
 #include "kernels/skinny/instances.h"
 #include "support/element.h"
 #include "support/matrix.h"
@@ -40,9 +41,10 @@ class Operand {
     // Aligned for the kernel's vectors: the line of the last element is padded to whole ones.
     const std::int64_t line = std::max<std::int64_t>(1, (along * c.spread + vector - 1) / vector * vector);
     ld_ = line + c.ld_pad * vector;
+    batch_stride_ = (ld_ * (across + 1) + entries - 1) / entries * entries;
+    if (across == 1) ld_ = kernels::stride_of_lines(ld_ + 1, across);  // off vectors, as a caller's may be
     row_stride_ = transposed ? ld_ : c.spread;
     col_stride_ = transposed ? c.spread : ld_;
-    batch_stride_ = (ld_ * (across + 1) + entries - 1) / entries * entries;
     entries_ = c.entries;
     if (c.mixed) off_ = number;
     if (entries_ != kernels::Entries::strided) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,20 @@ Result run_pack(const PackParams& params, const Options& options) {
                   job.ld_batch, Access::write});
       continue;
     }
-    memory.add({"source " + std::to_string(i), far, kBytes, job.length, job.lines, job.batch_count, job.step,
-                job.line_stride, job.batch_stride, Access::read});
+    const std::string source = "source " + std::to_string(i);
+    if (job.fill == Fill::full) {
+      memory.add({source, far, kBytes, job.length, job.lines, job.batch_count, job.step, job.line_stride,
+                  job.batch_stride, Access::read});
+    } else {  // each element of the triangle is a region
+      std::set<const Word*> elements;
+      for (std::int64_t b = 0; b < job.batch_count; ++b) {
+        const auto* const entry = static_cast<const Word*>(far) + b * job.batch_stride;
+        for (std::int64_t line = 0; line < job.lines; ++line)
+          for (std::int64_t i = 0; i < job.length; ++i)
+            if (contains(job.fill, i, line)) elements.insert(entry + line * job.line_stride + i * job.step);
+      }
+      for (const Word* const element : elements) memory.add({source, element, kBytes, 1, 1, 1, 1, 1, 0, Access::read});
+    }
     constexpr std::int64_t kElements = PackParams::kVectorBytes / kBytes;
     memory.add({"copy " + std::to_string(i), job.destination, kBytes,
                 (job.length + kElements - 1) / kElements * kElements, job.lines, job.batch_count, 1, job.ld,
@@ -80,6 +93,8 @@ struct Case {
     job.line_stride = pick({0, 1, 5, job.length + 1, job.length + 8, 3 * job.length + 16, -2 * job.length - 3});
     if (random.integer(0, 2) == 0) job.step = job.lines + pick({0, 1, 5}), job.line_stride = 1;  // transposed
     job.batch_stride = pick({0, 1, 777, 4096, -1000});
+    job.fill = static_cast<Fill>(pick({0, 0, 1, 2}));
+    if (job.fill != Fill::full) job.length = pick({1, 2, 7, 8, 9, 31, 40}), job.lines = pick({1, 2, 3, 17, 40});
     const auto reach = [&](bool least) {
       const auto part = [&](std::int64_t count, std::int64_t stride) {
         const std::int64_t far = (count - 1) * stride;
@@ -106,14 +121,15 @@ struct Case {
       for (std::int64_t l = 0; l < job.lines; ++l)
         for (std::int64_t e = 0; e < (job.length + kElements - 1) / kElements * kElements; ++e)
           expected[static_cast<std::size_t>(base + b * job.ld_batch + l * job.ld + e)] =
-              e < job.length
+              e < job.length && contains(job.fill, e, l)
                   ? source[static_cast<std::size_t>(first + b * job.batch_stride + l * job.line_stride + e * job.step)]
                   : Word{0};
     for (std::size_t i = 0; i < copy.size(); ++i)
       if (copy[i] != expected[i]) {
         return "element " + std::to_string(static_cast<std::int64_t>(i) - base) + " of " + std::to_string(job.length) +
                " x " + std::to_string(job.lines) + " x " + std::to_string(job.batch_count) + ", step " +
-               std::to_string(job.step) + ", lines " + std::to_string(job.line_stride);
+               std::to_string(job.step) + ", lines " + std::to_string(job.line_stride) + ", fill " +
+               std::to_string(static_cast<int>(job.fill));
       }
     return {};
   }

@@ -6,13 +6,16 @@
 
 #include <cuda_runtime_api.h>
 
+#include "device/code_architecture.h"
+
 namespace xgemm::kernels {
 
-// It came with sm_90.
+// It came with sm_90; code for less does not wait.
 inline bool starts_early() {
   int device = 0, major = 0;
   return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9 &&
+         device::code_architecture(10 * major) >= 90;
 }
 
 template <class Params>

@@ -63,7 +63,8 @@ Obstacle obstacle(const TileConfig& c, const Request& request) {
   };
   if (c.types() != problem.types()) return Obstacle::type;
   if (c.compute != Compute::strict && c.compute != problem.compute) return Obstacle::compute;
-  if (!c.runs_on(device.compute_capability)) return Obstacle::architecture;
+  if (!c.runs_on(device.compute_capability) || c.min_compute_capability > device.architecture())
+    return Obstacle::architecture;
   // What the others take, every GPU that they are for has.
   if (c.type == DType::f64 && c.on_tensor_cores() && slices_bytes(c) > device.max_shared_bytes_per_block)
     return Obstacle::shared_memory;
@@ -92,6 +93,10 @@ std::string to_string(Obstacle obstacle, const TileConfig& c, const Request& req
     case Obstacle::compute:
       return format("it is for the math mode %s", name_of(c.compute));
     case Obstacle::architecture:
+      if (c.runs_on(device.compute_capability))
+        return format("it needs compute capability %d.%d, and this build has code for %d.%d here",
+                      c.min_compute_capability / 10, c.min_compute_capability % 10, device.architecture() / 10,
+                      device.architecture() % 10);
       return format("it needs compute capability %d.%d%s, and this GPU has %d.%d", c.min_compute_capability / 10,
                     c.min_compute_capability % 10, c.later_architectures ? "" : " and no other",
                     device.compute_capability / 10, device.compute_capability % 10);

@@ -72,6 +72,7 @@ struct FfmaTma {
       Cta::init_barriers(smem, p);
     }
     if (Cta::sharers(p) > 1) {
+      gpu::sync_warp();  // after what a single lane did
       gpu::cluster_arrive();
       gpu::cluster_wait();
     } else {

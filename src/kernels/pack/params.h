@@ -24,8 +24,9 @@ struct PackJob {
   // The source, or what is scattered to, is an array: of an entry, the pointer to its first element. All jobs of a
   // launch are alike in this.
   bool pointers = false;
-  bool scatters = false;   // then `step` is the destination's along a line, the source's is 1
-  Fill fill = Fill::full;  // and of the matrix, whose columns the lines are, these elements
+  bool scatters = false;  // then `step` is the destination's along a line, the source's is 1
+  Fill fill =
+      Fill::full;  // of the matrix, whose columns the lines are, these elements; the destination has 0 for others
 };
 
 struct PackParams {

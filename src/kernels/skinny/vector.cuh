@@ -109,10 +109,12 @@ struct MatrixVector {
       int inside[2];
       XGEMM_UNROLL
       for (int r = 0; r < 2; ++r) {
-        const Place at(p, turn + r);
+        Place at(p, turn + r);
+        const bool in_turn = at.tile < p.schedule.units;
+        if (!in_turn) at.tile = 0;  // any that there is
         const Task task = task_of(p, at);
         const int k = gpu::lane_index() * kVector;
-        const bool is_there = at.tile < p.schedule.units && gpu::warp_index() < task.rows;
+        const bool is_there = in_turn && gpu::warp_index() < task.rows;
         x[r] = task.x + k, y[r] = task.y + k;
         inside[r] = is_there && Epilogue::make(p).has_product ? static_cast<int>(task.depth) - k : 0;
       }

@@ -117,6 +117,7 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
 
   XGEMM_DEVICE static void sync_cluster(const WgmmaTmaScalars& p) {
     if (p.split_bits != 0 || p.sharers > 1) {
+      gpu::sync_warp();  // after what single lanes did
       gpu::cluster_arrive();
       gpu::cluster_wait();
     } else {
