@@ -133,7 +133,7 @@ static constexpr bool kHasSm90a = true;
 static constexpr bool is_built(Family family) {
   enum Architectures { all, from_sm80, to_sm80, sm90a };
   constexpr Architectures kArchitectures[] = {
-#define XGEMM_FAMILY(name, parts, architectures) architectures,
+#define XGEMM_FAMILY(name, parts, architectures, ...) architectures,
 #include "kernels/families.def"
   };
   return kHasSm90a || kArchitectures[static_cast<int>(family)] != sm90a;

@@ -27,7 +27,8 @@ void set_all(Table& table, std::integer_sequence<int, kPart...>) {
 Launcher launcher_of(const KernelId& id) {
   static const Table table = [] {
     Table all;
-#define XGEMM_FAMILY(name, parts, ...) set_all<Family::name>(all, std::make_integer_sequence<int, parts>{});
+#define XGEMM_FAMILY(name, ...) \
+  set_all<Family::name>(all, std::make_integer_sequence<int, parts_of(Family::name).all()>{});
 #include "kernels/families.def"
     return all;
   }();

@@ -181,31 +181,52 @@ constexpr const auto& config_of(const KernelInfo& kernel) {
 
 // ---- Compilation units ----------------------------------------------------------------------------------------------
 
-constexpr int number_of_parts(Family family) {
-  constexpr int kParts[] = {
-#define XGEMM_FAMILY(name, parts, ...) parts,
+// How many compile a family's instances; and how many more those that are for_sm80().
+struct Parts {
+  int number, for_sm80 = 0;
+
+  constexpr int all() const { return number + for_sm80; }
+};
+constexpr Parts parts_of(Family family) {
+  constexpr Parts kParts[] = {
+#define XGEMM_FAMILY(name, parts, architectures, ...) {parts __VA_OPT__(, ) __VA_ARGS__},
 #include "kernels/families.def"
   };
   return kParts[static_cast<int>(family)];
 }
 
-// The part that compiles each of a family's instances, for so many parts. A part is a stretch of the list: neighbours
-// are alike, and code that is alike packs well. Stretches are as long as takes about the same time to compile, which
-// goes with the tile.
-template <std::size_t kNumber>
-constexpr std::array<int, kNumber> parts_of(const std::array<KernelInfo, kNumber>& kernels, int parts) {
+// Whether no plan for sm_90 takes an instance, where its family says so of some.
+template <Family kFamily>
+constexpr bool is_for_sm80(const typename Instances<kFamily>::Config& config) {
+  if constexpr (parts_of(kFamily).for_sm80 == 0) {
+    return false;
+  } else {
+    return Instances<kFamily>::for_sm80(config);
+  }
+}
+
+// The part that compiles each of a family's instances. A part is a stretch of the list: neighbours are alike, and code
+// that is alike packs well. Stretches are as long as takes about the same time to compile, which goes with the tile.
+template <Family kFamily>
+constexpr std::array<int, kCount<kFamily>> part_of_each(const Parts& parts) {
   const auto weight = [](const KernelInfo& kernel) { return 8192 + kernel.config.cta_m * kernel.config.cta_n; };
-  std::int64_t all = 0, before = 0;
-  for (const KernelInfo& kernel : kernels) all += weight(kernel);
-  std::array<int, kNumber> result{};
-  for (std::size_t i = 0; i < kNumber; ++i) {
-    result[i] = static_cast<int>((before + weight(kernels[i]) / 2) * parts / all);
-    before += weight(kernels[i]);
+  std::array<int, kCount<kFamily>> result{};
+  for (const bool for_sm80 : {false, true}) {
+    const int first = for_sm80 ? parts.number : 0, number = for_sm80 ? parts.for_sm80 : parts.number;
+    std::int64_t all = 0, before = 0;
+    for (std::size_t i = 0; i < kCount<kFamily>; ++i)
+      if (is_for_sm80<kFamily>(kConfigs<kFamily>[i]) == for_sm80) all += weight(kInfos<kFamily>[i]);
+    for (std::size_t i = 0; i < kCount<kFamily>; ++i) {
+      if (is_for_sm80<kFamily>(kConfigs<kFamily>[i]) != for_sm80) continue;
+      const std::int64_t own = weight(kInfos<kFamily>[i]);
+      result[i] = first + static_cast<int>((before + own / 2) * number / all);
+      before += own;
+    }
   }
   return result;
 }
 template <Family kFamily>
-inline constexpr auto kPartOf = parts_of(kInfos<kFamily>, number_of_parts(kFamily));
+inline constexpr auto kPartOf = part_of_each<kFamily>(parts_of(kFamily));
 
 // Calls f(index) for the instances of a part, with index a std::integral_constant.
 template <Family kFamily, int kPart, class F>

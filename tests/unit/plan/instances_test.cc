@@ -15,6 +15,7 @@
 #include "core/problem.h"
 #include "core/status.h"
 #include "kernels/common/legality.h"
+#include "kernels/mma_swizzled/instances.h"
 #include "kernels/wgmma_tma/instances.h"
 #include "plan/planner.h"
 #include "tuning/table.h"
@@ -63,7 +64,7 @@ TEST(Instances, AreNamedAndNumberedConsistently) {
 TEST(Instances, PartsShareAListOut) {
   constexpr auto& kKernels = kernels::kInfos<Family::wgmma_tma>;
   for (int parts = 1; parts <= 16; ++parts) {
-    const auto part_of = kernels::parts_of(kKernels, parts);
+    const auto part_of = kernels::part_of_each<Family::wgmma_tma>({parts});
     EXPECT_TRUE(std::is_sorted(part_of.begin(), part_of.end()));
     EXPECT_EQ(part_of.front(), 0);
     EXPECT_EQ(part_of.back(), parts - 1);
@@ -73,6 +74,19 @@ TEST(Instances, PartsShareAListOut) {
     const auto [least, most] = std::minmax_element(tiles.begin(), tiles.end());
     EXPECT_LE(*most - *least, 2 * (8192 + 256 * 256)) << parts;
   }
+}
+
+TEST(Instances, ThoseForSm80AloneHavePartsOfTheirOwn) {
+  constexpr Family kFamily = Family::mma_swizzled;
+  constexpr kernels::Parts kParts = kernels::parts_of(kFamily);
+  std::vector<bool> used(static_cast<std::size_t>(kParts.all()), false);
+  for (std::size_t i = 0; i < kernels::kCount<kFamily>; ++i) {
+    const int part = kernels::kPartOf<kFamily>[i];
+    EXPECT_EQ(part >= kParts.number, kernels::is_for_sm80<kFamily>(kernels::kConfigs<kFamily>[i])) << i;
+    ASSERT_LT(part, kParts.all());
+    used[static_cast<std::size_t>(part)] = true;
+  }
+  EXPECT_EQ(std::count(used.begin(), used.end(), true), kParts.all());
 }
 
 TEST(Instances, FamiliesAreListedOnceEach) {

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "kernels/family.h"
+#include "kernels/mma_swizzled/instances.h"
 #include "kernels/wgmma_tma/instances.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/plans.h"
@@ -243,6 +244,18 @@ TEST(Planner, EveryPlanIsLegal) {
         << to_string(chosen);
     EXPECT_FALSE(chosen.forced);
   });
+}
+
+TEST(Planner, AnOlderBuildHasNoCodeForNewerInstructions) {
+  Random random(31);
+  for (int i = 0; i < 2000; ++i) {
+    const Problem p = random_problem(random);
+    for (const DeviceInfo& device : fake_devices_of_older_builds()) {
+      const Plan chosen = plan_for(p, device);
+      EXPECT_LE(kernels::info(chosen.kernel).config.min_compute_capability, device.code_architecture)
+          << describe(p, device) << ": " << to_string(chosen);
+    }
+  }
 }
 
 // Both ways: nothing illegal is offered, and nothing legal is refused. Where no full vector is inside an operand, a
@@ -559,7 +572,7 @@ TEST(Planner, PlansForSm90AreAssembled) {
   if (!kernels::is_kernel_or_family("wgmma_tma")) GTEST_SKIP() << "this build is not for sm_90";
   enum Architectures { all, from_sm80, to_sm80, sm90a };
   constexpr Architectures kArchitectures[] = {
-#define XGEMM_FAMILY(name, parts, architectures) architectures,
+#define XGEMM_FAMILY(name, parts, architectures, ...) architectures,
 #include "kernels/families.def"
   };
   Random random(27);
@@ -571,8 +584,12 @@ TEST(Planner, PlansForSm90AreAssembled) {
     if (elements > 0x1p36) continue;
     for (const DeviceInfo& device : fake_devices()) {
       if (device.compute_capability != 90 || device.sm_count < 8) continue;  // the least part of a GPU
-      const Family family = kernels::info(plan_for(p, device).kernel).family;
-      ASSERT_NE(kArchitectures[static_cast<int>(family)], to_sm80) << describe(p, device) << ": " << name_of(family);
+      const KernelInfo& kernel = kernels::info(plan_for(p, device).kernel);
+      const bool is_assembled =
+          kernel.family == Family::mma_swizzled
+              ? !kernels::is_for_sm80<Family::mma_swizzled>(kernels::config_of<Family::mma_swizzled>(kernel))
+              : kArchitectures[static_cast<int>(kernel.family)] != to_sm80;
+      ASSERT_TRUE(is_assembled) << describe(p, device) << ": " << kernel.name;
     }
   }
 }
