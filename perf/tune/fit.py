@@ -49,10 +49,10 @@ PARTS = 4        # of the shapes, for judging
 # Tables in which split products took the memory for their sums from a pool, as calls do: for the others it was lent,
 # which is faster.
 POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again", "round", "mixed", "thin", "attention",
-          "big"}
+          "big", "widths"}
 # In those before these, the second stage of a split product read one part after the other: so many us more, in the
 # median of plans that were measured both ways. Where that is much of the time, it is not known well enough.
-AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed", "thin", "attention", "big"}, 1.6, 25.
+AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed", "thin", "attention", "big", "widths"}, 1.6, 25.
 
 
 def parse_case(text):

@@ -33,7 +33,7 @@ Status pointer_batch_gemm(const Problem& problem, const device::DeviceInfo& devi
     kernels::PackParams outputs{.element_bytes = size_of(problem.c.type)}, results = outputs;
     inputs.add(gathering(part, part.a, entry.a.rows, entry.a.columns, copied.a));
     inputs.add(gathering(part, part.b, entry.b.rows, entry.b.columns, copied.b));
-    if (gathers_c(part)) outputs.add(gathering(part, part.c, part.m, part.n, copied.c, part.fill));
+    if (gathers_c(part)) outputs.add(gathering(part, part.c, part.m, part.n, copied.c));
     results.add(scattering(part, copied.c));
     XGEMM_RETURN_IF_FAILED(of_part(copy(inputs), first > 0));
     XGEMM_RETURN_IF_FAILED(of_part(copy(outputs), first > 0));

@@ -34,7 +34,7 @@ Status scattered_gemm(const Problem& problem, const device::DeviceInfo& device, 
   bool begun = false;
   return for_each_buffered_part(problem, kMostBufferedBytes, [&](const Problem& part) {
     const Problem buffered = with_buffered_c(part, buffer.data());
-    if (gathers_c(part)) XGEMM_RETURN_IF_FAILED(move(gathering(part, part.c, part.m, part.n, buffered.c, part.fill)));
+    if (gathers_c(part)) XGEMM_RETURN_IF_FAILED(move(gathering_c(part, buffered.c)));
     XGEMM_RETURN_IF_FAILED(of_part(device_gemm(buffered, device, settings), begun));
     begun = true;
     return move(scattering(part, buffered.c));

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -34,26 +33,26 @@ Result run_pack(const PackParams& params, const Options& options) {
                   Access::read});
     const void* const far = job.pointers ? array[0] : array;  // the first entry; the others lie batch strides apart
     if (job.scatters) {
-      memory.add({"buffer " + std::to_string(i), job.source, kBytes, job.length, job.lines, job.batch_count, 1,
-                  job.line_stride, job.batch_stride, Access::read});
+      // What is copied, and nothing else, may be read.
+      const std::string buffer = "buffer " + std::to_string(i);
+      if (job.fill == Fill::full) {
+        memory.add({buffer, job.source, kBytes, job.length, job.lines, job.batch_count, job.source_step,
+                    job.line_stride, job.batch_stride, Access::read});
+      } else {
+        for (std::int64_t b = 0; b < job.batch_count; ++b)
+          for (std::int64_t line = 0; line < job.lines; ++line)
+            if (const auto [begin, end] = rows_of_column(job.fill, line, job.length); begin < end)
+              memory.add({buffer,
+                          static_cast<const Word*>(job.source) + b * job.batch_stride + line * job.line_stride +
+                              begin * job.source_step,
+                          kBytes, end - begin, 1, 1, job.source_step, 1, 0, Access::read});
+      }
       memory.add({"matrix " + std::to_string(i), far, kBytes, job.length, job.lines, job.batch_count, job.step, job.ld,
                   job.ld_batch, Access::write});
       continue;
     }
-    const std::string source = "source " + std::to_string(i);
-    if (job.fill == Fill::full) {
-      memory.add({source, far, kBytes, job.length, job.lines, job.batch_count, job.step, job.line_stride,
-                  job.batch_stride, Access::read});
-    } else {  // each element of the triangle is a region
-      std::set<const Word*> elements;
-      for (std::int64_t b = 0; b < job.batch_count; ++b) {
-        const auto* const entry = static_cast<const Word*>(far) + b * job.batch_stride;
-        for (std::int64_t line = 0; line < job.lines; ++line)
-          for (std::int64_t i = 0; i < job.length; ++i)
-            if (contains(job.fill, i, line)) elements.insert(entry + line * job.line_stride + i * job.step);
-      }
-      for (const Word* const element : elements) memory.add({source, element, kBytes, 1, 1, 1, 1, 1, 0, Access::read});
-    }
+    memory.add({"source " + std::to_string(i), far, kBytes, job.length, job.lines, job.batch_count, job.step,
+                job.line_stride, job.batch_stride, Access::read});
     constexpr std::int64_t kElements = PackParams::kVectorBytes / kBytes;
     memory.add({"copy " + std::to_string(i), job.destination, kBytes,
                 (job.length + kElements - 1) / kElements * kElements, job.lines, job.batch_count, 1, job.ld,
@@ -93,8 +92,6 @@ struct Case {
     job.line_stride = pick({0, 1, 5, job.length + 1, job.length + 8, 3 * job.length + 16, -2 * job.length - 3});
     if (random.integer(0, 2) == 0) job.step = job.lines + pick({0, 1, 5}), job.line_stride = 1;  // transposed
     job.batch_stride = pick({0, 1, 777, 4096, -1000});
-    job.fill = static_cast<Fill>(pick({0, 0, 1, 2}));
-    if (job.fill != Fill::full) job.length = pick({1, 2, 7, 8, 9, 31, 40}), job.lines = pick({1, 2, 3, 17, 40});
     const auto reach = [&](bool least) {
       const auto part = [&](std::int64_t count, std::int64_t stride) {
         const std::int64_t far = (count - 1) * stride;
@@ -121,15 +118,14 @@ struct Case {
       for (std::int64_t l = 0; l < job.lines; ++l)
         for (std::int64_t e = 0; e < (job.length + kElements - 1) / kElements * kElements; ++e)
           expected[static_cast<std::size_t>(base + b * job.ld_batch + l * job.ld + e)] =
-              e < job.length && contains(job.fill, e, l)
+              e < job.length
                   ? source[static_cast<std::size_t>(first + b * job.batch_stride + l * job.line_stride + e * job.step)]
                   : Word{0};
     for (std::size_t i = 0; i < copy.size(); ++i)
       if (copy[i] != expected[i]) {
         return "element " + std::to_string(static_cast<std::int64_t>(i) - base) + " of " + std::to_string(job.length) +
                " x " + std::to_string(job.lines) + " x " + std::to_string(job.batch_count) + ", step " +
-               std::to_string(job.step) + ", lines " + std::to_string(job.line_stride) + ", fill " +
-               std::to_string(static_cast<int>(job.fill));
+               std::to_string(job.step) + ", lines " + std::to_string(job.line_stride);
       }
     return {};
   }
@@ -192,7 +188,8 @@ struct Scattered {
     const std::int64_t reach = std::abs(down) + std::abs(across) + 1;
     job.ld_batch = reach + pick({0, 3});
     const std::int64_t first = 32 - std::min<std::int64_t>(0, down) - std::min<std::int64_t>(0, across);
-    job.line_stride = job.length + pick({0, 8});
+    job.source_step = pick({1, 1, 2, 3});
+    job.line_stride = job.length * job.source_step + pick({0, 8});
     job.batch_stride = job.line_stride * job.lines + pick({0, 8});
     buffer.resize(static_cast<std::size_t>(job.batch_stride * job.batch_count));
     for (Word& x : buffer) x = static_cast<Word>(random.integer(1, 60000));
@@ -203,7 +200,7 @@ struct Scattered {
         for (std::int64_t e = 0; e < job.length; ++e)
           if (contains(job.fill, e, l))
             expected[static_cast<std::size_t>(first + b * job.ld_batch + l * job.ld + e * job.step)] =
-                buffer[static_cast<std::size_t>(b * job.batch_stride + l * job.line_stride + e)];
+                buffer[static_cast<std::size_t>(b * job.batch_stride + l * job.line_stride + e * job.source_step)];
     job.source = buffer.data();
     job.destination = matrix.data() + first;
   }

@@ -104,7 +104,7 @@ struct Pack {
     Piece pieces[kLines];
     XGEMM_UNROLL
     for (int i = 0; i < kLines; ++i)
-      pieces[i] = read(job, source + i * lines_apart * job.line_stride, element, line + i * lines_apart);
+      pieces[i] = read(job, source + i * lines_apart * job.line_stride, element, line + i * lines_apart < job.lines);
     XGEMM_UNROLL
     for (int i = 0; i < kLines; ++i) {
       if (line + i * lines_apart < job.lines) {
@@ -116,8 +116,8 @@ struct Pack {
 
   XGEMM_DEVICE static void scatter_tile(const Params::Job& job, unsigned tile) {
     const auto [batch, line, element, lines_apart] = place_of(job, tile);
-    const Word* source =
-        static_cast<const Word*>(job.source) + batch * job.batch_stride + line * job.line_stride + element;
+    const Word* source = static_cast<const Word*>(job.source) + batch * job.batch_stride + line * job.line_stride +
+                         element * job.source_step;
     Word* const entry =
         kPointers ? pointer<Word*>(job.destination, batch) : static_cast<Word*>(job.destination) + batch * job.ld_batch;
     Word* const destination = entry + line * job.ld + element * job.step;
@@ -153,10 +153,9 @@ struct Pack {
       XGEMM_UNROLL
       for (int h = 0; h < kHalves; ++h) {
         const int line = lane + h * gpu::kWarpSize;
-        words[i][h] =
-            element < elements && line < lines && contains(job.fill, first_element + element, first_line + line)
-                ? gpu::read<gpu::Space::global>(source + element * job.step + line)
-                : Word{0};
+        words[i][h] = element < elements && line < lines
+                          ? gpu::read<gpu::Space::global>(source + element * job.step + line)
+                          : Word{0};
       }
     }
     XGEMM_UNROLL
@@ -185,16 +184,14 @@ struct Pack {
     }
   }
 
-  // element: of the line, from which on the vector's are wanted. A vector of which a triangle has a part goes by
-  // elements.
-  XGEMM_DEVICE static Piece read(const Params::Job& job, const Word* source, std::int64_t element, std::int64_t line) {
+  // element: of the line, from which on the vector's are wanted.
+  XGEMM_DEVICE static Piece read(const Params::Job& job, const Word* source, std::int64_t element, bool inside) {
     Piece piece{};
-    const std::int64_t left = line < job.lines ? job.length - element : 0;
+    const std::int64_t left = inside ? job.length - element : 0;
     piece.offset = static_cast<int>(reinterpret_cast<std::uintptr_t>(source) % PackParams::kVectorBytes);
     const int before = piece.offset / static_cast<int>(sizeof(Word));
     const bool two = before != 0;
-    piece.shifted = job.step == 1 && covers(job.fill, element - before, line, 2 * kElements, 1) &&
-                    (two ? element >= before && left >= 2 * kElements - before : left >= kElements);
+    piece.shifted = job.step == 1 && (two ? element >= before && left >= 2 * kElements - before : left >= kElements);
     if (piece.shifted) {
       const auto* vectors = reinterpret_cast<const Vector*>(source - before);
       const Vector low = gpu::read<gpu::Space::global>(vectors);
@@ -207,8 +204,7 @@ struct Pack {
     } else {
       XGEMM_UNROLL
       for (int e = 0; e < kElements; ++e) {
-        const bool wanted = e < left && contains(job.fill, element + e, line);
-        const Word value = wanted ? gpu::read<gpu::Space::global>(source + e * job.step) : Word{0};
+        const Word value = e < left ? gpu::read<gpu::Space::global>(source + e * job.step) : Word{0};
         piece.words[sizeof(Word) == 8 ? 2 * e : e] = static_cast<std::uint32_t>(value);
         if constexpr (sizeof(Word) == 8) piece.words[2 * e + 1] = static_cast<std::uint32_t>(value >> 32);
       }

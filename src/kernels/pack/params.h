@@ -24,9 +24,11 @@ struct PackJob {
   // The source, or what is scattered to, is an array: of an entry, the pointer to its first element. All jobs of a
   // launch are alike in this.
   bool pointers = false;
-  bool scatters = false;  // then `step` is the destination's along a line, the source's is 1
-  Fill fill =
-      Fill::full;  // of the matrix, whose columns the lines are, these elements; the destination has 0 for others
+  // Then `step` is the destination's along a line, and the source's this. Of the destination, whose columns the lines
+  // are, these elements are copied, and of the source no others read.
+  bool scatters = false;
+  std::int64_t source_step = 1;
+  Fill fill = Fill::full;
 };
 
 struct PackParams {
