@@ -10,7 +10,7 @@ constexpr double kWhereNotAssembled = 16;
 
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
   tile_family_estimate(request, kernels, count, estimates);
-  if (request.device.compute_capability != 90) return;
+  if (request.device.compute_capability != 90 || request.device.architecture() != 90) return;
   for (int i = 0; i < count; ++i)
     if (is_for_sm80<Family::mma_swizzled>(config_of<Family::mma_swizzled>(*kernels[i])))
       estimates[i].us *= kWhereNotAssembled;

@@ -51,7 +51,7 @@ struct Instances<Family::mma_swizzled> : TileInstances {
                                     {128, 64, 16, 64, 32, 4, kPairs},
                                     {32, 32, 32, 16, 16, 4, kPairs | kDoubles}};
 
-  // Large tiles of 16 bits: from sm_90 on there is wgmma.
+  // Large tiles of 16 bits: sm_90 has wgmma, and for later GPUs the driver compiles them.
   static constexpr bool for_sm80(const TileConfig& c) { return size_of(c.type) == 2 && c.cta_m * c.cta_n > 64 * 64; }
 
   template <class Add>
