@@ -386,6 +386,13 @@ TEST_P(Mutants, AnythingLeftOut) {
   ops.erase(Op::acquire_registers);
   // For the copy engine and other CTAs, which use no barriers here.
   if (kernel().config.copy != Copy::bulk) ops.erase(Op::init_fence);
+  // Before the .aligned barrier of a cluster it makes the lanes converge: here they meet whatever they did before.
+  std::erase_if(found_, [this](const Place& place) {
+    Place next(place);
+    next.op = Op::cluster_arrive;
+    ++next.line;
+    return place.op == Op::warp_sync && found_.contains(next);
+  });
   EXPECT_EQ(survivors(Change::left_out, ops), "");
 }
 TEST_P(Mutants, OtherPhase) {
