@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the planner's estimates of wgmma_tma to measurements of xgemm-tune.
 
-    fit.py [--check] [measured.tsv.xz...]          default: perf/tune/measured/
+    fit.py [--check] [--add] [measured.tsv.xz...]          default: perf/tune/measured/
     fit.py --calibrate measured.tsv [--build FOLDER] [--output FILE]
 
 Three steps. The constants of the cost model (src/kernels/wgmma_tma/cost.h) and the rates of the measured GPUs are fitted
@@ -9,6 +9,9 @@ to all times. Then the network of cost_correction.h is trained on what the model
 that would be chosen, relative to the best one measured. Both go to src/kernels/wgmma_tma/cost_fit.inc and
 src/device/gpu_rows.inc, with how good the choices are on shapes that were left out: shapes are dealt into four parts,
 and each part is judged by a network that saw the others. --check prints this alone.
+
+--add leaves all that was fitted as it is, and fits but the places of new tiles in the network, and their clusters, by the
+problems that these were measured in: what is known of the others, and what was fitted to their estimates, stays.
 
 --calibrate fits the rates of one more GPU, with everything else as it is, and writes its row to FILE, by default where
 the library looks for it (src/device/rates.h). `./run calibrate` measures and calls it. Tables of GPUs that have no kernels
@@ -215,6 +218,18 @@ class Measurements:
         return order[np.searchsorted(self.case[order], np.arange(len(self.keys)))]
 
 
+def model_times(model, data, constants, rates, with_features=False):
+    us = np.empty(len(data.us))
+    features = np.empty((len(data.us), sum(model.features)), np.float32) if with_features else None
+    for i, device in enumerate(data.devices):
+        mine = data.gpu == i
+        result = model(constants, device, rates[i], np.ascontiguousarray(data.numbers[mine]), with_features)
+        us[mine] = result[0] if with_features else result
+        if with_features:
+            features[mine] = result[1]
+    return (us, features) if with_features else us
+
+
 def fit_model(model, data, constants=None):
     """Constants, unless they are given, and rates. What would be chosen has to be right; what is far from it matters
     little."""
@@ -226,25 +241,12 @@ def fit_model(model, data, constants=None):
         v = np.exp(start + v)
         return constants if constants is not None else v[:len(free)], v[len(free):].reshape(-1, len(RATES))
 
-    def times(v, with_features=False):
-        x, rates = unpack(v)
-        us = np.empty(len(data.us))
-        features = np.empty((len(data.us), sum(model.features)), np.float32) if with_features else None
-        for i, device in enumerate(data.devices):
-            mine = data.gpu == i
-            result = model(x, device, rates[i], np.ascontiguousarray(data.numbers[mine]), with_features)
-            us[mine] = result[0] if with_features else result
-            if with_features:
-                features[mine] = result[1]
-        return (us, features) if with_features else us
-
     from scipy.optimize import least_squares
 
     def residuals(v):
-        return np.concatenate([(np.log(times(v)) - np.log(data.us)) * weight, .3 * v])
+        return np.concatenate([(np.log(model_times(model, data, *unpack(v))) - np.log(data.us)) * weight, .3 * v])
 
-    found = least_squares(residuals, np.zeros(len(start)), loss="soft_l1", f_scale=.08, x_scale=.1, max_nfev=25).x
-    return *unpack(found), *times(found, True)
+    return unpack(least_squares(residuals, np.zeros(len(start)), loss="soft_l1", f_scale=.08, x_scale=.1, max_nfev=25).x)
 
 
 def fitted_constants():
@@ -253,9 +255,76 @@ def fitted_constants():
     return np.array([float(re.search(rf"\.{x} = ([^,}}]+)", text).group(1)) for x in CONSTANTS])
 
 
+class Fit:
+    """What the source has: constants, rates, clusters, and the network, with no places of tiles that are new."""
+
+    def __init__(self, model):
+        self.text = (ROOT / "src/kernels/wgmma_tma/cost_fit.inc").read_text()
+        self.report = [x.removeprefix("//   ") for x in re.findall("^//   .*$", self.text, re.M)]
+        self.constants = fitted_constants()
+        rows = re.findall(r'{"(.*)", {(.*)}},', (ROOT / "src/device/gpu_rows.inc").read_text())
+        self.rates = {name: np.array(list(map(float, numbers.split(",")))) for name, numbers in rows}
+        self.tiles = re.findall(r'"(.*?)"', self.text.split("kFittedTiles[] = ")[1].split(";")[0])
+        masks = [int(x, 16) for x in re.findall("0x[0-9a-f]+", self.text.split("kFittedClusters[] = ")[1].split(";")[0])]
+        self.clusters = np.array([masks[self.tiles.index(x)] if x in self.tiles else -1 for x in model.tiles])
+        self.new = self.clusters < 0
+
+    def array(self, name, *shape):
+        text = re.search(rf"{name}(?:\[\d+\])* = (.*?);", self.text, re.S).group(1)
+        return np.array(re.findall(r"[-+.\de]+(?=f)", text), np.float32).reshape(shape)
+
+    def network(self, model, tile_features):
+        of_problem, of_tile, of_plan = model.features
+        network = Network(sum(model.features), len(model.tiles))
+        network.hidden = np.concatenate([self.array("kProblemWeights", of_problem, HIDDEN),
+                                         self.array("kTileWeights", of_tile, HIDDEN),
+                                         self.array("kPlanWeights", of_plan, HIDDEN)])
+        network.direct = np.concatenate([self.array("kProblemDirect", of_problem), self.array("kTileFeaturesDirect", of_tile),
+                                         self.array("kPlanDirect", of_plan)])
+        network.bias = self.array("kHiddenBias", HIDDEN)
+        network.direct_bias = float(self.array("kDirectBias")[()])
+        network.output = self.array("kOutputWeights", HIDDEN)
+        # In the source with what the tile's features add.
+        part = slice(of_problem, of_problem + of_tile)
+        place = [self.tiles.index(x) for x in np.array(model.tiles)[~self.new]]
+        old = tile_features[~self.new]
+        network.tile_hidden[~self.new] = self.array("kTileHidden", len(self.tiles), HIDDEN)[place] - old @ network.hidden[part]
+        network.tile_direct[~self.new] = self.array("kTileDirect", len(self.tiles))[place] - old @ network.direct[part]
+        return network
+
+
+def add_tiles(model, data, check):
+    """Gives new tiles a place beside those that there are."""
+    fit = Fit(model)
+    clusters, weighed = clusters_of(model, data, fit.clusters)
+    measured_new = np.zeros(len(data.keys), bool)
+    measured_new[data.case[fit.new[data.tile]]] = True
+    data.keep(weighed & measured_new[data.case])
+    rates = [fit.rates[x] for x in data.gpus]
+    us, x = model_times(model, data, fit.constants, rates, True)
+    logarithm = np.log(us)
+    tile_features = features_of_tiles(model, data, x)
+    train = lambda rows, first: fit.network(model, tile_features).train(
+        x[rows], data.tile[rows], logarithm[rows], data.lost[rows], data.best[rows], first, new_tiles=np.float32(fit.new))
+    score = np.empty(len(us))
+    for part in range(PARTS):
+        network = train(*rows_of(data, data.part != part))
+        rows, _ = rows_of(data, data.part == part)
+        score[rows] = logarithm[rows] + network.forward(x[rows], data.tile[rows])[1]
+    without = np.where(fit.new[data.tile], np.inf, score)
+    names = ", ".join(np.array(model.tiles)[fit.new])
+    report = [f"{names}, added to it: {line}; {100 * (lost - 1):.1f} % without them"
+              for line, lost in zip(judge(data, score), lost_by_gpu(data, without))]
+    print("\n".join(report))
+    if not check:
+        network = train(*rows_of(data, np.ones(len(data.keys), bool)))
+        print("all shapes seen: ", *judge(data, logarithm + network.forward(x, data.tile)[1]), sep="\n  ")
+        write(model, data.gpus, fit.constants, rates, network, tile_features, clusters, fit.report + report)
+
+
 def calibrate(model, file, output):
     data = Measurements([file], model.tiles)
-    _, rates, _, _ = fit_model(model, data, fitted_constants())
+    _, rates = fit_model(model, data, fitted_constants())
     row = "{:.3f} {:.2f} {:.2f} {:.0f} {}".format(*rates[0], data.gpus[0])
     output = output or pathlib.Path(os.environ.get("XGEMM_GPU_RATES") or pathlib.Path(
         os.environ.get("XDG_CONFIG_HOME") or pathlib.Path.home() / ".config", "xgemm", "gpu_rates"))
@@ -278,17 +347,25 @@ class Network:
         self.tile_direct = np.zeros(tiles, np.float32)
         self.direct = np.zeros(features, np.float32)
         self.output = normal(.1 / math.sqrt(HIDDEN), HIDDEN)
+        self.direct_bias = 0.
 
     def weights(self):
         return [self.hidden, self.bias, self.tile_hidden, self.tile_direct, self.direct, self.output]
 
+    def of_features_as_they_are(self, mean, deviation):
+        self.hidden /= deviation[:, None]
+        self.direct /= deviation
+        self.bias -= mean @ self.hidden
+        self.direct_bias -= mean @ self.direct
+        return self
+
     def forward(self, x, tile):
         hidden = x @ self.hidden + self.tile_hidden[tile] + self.bias
-        return hidden, np.maximum(hidden, 0) @ self.output + self.tile_direct[tile] + x @ self.direct
+        return hidden, np.maximum(hidden, 0) @ self.output + self.tile_direct[tile] + x @ self.direct + self.direct_bias
 
-    def train(self, x, tile, model, lost, best, first, corrected=1):
+    def train(self, x, tile, model, lost, best, first, corrected=1, new_tiles=None):
         """Logarithms of times: the model's, measured over the best of the case, the best. first: row of each case.
-        corrected: 0 for rows that the model alone estimates."""
+        corrected: 0 for rows that the model alone estimates. new_tiles: 1 for those whose places alone are trained."""
         model, lost, best = (v.astype(np.float32) for v in (model, lost, best))
         counts = np.diff(np.append(first, len(lost)))
         case = np.repeat(np.arange(len(first)), counts)
@@ -317,6 +394,9 @@ class Network:
                 x.T @ gradient + DECAY * self.direct,
                 np.maximum(hidden, 0).T @ gradient + DECAY * self.output
             ]
+            if new_tiles is not None:
+                for i, g in enumerate(gradients):
+                    gradients[i] = g * (new_tiles.reshape(-1, *[1] * (g.ndim - 1)) if i in (2, 3) else np.float32(0))
             rate = RATE * min(1, step / 30) * .5 * (1 + math.cos(math.pi * step / STEPS))
             for weight, g, mean, square in zip(self.weights(), gradients, *moments):
                 mean += .1 * (g - mean)
@@ -331,13 +411,19 @@ def rows_of(data, cases):
     return rows, np.searchsorted(data.case[rows], np.flatnonzero(cases))
 
 
+def lost_by_gpu(data, score):
+    """How many times the best plan's time the choices take."""
+    lost = data.lost[data.choice(score)]
+    return [np.exp(lost[data.gpu_of_case == i].mean()) for i in range(len(data.gpus))]
+
+
 def judge(data, score):
     """Lines of text: how much slower than the best the choices are, and how fast beside cuBLAS, by GPU."""
     chosen = data.choice(score)
     lines = []
     for i, gpu in enumerate(data.gpus):
         mine = data.gpu_of_case == i
-        lost = np.exp(data.lost[chosen[mine]].mean())
+        lost = lost_by_gpu(data, score)[i]
         error = np.abs(score[chosen[mine]] - np.log(data.us[chosen[mine]])).mean()
         ratio = data.cublas[mine] / data.us[chosen[mine]]
         best = data.cublas[mine] / np.exp(data.best[data.first[mine]])
@@ -347,11 +433,11 @@ def judge(data, score):
     return lines
 
 
-def clusters_of(model, data):
+def clusters_of(model, data, known):
     """For each tile, the shapes of clusters that are worth weighing, as a mask: single CTAs, and what is left when of all
     pairs of tile and shape the one goes, again and again, whose loss costs the problems least. By those problems that
     were measured in clusters of many shapes; what was not measured counts as slow. Clusters that share K are weighed
-    wherever there is one for each tile."""
+    wherever there is one for each tile. known: masks that are what they are; -1 for the others."""
     shape = np.array([model.shapes.index(tuple(x)) for x in data.cluster])
     shares_k = data.cluster[:, 2] > 1
     pair = data.tile * len(model.shapes) + shape
@@ -360,15 +446,17 @@ def clusters_of(model, data):
     shapes_of_case = np.array([len(set(shape[(data.case == i) & ~shares_k])) for i in range(len(data.keys))])
     table = table[shapes_of_case >= MANY_SHAPES]
     kept = np.unique(pair[~shares_k])
-    while len(kept) > WEIGHED * len(model.tiles):
+    kept = kept[known[kept // len(model.shapes)] >> kept % len(model.shapes) & 1 == 1]
+    is_known = lambda: known[kept // len(model.shapes)] >= 0
+    while np.sum(~is_known()) > WEIGHED * np.sum(known < 0):
         order = np.argpartition(table[:, kept], 1, axis=1)[:, :2]
         least = np.take_along_axis(table[:, kept], order, 1)
         best = order[np.arange(len(order)), least.argmin(1)]
         cost = np.bincount(best, np.abs(least[:, 1] - least[:, 0]), len(kept))
-        cost[kept % len(model.shapes) == model.shapes.index((1, 1, 1))] = np.inf
+        cost[is_known() | (kept % len(model.shapes) == model.shapes.index((1, 1, 1)))] = np.inf
         kept = np.delete(kept, cost.argmin())
     print(f"{len(kept)} pairs of tiles and clusters, {100 * table[:, kept].min(1).mean():.2f} % slower than all")
-    masks = np.ones(len(model.tiles), int)
+    masks = np.where(known < 0, 1, known)
     for x in kept:
         masks[x // len(model.shapes)] |= 1 << x % len(model.shapes)
     return masks, shares_k | np.isin(pair, kept)
@@ -383,14 +471,16 @@ def array(name, values, shape):
     return f"constexpr {shape} {name} = {{\n    {rows}}};\n"
 
 
-def write(model, data, constants, rates, network, mean, deviation, clusters, report):
+def features_of_tiles(model, data, features):
+    of_problem, of_tile, _ = model.features
+    of_tiles = np.zeros((len(model.tiles), of_tile))
+    of_tiles[data.tile] = features[:, of_problem:of_problem + of_tile]
+    return of_tiles
+
+
+def write(model, gpus, constants, rates, network, tile_features, clusters, report):
     of_problem, of_tile, of_plan = model.features
-    hidden = network.hidden / deviation[:, None]
-    direct = network.direct / deviation
-    bias = network.bias - mean @ hidden
-    tile_features = np.zeros((len(model.tiles), of_tile))
-    for tile, row in zip(data.tile, data.features[:, of_problem:of_problem + of_tile]):
-        tile_features[tile] = row
+    hidden, direct = network.hidden, network.direct
     split = of_problem, of_problem + of_tile
     # What is the same for all uses of a tile.
     tile_hidden = network.tile_hidden + tile_features @ hidden[split[0]:split[1]]
@@ -403,14 +493,14 @@ def write(model, data, constants, rates, network, mean, deviation, clusters, rep
                   ", ".join(f".{x} = {v:.4g}" for x, v in zip(CONSTANTS, constants)) + "};\n")
         out.write("constexpr std::string_view kFittedTiles[] = {" + ", ".join(f'"{x}"' for x in model.tiles) + "};\n")
         out.write("constexpr unsigned short kFittedClusters[] = {" + ", ".join(f"{x:#x}" for x in clusters) + "};\n")
-        out.write(array("kHiddenBias", bias, f"std::array<float, {HIDDEN}>"))
+        out.write(array("kHiddenBias", network.bias, f"std::array<float, {HIDDEN}>"))
         out.write(array("kProblemWeights", hidden[:split[0]], "float").replace(
             "kProblemWeights", f"kProblemWeights[{of_problem}][{HIDDEN}]"))
         out.write(array("kTileWeights", hidden[split[0]:split[1]], "float").replace(
             "kTileWeights", f"kTileWeights[{of_tile}][{HIDDEN}]"))
         out.write(array("kPlanWeights", hidden[split[1]:], "float").replace("kPlanWeights",
                                                                            f"kPlanWeights[{of_plan}][{HIDDEN}]"))
-        out.write(f"constexpr float kDirectBias = {-mean @ direct:.4g}f;\n")
+        out.write(f"constexpr float kDirectBias = {network.direct_bias:.4g}f;\n")
         for name, count, part in (("kProblemDirect", of_problem, direct[:split[0]]),
                                   ("kTileFeaturesDirect", of_tile, direct[split[0]:split[1]]),
                                   ("kPlanDirect", of_plan, direct[split[1]:])):
@@ -422,7 +512,7 @@ def write(model, data, constants, rates, network, mean, deviation, clusters, rep
         out.write("// clang-format on\n")
     with open(ROOT / "src/device/gpu_rows.inc", "w") as out:
         out.write("// Written by perf/tune/fit.py: the rates of the GPUs that were measured.\n")
-        for gpu, x in zip(data.gpus, rates):
+        for gpu, x in zip(gpus, rates):
             out.write(f'{{"{gpu}", {{{x[0]:.3f}, {x[1]:.2f}, {x[2]:.2f}, {x[3]:.0f}}}}},\n')
 
 
@@ -430,6 +520,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measured", nargs="*", type=pathlib.Path, help="tables of xgemm-tune, compressed by xz")
     parser.add_argument("--check", action="store_true", help="only say how good the choices are")
+    parser.add_argument("--add", action="store_true", help="fit but the tiles that are new")
     parser.add_argument("--calibrate", type=pathlib.Path, metavar="FILE", help="fit the rates of one GPU to a table")
     parser.add_argument("--build", type=pathlib.Path, metavar="FOLDER", help="the build whose models are fitted (newest of build/*)")
     parser.add_argument("--output", type=pathlib.Path, help="where --calibrate writes the row")
@@ -438,14 +529,17 @@ def main():
     if arguments.calibrate:
         return calibrate(model, arguments.calibrate, arguments.output)
     data = Measurements(sorted(arguments.measured or (ROOT / "perf/tune/measured").glob("*.tsv.xz")), model.tiles)
-    clusters, weighed = clusters_of(model, data)
+    if arguments.add:
+        return add_tiles(model, data, arguments.check)
+    clusters, weighed = clusters_of(model, data, np.full(len(model.tiles), -1))
     data.keep(weighed)
-    constants, rates, us, data.features = fit_model(model, data)
+    constants, rates = fit_model(model, data)
+    us, features = model_times(model, data, constants, rates, True)
     logarithm = np.log(us)
     report = ["the model alone: " + x for x in judge(data, logarithm)]
 
-    mean, deviation = data.features.mean(0), data.features.std(0) + 1e-6
-    x = ((data.features - mean) / deviation).astype(np.float32)
+    mean, deviation = features.mean(0), features.std(0) + 1e-6
+    x = ((features - mean) / deviation).astype(np.float32)
     fresh = lambda: Network(x.shape[1], len(model.tiles))
     score = np.empty(len(us))
     for part in range(PARTS):
@@ -458,7 +552,8 @@ def main():
     if not arguments.check:
         network = fresh().train(x, data.tile, logarithm, data.lost, data.best, data.first)
         print("all shapes seen: ", *judge(data, logarithm + network.forward(x, data.tile)[1]), sep="\n  ")
-        write(model, data, constants, rates, network, mean, deviation, clusters, report)
+        write(model, data.gpus, constants, rates, network.of_features_as_they_are(mean, deviation),
+              features_of_tiles(model, data, features), clusters, report)
 
 
 if __name__ == "__main__":

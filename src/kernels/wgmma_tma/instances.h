@@ -57,13 +57,13 @@ struct Instances<Family::wgmma_tma> {
     // clang-format off
     constexpr Tile kTiles[] = {
       // Ping-pong.
-      {{.cta_m = 128, .cta_n = 192, .stages = 4, .ping_pong = true}, kAll, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 192, .stages = 4, .ping_pong = true}, kAll, kNN | kTN, kAllFlags, kTN, true},
       {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k16, kNN | kTN},
       {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll, kNN | kTN, kAllFlags, kTN, true},
       // Large.
       {{.cta_m = 160, .cta_n = 256, .stages = 4, .transposed = true}, k16},
       {{.cta_m = 128, .cta_n = 256, .stages = 4}, kF16 | kTf32, 0, kAllFlags, kNN | kTN},
-      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll, 0, kAllFlags, kTT, true},
+      {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll, 0, kAllFlags, kTT},
       {{.cta_m = 128, .cta_n = 192, .stages = 5}, kTf32, 0, 0, kNN},
       {{.cta_m = 192, .cta_n = 128, .stages = 5, .transposed = true}, kTf32, 0, 0, kTT},
       {{.cta_m = 192, .cta_n = 176, .stages = 4}, k16, 0, kNN | kTN},
@@ -73,11 +73,16 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 128, .cta_n = 128, .stages = 6}, k16, kNN | kTN},
       {{.cta_m = 160, .cta_n = 128, .stages = 5, .transposed = true}, k16},
       {{.cta_m = 192, .cta_n = 96, .stages = 5}, k16, kTN},
+      // Of operands along k, which are stored no wider.
+      {{.cta_m = 192, .cta_n = 112, .stages = 5}, k16, 0, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 112, .stages = 7}, k16, 0, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 80, .stages = 8}, k16, 0, kNN | kTN},
+      {{.cta_m = 80, .cta_n = 128, .stages = 8, .transposed = true}, k16, 0, kTN | kTT},
       // Medium.
       {{.cta_m = 128, .cta_n = 96, .stages = 7}, k16, kNN | kTN},
       {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true}, k16, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8}, kF16 | kF32c | kTf32, 0, kAllFlags, kNN | kTN},
-      {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true}, k16, kTN},
+      {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true}, k16, kTN, kAllFlags, kTN, true},
       {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true}, k16 | kTf32, kNN | kTN, kAllFlags, kTT},
       {{.cta_m = 64, .cta_n = 96, .stages = 10}, k16, kTN},
       {{.cta_m = 96, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN},
@@ -88,7 +93,7 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 64, .cta_n = 64, .stages = 13, .transposed = true}, kTf32, 0, 0, kTT},
       // Few columns times weights: 48 rows, where 64 would leave SMs without work.
       {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, kF16, 0, kTN},
-      {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN},
+      {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN, kAllFlags, kTN, true},
       {{.cta_m = 64, .cta_n = 32, .stages = 10}, k32, kNN | kTN},
       {{.cta_m = 64, .cta_n = 16, .stages = 16}, k32, kNN | kTN},
       {{.cta_m = 16, .cta_n = 64, .stages = 16, .transposed = true}, k32},
