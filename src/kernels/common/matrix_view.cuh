@@ -248,11 +248,9 @@ XGEMM_DEVICE T* entry_of(const Arg& arg, std::int64_t batch, Loc loc = Loc::curr
   return entry_of<T>(arg, batch, arg.by_pointers(), loc);
 }
 
-// offset: of the view's first element. kFollows: whether entries may be found by pointers.
-template <class T, Contiguous kContiguous, bool kFollows = false, class Arg>
-XGEMM_DEVICE auto global_view(const Arg& arg, std::int64_t rows, std::int64_t cols, std::int64_t batch = 0,
-                              std::int64_t offset = 0) {
-  T* const data = entry_of<T>(arg, batch, kFollows && arg.by_pointers()) + offset;
+// data: the view's first element.
+template <Contiguous kContiguous, class T, class Arg>
+XGEMM_DEVICE auto view_from(T* data, const Arg& arg, std::int64_t rows, std::int64_t cols) {
   using Extent = std::int64_t;
   if constexpr (kContiguous == Contiguous::row) {
     return MatrixView<T, Space::global, Extent, Extent, Int<1>, Extent>(data, rows, cols, {}, arg.col_stride);
@@ -264,6 +262,13 @@ XGEMM_DEVICE auto global_view(const Arg& arg, std::int64_t rows, std::int64_t co
   }
 }
 
+// offset: of the view's first element. kFollows: whether entries may be found by pointers.
+template <class T, Contiguous kContiguous, bool kFollows = false, class Arg>
+XGEMM_DEVICE auto global_view(const Arg& arg, std::int64_t rows, std::int64_t cols, std::int64_t batch = 0,
+                              std::int64_t offset = 0) {
+  return view_from<kContiguous>(entry_of<T>(arg, batch, kFollows && arg.by_pointers()) + offset, arg, rows, cols);
+}
+
 // A tile in shared memory: everything static.
 template <int kRows, int kCols, int kRowStride, int kColStride, class Swizzle = LinearLayout, class T>
 XGEMM_DEVICE auto shared_view(T* data) {
@@ -272,16 +277,18 @@ XGEMM_DEVICE auto shared_view(T* data) {
 }
 
 // The matrices of a unit of work: what of op(A) and op(B) it sums, C, and, of a part of a tile, the sums in the
-// workspace.
+// workspace. by_pointers: whether they are found by pointers, which are read then.
 template <TileConfig kConfig>
-XGEMM_DEVICE auto view_a(const GemmParams& p, const Unit& unit) {
-  return global_view<const gpu::ElementOf<kConfig.type>, contiguous(kConfig.a_contiguous, kConfig.any_strides)>(
-      p.a, p.m, unit.depth, unit.batch, unit.k * p.a.col_stride);
+XGEMM_DEVICE auto view_a(const GemmParams& p, const Unit& unit, bool by_pointers = false) {
+  auto* const a = entry_of<const gpu::ElementOf<kConfig.type>>(p.a, unit.batch, by_pointers);
+  return view_from<contiguous(kConfig.a_contiguous, kConfig.any_strides)>(a + unit.k * p.a.col_stride, p.a, p.m,
+                                                                          unit.depth);
 }
 template <TileConfig kConfig>
-XGEMM_DEVICE auto view_b(const GemmParams& p, const Unit& unit) {
-  return global_view<const gpu::ElementOf<kConfig.type>, contiguous(kConfig.b_contiguous, kConfig.any_strides)>(
-      p.b, unit.depth, p.n, unit.batch, unit.k * p.b.row_stride);
+XGEMM_DEVICE auto view_b(const GemmParams& p, const Unit& unit, bool by_pointers = false) {
+  auto* const b = entry_of<const gpu::ElementOf<kConfig.type>>(p.b, unit.batch, by_pointers);
+  return view_from<contiguous(kConfig.b_contiguous, kConfig.any_strides)>(b + unit.k * p.b.row_stride, p.b, unit.depth,
+                                                                          p.n);
 }
 template <TileConfig kConfig, bool kFollows = false>
 XGEMM_DEVICE auto view_c(const GemmParams& p, const Unit& unit) {

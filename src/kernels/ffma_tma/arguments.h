@@ -69,7 +69,8 @@ inline TensorBox box_of_c(const FfmaTmaConfig& config, const GemmParams& g) {
           .box_x = config.warp_m(),
           .box_y = config.warp_n(),
           .swizzle_bytes = FfmaTmaConfig::kRowBytes,
-          .element_bytes = 4};
+          .element_bytes = 4,
+          .anywhere = g.c.by_pointers()};
 }
 
 }  // namespace ffma_tma_detail

@@ -36,7 +36,6 @@ struct FfmaTmaCta {
   static_assert(begins_on_panels(kTileM, kConfig.warp_m()) && begins_on_panels(kTileN, kConfig.warp_n()));
   static_assert(kGroups * kConfig.group_warps() == kConfig.consumer_warps, "all consumer warps have work");
   static_assert(kThreadN % kGroups == 0, "groups share the columns of a tile");
-  static_assert(!(kConfig.stages_c() && kConfig.follows), "the stage is stored by the number of the batch's entry");
   static_assert(kStages >= kProducerWarps, "a barrier knows two phases: a team must not be further ahead");
   static_assert(FfmaTmaConfig::kProducerThreads * kConfig.producer_registers() +
                         kConsumerThreads * kConfig.consumer_registers() <=

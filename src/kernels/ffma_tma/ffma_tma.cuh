@@ -184,7 +184,7 @@ struct FfmaTma {
         const std::int64_t column = unit.col + place.warp_column;
         const auto store_box = [&](const float* stage) {
           gpu::tma_store(p.c_map, stage, static_cast<int>(unit.row + place.warp_row), static_cast<int>(column),
-                         static_cast<int>(unit.batch));
+                         matrix_of(p, unit));
         };
         with_finish(p, epilogue.of_zero_sums(), unit.row, column, [&](auto reads_c, const auto& finish) {
           constexpr bool kReadsC = decltype(reads_c)::value;
@@ -198,6 +198,15 @@ struct FfmaTma {
       }
     }
     store(p, unit, epilogue, place, sums);
+  }
+
+  // Which C of the batch, as TMA is told: its number, or where it lies.
+  XGEMM_DEVICE static auto matrix_of(const Params& p, const Unit& unit) {
+    if constexpr (kFollows<Epilogue>) {
+      return gpu::BoxEntry::at(entry_of<float>(p.c, unit.batch, true));
+    } else {
+      return static_cast<int>(unit.batch);
+    }
   }
 
   // Whether sums of a unit are stored by warps together, those with nothing inside of C as well: the same for all.

@@ -22,8 +22,8 @@ struct Instances<Family::ffma_tma> {
     constexpr FfmaTmaConfig kTiles[] = {
         {.cta_m = 256, .cta_n = 128, .thread_m = 16, .depth = 32, .stages = 4, .follows = true},
         {.cta_m = 128, .cta_n = 128, .depth = 16, .stages = 8},
-        {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6, .follows = true},
-        {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2, .follows = true},
+        {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6},
+        {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
         {.cta_m = 64, .cta_n = 32, .lanes_m = 8, .depth = 8, .stages = 6},
         {.cta_m = 32, .cta_n = 64, .depth = 8, .stages = 6},
         {.cta_m = 32, .cta_n = 32, .thread_m = 4, .lanes_m = 8, .depth = 8, .stages = 8},
@@ -36,24 +36,32 @@ struct Instances<Family::ffma_tma> {
          .depth = 8,
          .stages = 8,
          .consumer_warps = 4,
-         .ctas_per_sm = 2,
-         .follows = true},
+         .ctas_per_sm = 2},
     };
     // For few rows or columns, which leave a panel of 32 half empty: each along m and along n.
     struct Narrow {
       int length, depth, stages;
+      bool follows = false;
     };
-    constexpr Narrow kNarrow[] = {{64, 8, 8}, {64, 16, 4}, {128, 16, 5}};
+    constexpr Narrow kNarrow[] = {{64, 8, 8, true}, {64, 16, 4}, {128, 16, 5}};
     // For short K: no groups that would have to exchange their sums.
     constexpr FfmaTmaConfig kShortK[] = {
-        {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
-        {.cta_m = 64, .cta_n = 64, .thread_n = 4, .depth = 16, .stages = 8, .consumer_warps = 4, .ctas_per_sm = 2},
+        {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2, .follows = true},
+        {.cta_m = 64,
+         .cta_n = 64,
+         .thread_n = 4,
+         .depth = 16,
+         .stages = 8,
+         .consumer_warps = 4,
+         .ctas_per_sm = 2,
+         .follows = true},
         // Two groups, where tiles of 8 x 8 sums have four.
         {.cta_m = 64, .cta_n = 32, .thread_n = 4, .depth = 16, .stages = 5, .consumer_warps = 4, .ctas_per_sm = 2},
     };
     for (const FfmaTmaConfig& tile : kTiles) add(tile);
-    for (const auto& [length, depth, stages] : kNarrow) {
-      const FfmaTmaConfig tile = {.depth = depth, .stages = stages, .consumer_warps = 4, .ctas_per_sm = 2};
+    for (const auto& [length, depth, stages, follows] : kNarrow) {
+      const FfmaTmaConfig tile = {
+          .depth = depth, .stages = stages, .consumer_warps = 4, .ctas_per_sm = 2, .follows = follows};
       FfmaTmaConfig tall = tile, flat = tile;
       tall.cta_m = length, tall.cta_n = 16, tall.thread_n = 4, tall.lanes_m = 8;
       flat.cta_m = 16, flat.cta_n = length, flat.thread_m = 4;

@@ -54,6 +54,9 @@ struct Instances<Family::mma_swizzled> : TileInstances {
   // Large tiles of 16 bits: sm_90 has wgmma, and for later GPUs the driver compiles them.
   static constexpr bool for_sm80(const TileConfig& c) { return size_of(c.type) == 2 && c.cta_m * c.cta_n > 64 * 64; }
 
+  // Whether it finds the matrices of a batch by pointers, which may lead anywhere.
+  static constexpr bool follows(const TileConfig& c) { return c.copy == Copy::prefetch && c.type_c == c.type; }
+
   template <class Add>
   static constexpr void list(const Add& add) {
     for (const Product& product : kProducts)

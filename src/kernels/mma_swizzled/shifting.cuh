@@ -18,6 +18,7 @@
 #include "kernels/common/mma.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/mma_swizzled/aligned_output.cuh"
+#include "kernels/mma_swizzled/instances.h"
 #include "kernels/mma_swizzled/operand_tile.cuh"
 #include "kernels/mma_swizzled/shifting_loader.cuh"
 
@@ -38,6 +39,7 @@ struct MmaSwizzledShifting {
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kMinBlocksPerSm = gpu::kArch == 900 ? 4 : 3;  // as registers allow
   static constexpr bool kStartsEarly = true;
+  static constexpr bool kFollows = Instances<Family::mma_swizzled>::follows(kConfig);
   static_assert(kConfig.min_compute_capability >= 80, "mma.m16n8k16 and cp.async exist from sm_80 on");
   static_assert(kStages == 2 && kConfig.vector == 1 && kConfig.copy == Copy::prefetch);
 
@@ -64,7 +66,7 @@ struct MmaSwizzledShifting {
       Unit unit = begun;
       unit.batch = gpu::opaque(begun.batch), unit.row = gpu::opaque(begun.row), unit.col = gpu::opaque(begun.col);
       const Epilogue epilogue = Epilogue::make(p);
-      const auto c = output_tile<kConfig, kTileM, kTileN>(epilogue, p, unit, 0, 0);
+      const auto c = output_tile<kConfig, kTileM, kTileN, kFollows>(epilogue, p, unit, 0, 0);
       if (unit.is_partial(p)) {
         const auto tile = view_sums<kConfig>(p, unit);
         for_each_pair(sums, [&](int i, int j, Sum low, Sum high) {
@@ -113,8 +115,14 @@ struct MmaSwizzledShifting {
 
   // The unit's sums; and old C is there, where it is read.
   XGEMM_DEVICE static void compute(const TileParams& p, const Unit& unit, SharedStorage& smem, Sums& sums) {
-    ShiftingLoader<ViewA, TileA, kThreads> a(view_a<kConfig>(p, unit), unit.row);
-    ShiftingLoader<ViewB, TileB, kThreads> b(view_b<kConfig>(p, unit).transposed(), unit.col);
+    // Pointers may be written by the kernels before this one, and where nothing is multiplied there may be none.
+    bool by_pointers = false;
+    if (kFollows && p.c.by_pointers()) {
+      if constexpr (gpu::kArch >= 900) gpu::grid_wait_dependencies();
+      by_pointers = Epilogue::make(p).has_product;
+    }
+    ShiftingLoader<ViewA, TileA, kThreads> a(view_a<kConfig>(p, unit, by_pointers), unit.row);
+    ShiftingLoader<ViewB, TileB, kThreads> b(view_b<kConfig>(p, unit, by_pointers).transposed(), unit.col);
     const auto fetch = [&](std::int64_t left) {
       a.fetch(left);
       b.fetch(left);
@@ -124,7 +132,7 @@ struct MmaSwizzledShifting {
     std::int64_t left = gpu::opaque(Epilogue::make(p).has_product ? unit.depth : 0);
     fetch(left);
     if (Epilogue::make(p).reads_c() && !unit.is_partial(p)) {
-      const auto view = view_c<kConfig>(p, unit).template block<kTileM, kTileN>(unit.row, unit.col);
+      const auto view = view_c<kConfig, kFollows>(p, unit).template block<kTileM, kTileN>(unit.row, unit.col);
       Output(smem.c, view, unit.row, unit.col, p.fill).load();
     }
     const ReaderA reader_a(warp_m());
