@@ -22,8 +22,14 @@ struct Model {
   }
 };
 
+constexpr FamilyInfo described() {
+  FamilyInfo family = short_k_family<Family::ffma_async, Model>();
+  family.pointers = [](const KernelInfo&) { return Pointers::anywhere; };
+  return family;
+}
+
 }  // namespace
 
-constinit const FamilyInfo ffma_async_family = short_k_family<Family::ffma_async, Model>();
+constinit const FamilyInfo ffma_async_family = described();
 
 }  // namespace xgemm::kernels

@@ -62,7 +62,7 @@ struct FfmaAsync {
     for_each_whole_unit_32<kTileM, kTileN>(p, epilogue.has_product, [&](const Unit& unit) {
       Sums sums = {};
       if (unit.depth > 0) multiply(p, unit, smem, place, sums);
-      if (vectors_of_c(p)) {
+      if (vectors_of_c(p, unit)) {
         store_vectors(epilogue, p, unit, place, sums);
       } else {
         store_rows(epilogue, p, unit, smem, place, sums);
@@ -173,8 +173,9 @@ struct FfmaAsync {
   }
 
   // Whether C consists of whole vectors down its columns.
-  XGEMM_DEVICE static bool vectors_of_c(const TileParams& p) {
-    return (reinterpret_cast<std::uintptr_t>(p.c.data) % 16 | p.c.col_stride % 4 | p.c.batch_stride % 4 | p.m % 4) == 0;
+  XGEMM_DEVICE static bool vectors_of_c(const TileParams& p, const Unit& unit) {
+    const auto* const c = entry_of<const float>(p.c, unit.batch);
+    return (reinterpret_cast<std::uintptr_t>(c) % 16 | p.c.col_stride % 4 | p.m % 4) == 0;
   }
 
   // All of C, which the compiler is to know: the family computes no triangles.
@@ -182,7 +183,7 @@ struct FfmaAsync {
   XGEMM_DEVICE static auto output(const Epilogue& epilogue, const TileParams& p, const Unit& unit, int row,
                                   int column) {
     const std::int64_t i = unit.row + gpu::opaque(row), j = unit.col + gpu::opaque(column);
-    const auto view = view_c<kConfig>(p, unit).template block<kRows, kColumns>(i, j);
+    const auto view = view_c<kConfig, true>(p, unit).template block<kRows, kColumns>(i, j);
     return OutputTile<Epilogue, std::remove_const_t<decltype(view)>>(epilogue, p, view, i, j, Fill::full);
   }
 

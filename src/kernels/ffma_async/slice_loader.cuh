@@ -27,7 +27,7 @@ class FfmaAsyncSliceLoader {
   // x: of which a line is (line, all k).
   XGEMM_DEVICE FfmaAsyncSliceLoader(const ConstMatrixArg& x, std::int64_t batch, std::int64_t first_line,
                                     std::int64_t lines) {
-    const float* const data = entry_of<const float>(x, batch, false) + first_line * x.row_stride;
+    const float* const data = entry_of<const float>(x, batch) + first_line * x.row_stride;
     const int thread = gpu::thread_index();
     const int inside = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
     way_ = x.col_stride == 1 ? Way::along_k

@@ -23,7 +23,7 @@ struct Instances<Family::ffma_tma> {
         {.cta_m = 256, .cta_n = 128, .thread_m = 16, .depth = 32, .stages = 4, .follows = true},
         {.cta_m = 128, .cta_n = 128, .depth = 16, .stages = 8},
         {.cta_m = 128, .cta_n = 64, .depth = 16, .stages = 6},
-        {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2},
+        {.cta_m = 64, .cta_n = 64, .depth = 16, .stages = 6, .consumer_warps = 4, .ctas_per_sm = 2, .follows = true},
         {.cta_m = 64, .cta_n = 32, .lanes_m = 8, .depth = 8, .stages = 6},
         {.cta_m = 32, .cta_n = 64, .depth = 8, .stages = 6},
         {.cta_m = 32, .cta_n = 32, .thread_m = 4, .lanes_m = 8, .depth = 8, .stages = 8},

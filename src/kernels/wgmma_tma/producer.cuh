@@ -126,17 +126,11 @@ struct WgmmaTmaProducer {
       if (!holds(p.condition, p.c_batch)) return;
     }
     const Epilogue epilogue = Epilogue::make(p);
-    Pointers pointers = pointers_of(p, tile.batch, epilogue.has_product);
     XGEMM_NO_UNROLL
     while (true) {
       const typename Units::Slices slices = units.slices(p, epilogue.has_product, place.split);
-      const auto x_entry = entry(pointers.x, tile.batch, p.x_batch_step);
-      const auto y_entry = entry(pointers.y, tile.batch, p.y_batch_step);
-      if constexpr (kFollows<Epilogue>) {
-        Units later = units;
-        later.next();
-        if (later.more()) pointers = pointers_of(p, later.at(p, place).batch, epilogue.has_product);
-      }
+      const auto x_entry = entry(p.x_pointers, tile.batch, p.x_batch_step, slices);
+      const auto y_entry = entry(p.y_pointers, tile.batch, p.y_batch_step, slices);
       // A loop for each kind of cluster: one that asks with every slot takes as long as a small tile's products.
       if (place.sharers == 1) {
         load<false, false>(smem, ring, slices, loaders, x_entry, y_entry);
@@ -154,8 +148,6 @@ struct WgmmaTmaProducer {
       if (epilogue.reads_c() && !units.partial()) Output::load_c(p, smem, place, ring, tile);
       units.next();
       if (!units.more()) break;
-      // The consumers read it as well, and find it in the L1.
-      if constexpr (kFollows<Epilogue>) static_cast<void>(gpu::opaque(pointers.c));
       tile = units.at(p, place);
       loaders = loaders_of(p, place, tile, loaders.x.cta_mask, loaders.y.cta_mask);
     }
@@ -172,30 +164,13 @@ struct WgmmaTmaProducer {
   static XGEMM_DEVICE int of_plane(int number, int plane) { return number + plane; }
   static XGEMM_DEVICE gpu::BoxEntry of_plane(gpu::BoxEntry entry, int) { return entry; }  // there is but one
 
-  // The pointers of a tile, which take as long to come as a small one to compute: they are on their way while the tile
-  // before it is loaded.
-  struct Pointers {
-    const void* x;
-    const void* y;
-    std::int64_t c;
-  };
-  // Where there is no product, A and B may have none.
-  XGEMM_DEVICE static Pointers pointers_of(const WgmmaTmaParams& p, int batch, bool has_product) {
-    Pointers of_tile{};
+  // Which matrix of an operand. Where nothing is loaded, there may be no pointers.
+  XGEMM_DEVICE static auto entry(const void* const* pointers, int batch, int step,
+                                 const typename Units::Slices& slices) {
     if constexpr (kFollows<Epilogue>) {
-      if (has_product && p.x_pointers != nullptr) {
-        of_tile.x = gpu::read<gpu::Space::global>(p.x_pointers + batch);
-        of_tile.y = gpu::read<gpu::Space::global>(p.y_pointers + batch);
-      }
-      of_tile.c = gpu::read<gpu::Space::global>(static_cast<const std::int64_t*>(p.c_data) + batch);
-    }
-    return of_tile;
-  }
-
-  // Which matrix of an operand.
-  XGEMM_DEVICE static auto entry(const void* pointer, int batch, int step) {
-    if constexpr (kFollows<Epilogue>) {
-      return gpu::BoxEntry::at(pointer);
+      gpu::BoxEntry at{};
+      if (slices.count() > 0) at = gpu::BoxEntry::at(gpu::read<gpu::Space::global>(pointers + batch));
+      return at;
     } else {
       return batch * step;
     }
