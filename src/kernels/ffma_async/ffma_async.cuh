@@ -22,8 +22,10 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue>
+// kFollows: the matrices of a batch are found by pointers, and each is looked at for where it starts.
+template <TileConfig kConfig, class Epilogue, bool kFollows>
 struct FfmaAsync {
+  using ByPointers = FfmaAsync<kConfig, Epilogue, true>;
   using Element = float;
   using ElementC = float;
   static constexpr TileConfig kInstance = kConfig;
@@ -91,8 +93,8 @@ struct FfmaAsync {
 
   XGEMM_DEVICE static void multiply(const TileParams& p, const Unit& unit, SharedStorage& smem, const Place& place,
                                     Sums& sums) {
-    LoaderA a(p.a, unit.batch, unit.row, p.m);
-    LoaderB b(p.b.transposed(), unit.batch, unit.col, p.n);
+    LoaderA a(p.a, unit.batch, unit.row, p.m, kFollows);
+    LoaderB b(p.b.transposed(), unit.batch, unit.col, p.n, kFollows);
     const int depth = static_cast<int>(unit.depth);
     const auto next = [](int stage) { return stage + 1 < kStages ? stage + 1 : 0; };
     constexpr int kAhead = (kStages - 1) * kTileK;
@@ -174,8 +176,11 @@ struct FfmaAsync {
 
   // Whether C consists of whole vectors down its columns.
   XGEMM_DEVICE static bool vectors_of_c(const TileParams& p, const Unit& unit) {
-    const auto* const c = entry_of<const float>(p.c, unit.batch);
-    return (reinterpret_cast<std::uintptr_t>(c) % 16 | p.c.col_stride % 4 | p.m % 4) == 0;
+    if constexpr (kFollows) {
+      const auto* const c = entry_of<const float>(p.c, unit.batch, true);
+      return (reinterpret_cast<std::uintptr_t>(c) % 16 | p.c.col_stride % 4 | p.m % 4) == 0;
+    }
+    return (reinterpret_cast<std::uintptr_t>(p.c.data) % 16 | p.c.col_stride % 4 | p.c.batch_stride % 4 | p.m % 4) == 0;
   }
 
   // All of C, which the compiler is to know: the family computes no triangles.
@@ -183,7 +188,7 @@ struct FfmaAsync {
   XGEMM_DEVICE static auto output(const Epilogue& epilogue, const TileParams& p, const Unit& unit, int row,
                                   int column) {
     const std::int64_t i = unit.row + gpu::opaque(row), j = unit.col + gpu::opaque(column);
-    const auto view = view_c<kConfig, true>(p, unit).template block<kRows, kColumns>(i, j);
+    const auto view = view_c<kConfig, kFollows>(p, unit).template block<kRows, kColumns>(i, j);
     return OutputTile<Epilogue, std::remove_const_t<decltype(view)>>(epilogue, p, view, i, j, Fill::full);
   }
 

@@ -7,7 +7,7 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue>
+template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct FfmaAsync;
 
 // That registers leave room for, which sums and fragments need.

@@ -24,10 +24,10 @@ class FfmaAsyncSliceLoader {
   // From one k of a slice to the next. Words of eight k and four lines lie in 32 banks.
   static constexpr int kLine = kLines + 4;
 
-  // x: of which a line is (line, all k).
+  // x: of which a line is (line, all k). by_pointers: as entry_of() takes it.
   XGEMM_DEVICE FfmaAsyncSliceLoader(const ConstMatrixArg& x, std::int64_t batch, std::int64_t first_line,
-                                    std::int64_t lines) {
-    const float* const data = entry_of<const float>(x, batch) + first_line * x.row_stride;
+                                    std::int64_t lines, bool by_pointers) {
+    const float* const data = entry_of<const float>(x, batch, by_pointers) + first_line * x.row_stride;
     const int thread = gpu::thread_index();
     const int inside = lines - first_line < kLines ? static_cast<int>(lines - first_line) : kLines;
     way_ = x.col_stride == 1 ? Way::along_k

@@ -11,7 +11,7 @@ namespace xgemm::kernels {
 
 template <TileConfig kConfig, class Epilogue>
 struct MmaSwizzled;
-template <TileConfig kConfig, class Epilogue>
+template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct MmaSwizzledShifting;
 
 template <>
@@ -54,7 +54,7 @@ struct Instances<Family::mma_swizzled> : TileInstances {
   // Large tiles of 16 bits: sm_90 has wgmma, and for later GPUs the driver compiles them.
   static constexpr bool for_sm80(const TileConfig& c) { return size_of(c.type) == 2 && c.cta_m * c.cta_n > 64 * 64; }
 
-  // Whether it finds the matrices of a batch by pointers, which may lead anywhere.
+  // Whether it has a twin that finds the matrices of a batch by pointers, which may lead anywhere.
   static constexpr bool follows(const TileConfig& c) { return c.copy == Copy::prefetch && c.type_c == c.type; }
 
   template <class Add>

@@ -24,8 +24,11 @@
 
 namespace xgemm::kernels {
 
-template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>>
+// kFollows: the matrices of a batch are found by pointers.
+template <TileConfig kConfig, class Epilogue = LinearCombinationOf<kConfig.type>, bool kFollows>
 struct MmaSwizzledShifting {
+  using ByPointers = std::conditional_t<Instances<Family::mma_swizzled>::follows(kConfig),
+                                        MmaSwizzledShifting<kConfig, Epilogue, true>, MmaSwizzledShifting>;
   using Element = gpu::ElementOf<kConfig.type>;
   using ElementC = gpu::ElementOf<kConfig.type_c>;
   using Sum = gpu::SumOf<kConfig.type>;
@@ -39,7 +42,6 @@ struct MmaSwizzledShifting {
   static constexpr int kThreads = kConfig.threads();
   static constexpr int kMinBlocksPerSm = gpu::kArch == 900 ? 4 : 3;  // as registers allow
   static constexpr bool kStartsEarly = true;
-  static constexpr bool kFollows = Instances<Family::mma_swizzled>::follows(kConfig);
   static_assert(kConfig.min_compute_capability >= 80, "mma.m16n8k16 and cp.async exist from sm_80 on");
   static_assert(kStages == 2 && kConfig.vector == 1 && kConfig.copy == Copy::prefetch);
 
@@ -117,7 +119,7 @@ struct MmaSwizzledShifting {
   XGEMM_DEVICE static void compute(const TileParams& p, const Unit& unit, SharedStorage& smem, Sums& sums) {
     // Pointers may be written by the kernels before this one, and where nothing is multiplied there may be none.
     bool by_pointers = false;
-    if (kFollows && p.c.by_pointers()) {
+    if constexpr (kFollows) {
       if constexpr (gpu::kArch >= 900) gpu::grid_wait_dependencies();
       by_pointers = Epilogue::make(p).has_product;
     }
