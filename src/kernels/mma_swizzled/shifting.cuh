@@ -119,12 +119,14 @@ struct MmaSwizzledShifting {
   XGEMM_DEVICE static void compute(const TileParams& p, const Unit& unit, SharedStorage& smem, Sums& sums) {
     // Pointers may be written by the kernels before this one, and where nothing is multiplied there may be none.
     bool by_pointers = false;
+    Unit operands = unit;
     if constexpr (kFollows) {
       if constexpr (gpu::kArch >= 900) gpu::grid_wait_dependencies();
       by_pointers = Epilogue::make(p).has_product;
+      if (!by_pointers) operands.batch = 0;  // the stride stands for pointers
     }
-    ShiftingLoader<ViewA, TileA, kThreads> a(view_a<kConfig>(p, unit, by_pointers), unit.row);
-    ShiftingLoader<ViewB, TileB, kThreads> b(view_b<kConfig>(p, unit, by_pointers).transposed(), unit.col);
+    ShiftingLoader<ViewA, TileA, kThreads> a(view_a<kConfig>(p, operands, by_pointers), unit.row);
+    ShiftingLoader<ViewB, TileB, kThreads> b(view_b<kConfig>(p, operands, by_pointers).transposed(), unit.col);
     const auto fetch = [&](std::int64_t left) {
       a.fetch(left);
       b.fetch(left);
