@@ -296,6 +296,8 @@ class Fit:
 def add_tiles(model, data, check):
     """Gives new tiles a place beside those that there are."""
     fit = Fit(model)
+    if not fit.new.any():
+        raise SystemExit("fit.py: all tiles have a place")
     clusters, weighed = clusters_of(model, data, fit.clusters)
     measured_new = np.zeros(len(data.keys), bool)
     measured_new[data.case[fit.new[data.tile]]] = True
@@ -319,7 +321,7 @@ def add_tiles(model, data, check):
     if not check:
         network = train(*rows_of(data, np.ones(len(data.keys), bool)))
         print("all shapes seen: ", *judge(data, logarithm + network.forward(x, data.tile)[1]), sep="\n  ")
-        write(model, data.gpus, fit.constants, rates, network, tile_features, clusters, fit.report + report)
+        write(model, fit.rates.keys(), fit.constants, fit.rates.values(), network, tile_features, clusters, fit.report + report)
 
 
 def calibrate(model, file, output):

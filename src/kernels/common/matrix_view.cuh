@@ -262,11 +262,10 @@ XGEMM_DEVICE auto view_from(T* data, const Arg& arg, std::int64_t rows, std::int
   }
 }
 
-// offset: of the view's first element. kFollows: whether entries may be found by pointers.
+// kFollows: whether entries may be found by pointers.
 template <class T, Contiguous kContiguous, bool kFollows = false, class Arg>
-XGEMM_DEVICE auto global_view(const Arg& arg, std::int64_t rows, std::int64_t cols, std::int64_t batch = 0,
-                              std::int64_t offset = 0) {
-  return view_from<kContiguous>(entry_of<T>(arg, batch, kFollows && arg.by_pointers()) + offset, arg, rows, cols);
+XGEMM_DEVICE auto global_view(const Arg& arg, std::int64_t rows, std::int64_t cols, std::int64_t batch = 0) {
+  return view_from<kContiguous>(entry_of<T>(arg, batch, kFollows && arg.by_pointers()), arg, rows, cols);
 }
 
 // A tile in shared memory: everything static.

@@ -176,11 +176,9 @@ struct FfmaAsync {
 
   // Whether C consists of whole vectors down its columns.
   XGEMM_DEVICE static bool vectors_of_c(const TileParams& p, const Unit& unit) {
-    if constexpr (kFollows) {
-      const auto* const c = entry_of<const float>(p.c, unit.batch, true);
-      return (reinterpret_cast<std::uintptr_t>(c) % 16 | p.c.col_stride % 4 | p.m % 4) == 0;
-    }
-    return (reinterpret_cast<std::uintptr_t>(p.c.data) % 16 | p.c.col_stride % 4 | p.c.batch_stride % 4 | p.m % 4) == 0;
+    const void* const c = kFollows ? entry_of<const float>(p.c, unit.batch, true) : p.c.data;
+    const std::int64_t between = kFollows ? 0 : p.c.batch_stride;
+    return (reinterpret_cast<std::uintptr_t>(c) % 16 | p.c.col_stride % 4 | between % 4 | p.m % 4) == 0;
   }
 
   // All of C, which the compiler is to know: the family computes no triangles.
