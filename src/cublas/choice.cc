@@ -57,11 +57,15 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool reads_c) {
   const bool aligned = comes_in_vectors(x, element);
   // 0.97 to 1.03 from 512 to 8192, and 1.33 to 1.43 of 1023, 2047 and 4095.
   if (x.type == XGEMM_F64 && (aligned || shortest < 1000)) return "double precision";
-  // 1.05 to 1.37 in fp32 and 1.28 to 5.4 in 16 bits of 16x16x16, 32x32x32 and 33x31x29; of larger ones 0.61 to 1.26, as
-  // their pointers are looked at by a kernel of its own. What has an epilogue or is to be TF32 is copied.
+  // 1.05 to 1.52 in fp32 and 1.28 to 5.8 in 16 bits of 16x16x16, 32x32x32 and 33x31x29. Of larger ones in fp32 1.15 in
+  // the mean where TMA reaches the lines, and 0.73 to 1.1 elsewhere; in 16 bits 0.7 to 1.5, and 1.0 in the mean. What
+  // has an epilogue or is to be TF32 is copied.
   if (x.batch_kind == XGEMM_BATCH_POINTERS) {
-    const bool tiny = std::max({x.m, x.n, x.k}) <= 40 && x.math_mode != XGEMM_MATH_TF32 + 1 && !emulates;
-    return tiny && !has_epilogue(x) ? nullptr : "arrays of pointers to matrices that are not tiny";
+    if (x.math_mode == XGEMM_MATH_TF32 + 1 || emulates || has_epilogue(x))
+      return "arrays of pointers to matrices that would be copied";
+    const bool reached = tma_reaches(nullptr, x.lda, element) && tma_reaches(nullptr, x.ldb, element);
+    if (std::max({x.m, x.n, x.k}) <= 40 || (x.type == XGEMM_F32 && reached)) return nullptr;
+    return "arrays of pointers to matrices that are not tiny";
   }
   const bool batch = x.batch_count > 1;
   // A pass over C after the product (core/finishing.h), which cuBLAS fuses: on an H100 3 % of 4096x4096x4096 in fp32

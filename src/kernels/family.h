@@ -69,13 +69,6 @@ inline std::span<const ClusterShape> single_ctas(const KernelInfo&) {
   return {&kSingle, 1};
 }
 
-// How an instance takes the matrices of a batch that are found by pointers.
-enum class Pointers : std::uint8_t {
-  none,      // not at all
-  anywhere,  // it looks by itself where each of them starts
-  shared     // it takes those that start on multiples of 16 bytes, and heeds a Condition
-};
-
 struct FamilyInfo {
   std::span<const KernelInfo> instances;
 
@@ -110,8 +103,8 @@ struct FamilyInfo {
   // Whether an instance is weighed with operands that reach it as copies.
   bool (*takes_copies)(const KernelInfo& kernel) = [](const KernelInfo&) { return true; };
 
-  // How an instance takes matrices that are found by pointers.
-  Pointers (*pointers)(const KernelInfo& kernel) = [](const KernelInfo&) { return Pointers::none; };
+  // Whether an instance finds the matrices of a batch by pointers, wherever each of them starts.
+  bool (*follows)(const KernelInfo& kernel) = [](const KernelInfo&) { return false; };
 
   // Of a family that is never faster than another one where that one serves: it is not weighed there. The other one has
   // to be weighed first (weighing_order() in plan/planner.cc).

@@ -26,14 +26,11 @@ std::string to_string(const Plan& plan) {
   const kernels::TileConfig& c = kernels::info(plan.kernel).config;
   const std::string fallback =
       plan.has_fallback ? format(" fallback=%s", kernels::info(plan.fallback).name) : std::string();
-  const char* const entries = plan.entries == kernels::Entries::on_vectors ? " pointers=shared"
-                              : plan.entries == kernels::Entries::anywhere ? " pointers=any"
-                                                                           : "";
   return format(
-      "kernel=%s tile=%dx%dx%d vector=%d stages=%d %s%s waves=%lld tile_efficiency=%.2f estimated_us=%.1f%s%s%s%s",
+      "kernel=%s tile=%dx%dx%d vector=%d stages=%d %s%s waves=%lld tile_efficiency=%.2f estimated_us=%.1f%s%s%s",
       name_of(plan), c.cta_m, c.cta_n, c.cta_k, c.vector, c.stages, to_string(plan.schedule).c_str(),
       to_string(plan.packing).c_str(), static_cast<long long>(plan.waves), plan.tile_efficiency, plan.estimated_us,
-      entries, fallback.c_str(), plan.needs_pass ? " then=finish" : "", plan.forced ? " (forced)" : "");
+      fallback.c_str(), plan.needs_pass ? " then=finish" : "", plan.forced ? " (forced)" : "");
 }
 
 }  // namespace xgemm::plan

@@ -24,9 +24,6 @@ struct Plan {
   bool needs_pass = false;  // of a product with an epilogue: the plan is that of the product before (core/finishing.h)
   // Where the kernel may find out on the GPU that it must not compute: what does it then (FamilyInfo::fallback).
   bool has_fallback = false;
-  // Of matrices that are found by pointers, whether they are taken wherever they start, or as on_vectors: then the
-  // fallback follows and computes the others.
-  kernels::Entries entries = kernels::Entries::strided;
   kernels::KernelId fallback;
   kernels::Sharing fallback_sharing = {};
 

@@ -21,12 +21,10 @@ namespace {
 
 using device::DeviceInfo;
 using kernels::ClusterShape;
-using kernels::Entries;
 using kernels::Estimate;
 using kernels::Family;
 using kernels::FamilyInfo;
 using kernels::KernelInfo;
-using kernels::Pointers;
 using kernels::Request;
 
 std::int64_t clamp_to_int64(double x) {
@@ -82,16 +80,14 @@ struct Way {
   Problem problem;
   ProblemFacts facts = {};
   double blocks = 1, packing_us = 0;
-  kernels::Entries entries = kernels::Entries::strided;  // of matrices that are found by pointers
 };
 
-// Calls visit(way) for each way.
+// Calls visit(way) for each way. Kernels that find matrices by pointers look where each of them starts, and are weighed
+// as what they will mostly find.
 template <class Visit>
 void for_each_way(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, const Visit& visit) {
   if (p.batch_kind == BatchKind::pointers) {
-    visit(Way{.packing = {}, .problem = p, .facts = facts, .entries = Entries::anywhere});
-    visit(Way{.packing = {}, .problem = p, .facts = layout::facts_on_vectors(p), .entries = Entries::on_vectors});
-    return;
+    return visit(Way{.packing = {}, .problem = p, .facts = layout::facts_on_vectors(p)});
   }
   visit(Way{.packing = {}, .problem = p, .facts = facts});
   for (const Packing& packing : packings_of(p, facts, device)) {
@@ -109,20 +105,8 @@ bool takes(const FamilyInfo& family, const Way& way) {
   return !way.packing.any() || family.fallback == nullptr;
 }
 
-// Of a batch that two kernels share: the second one, which mostly finds nothing to do.
-constexpr double kSharingUs = 1.5;
-
-bool shares_batch(const FamilyInfo& family, const KernelInfo& kernel, const Way& way) {
-  return way.entries == Entries::on_vectors && family.pointers(kernel) == Pointers::shared;
-}
-
-// Those that look where matrices start are weighed once, as what they will mostly find. Two kernels that share a batch
-// leave each other word in memory of the pool.
-bool finds(const FamilyInfo& family, const KernelInfo& kernel, const Way& way, const DeviceInfo& device) {
-  if (way.entries == Entries::strided) return true;
-  const Pointers how = family.pointers(kernel);
-  if (way.entries == Entries::anywhere) return how == Pointers::shared;
-  return how == Pointers::anywhere || (how == Pointers::shared && device.has_memory_pools);
+bool finds(const FamilyInfo& family, const KernelInfo& kernel, const Problem& p) {
+  return p.batch_kind != BatchKind::pointers || family.follows(kernel);
 }
 
 // The families in the order in which they are weighed: first those whose estimates stand as they are, which are mostly
@@ -163,7 +147,7 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
       if (!walked[i]) continue;
       for (const KernelInfo* const kernel : ranges[f][i])
         if ((force.empty() || kernels::matches(*kernel, force)) && forms(family, *kernel, request.cluster) &&
-            (!way.packing.any() || family.takes_copies(*kernel)) && finds(family, *kernel, way, device) &&
+            (!way.packing.any() || family.takes_copies(*kernel)) && finds(family, *kernel, request.problem) &&
             (!has_epilogue || (way.blocks == 1 && family.finishes(*kernel, request.problem))) &&
             serves(family, *kernel, request))
           able.push_back(kernel);
@@ -181,7 +165,6 @@ void weigh(const Way& way, const DeviceInfo& device, std::string_view force, con
       if (request.to_beat && estimates[i].us > *request.to_beat) continue;
       const double factor = corrected && way.blocks == 1 ? correction(*able[i], estimates[i]) : 1;
       estimates[i].us = factor * (way.blocks * estimates[i].us + way.packing_us);
-      if (shares_batch(family, *able[i], way)) estimates[i].us += kSharingUs;
       visit(*able[i], estimates[i]);
     }
   }
@@ -204,19 +187,6 @@ void set_fallback(Plan* plan, const FamilyInfo& family, const Problem& p, const 
   });
 }
 
-// What computes the entries of a batch that turn out to start anywhere.
-void set_fallback_anywhere(Plan* plan, const Problem& p, const DeviceInfo& device) {
-  double least_us = 0;
-  const Way way = {.packing = {}, .problem = p, .facts = gather_facts(p), .entries = Entries::anywhere};
-  weigh(way, device, "", [&](const KernelInfo& kernel, const Estimate& estimate) {
-    if (plan->has_fallback && !(estimate.us < least_us)) return;
-    plan->has_fallback = true;
-    plan->fallback = kernel.id();
-    plan->fallback_sharing = estimate.sharing;
-    least_us = estimate.us;
-  });
-}
-
 Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way, const DeviceInfo& device) {
   const Problem& p = way.problem;
   const auto covered = [](std::int64_t extent, int tile) {
@@ -230,11 +200,6 @@ Plan plan_of(const KernelInfo& kernel, const Estimate& estimate, const Way& way,
   plan.estimated_us = estimate.us;
   const FamilyInfo& own = kernels::describe(kernel.family);
   if (own.fallback != nullptr) set_fallback(&plan, *own.fallback, p, way.facts, device);
-  if (way.entries != Entries::strided) plan.entries = Entries::anywhere;
-  if (shares_batch(own, kernel, way)) {
-    plan.entries = Entries::on_vectors;
-    set_fallback_anywhere(&plan, p, device);
-  }
   return with_sharing(plan, p, device, estimate.sharing);
 }
 
@@ -289,7 +254,7 @@ bool find_plan(const Problem& p, const ProblemFacts& facts, const DeviceInfo& de
     if (best != nullptr) *chosen = plan_of(*best, least, way, device);
   });
   chosen->forced = !force.empty();
-  return found && (chosen->entries != Entries::on_vectors || chosen->has_fallback);
+  return found;
 }
 
 // What the pass costs beside a kernel that finishes: it reads the sums and writes C. Where sums are wider than C they
@@ -378,7 +343,7 @@ std::string explain_candidates(const Problem& p, const ProblemFacts& facts, cons
     std::string reason = why_not(kernel, p, facts, device);
     if (reason.empty()) {
       const FamilyInfo& family = kernels::describe(kernel.family);
-      if (p.batch_kind == BatchKind::pointers && family.pointers(kernel) == Pointers::none) {
+      if (!finds(family, kernel, p)) {
         reason = "it does not find matrices by pointers";
       } else if (p.epilogue.any() && !family.finishes(kernel, p)) {
         reason = "it leaves the epilogue to a pass over C";

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <mutex>
 #include <optional>
 #include <type_traits>
@@ -38,8 +37,7 @@ kernels::Factor factor_of(const Scalar& x, DType type) {
                             : kernels::Factor::of(static_cast<float>(x.value), x.device);
 }
 
-// entries: of matrices that are found by pointers.
-kernels::GemmParams params_of(const Problem& p, kernels::Entries entries = kernels::Entries::strided) {
+kernels::GemmParams params_of(const Problem& p) {
   kernels::GemmParams params = {{factor_of(p.alpha, p.sums()), factor_of(p.beta, p.sums()), p.fill},
                                 input_arg(p.a, p.a_cols()),
                                 input_arg(p.b, p.b_cols()),
@@ -48,8 +46,10 @@ kernels::GemmParams params_of(const Problem& p, kernels::Entries entries = kerne
                                 p.n,
                                 p.k,
                                 p.batch_count};
-  params.c.set_entries(entries);
-  if (p.reads_inputs()) params.a.set_entries(entries), params.b.set_entries(entries);
+  if (p.batch_kind == BatchKind::pointers) {
+    params.c.batch_stride = kernels::kStrideOfPointers;
+    if (p.reads_inputs()) params.a.batch_stride = params.b.batch_stride = kernels::kStrideOfPointers;
+  }
   const Epilogue& e = p.epilogue;
   params.finishing = {e.bias, e.bias_along == Along::rows, e.activation, static_cast<const float*>(e.row_scales),
                       static_cast<const float*>(e.column_scales)};
@@ -65,34 +65,6 @@ Status enqueue(const plan::Plan& plan, const kernels::GemmParams& params, const 
     XGEMM_RETURN_IF_FAILED(device::cuda_status(
         launcher(params, piece, room, static_cast<cudaStream_t>(settings.stream)), plan::name_of(plan)));
   return kOk;
-}
-
-// Of matrices that are found by pointers, and by a kernel that wants them on vectors: entries that are, by that kernel,
-// and then the others, by the fallback. In the workspace the word of their Condition comes before the sums, of which
-// there are either kernel's. What the word was before may be the number of this call by chance, or because a graph
-// repeats the call: then the fallback looks for entries in vain.
-Status launch_shared(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
-                     const LaunchSettings& settings) {
-  const plan::Plan fallback = plan::fallback_of(plan, problem, device);
-  const Workspace workspace(
-      device.ordinal, settings,
-      kSumsOffset + std::max(plan.schedule.workspace_bytes, fallback.schedule.workspace_bytes),
-      kSumsOffset + std::max(kernels::least_workspace(plan.schedule), kernels::least_workspace(fallback.schedule)));
-  if (workspace.data() == nullptr)
-    return fail(XGEMM_OUT_OF_DEVICE_MEMORY, format("no device memory for what %s keeps there", plan::name_of(plan)));
-  auto* const word = static_cast<unsigned*>(workspace.data());
-  char* const sums = static_cast<char*>(workspace.data()) + kSumsOffset;
-  const std::size_t sums_bytes = workspace.bytes() - kSumsOffset;
-
-  static std::atomic<unsigned> calls = 0;
-  const kernels::Condition condition = {.word = word, .value = ++calls, .equal = true};
-  const auto compute = [&](const plan::Plan& how, kernels::Entries entries) {
-    kernels::GemmParams params = params_of(problem, entries);
-    params.condition = condition;
-    return enqueue(how, params, how.schedule, sums, sums_bytes, settings);
-  };
-  XGEMM_RETURN_IF_FAILED(compute(plan, kernels::Entries::on_vectors));
-  return compute(fallback, kernels::Entries::anywhere);
 }
 
 // Memory for the copies of a block and the sums of its parts. Where there is too little, blocks shrink as far as that
@@ -248,12 +220,10 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   if (plan.packing.any()) return launch_packed(plan, problem, completed(device), settings);
-  if (plan.entries == kernels::Entries::on_vectors) return launch_shared(plan, problem, completed(device), settings);
-  if (plan.schedule.workspace_bytes == 0)
-    return enqueue(plan, params_of(problem, plan.entries), plan.schedule, nullptr, 0, settings);
+  if (plan.schedule.workspace_bytes == 0) return enqueue(plan, params_of(problem), plan.schedule, nullptr, 0, settings);
   // With less memory than all sums need the same sums are made in several launches, and from fewer parts of split
   // operands at a time: the bits of a product do not depend on what is free.
-  kernels::GemmParams params = params_of(problem, plan.entries);
+  kernels::GemmParams params = params_of(problem);
   if (plan.has_fallback)
     params =
         kernels::in_parts(params, parts_of(problem.a, lines_of_a(problem)), parts_of(problem.b, lines_of_b(problem)));

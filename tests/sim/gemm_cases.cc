@@ -25,17 +25,17 @@ using test::to_double;
 constexpr std::size_t kAlignment = 128;
 constexpr std::size_t kBand = 256;  // elements of guard before and after
 
-// Of so many entries of a mixed batch, the last starts on vectors.
+// Of so many entries of Pointers::to_some, the last starts on vectors.
 constexpr std::int64_t kMixture = 4;
 
 // op(X), rows x cols x batch, in a storage of guards.
 template <class T>
 class Operand {
  public:
-  // number: which operand, of a mixed batch. entries: elements that its entries lie a multiple of apart.
+  // number: which operand. entries: elements that its entries lie a multiple of apart.
   Operand(bool transposed, std::int64_t rows, std::int64_t cols, std::int64_t batch, int vector, const GemmCase& c,
           int number, int entries = 1)
-      : rows_(rows), cols_(cols), batch_(batch) {
+      : rows_(rows), cols_(cols), batch_(batch), number_(number), pointers_(c.pointers) {
     const std::int64_t along = transposed ? cols : rows;
     const std::int64_t across = transposed ? rows : cols;
     // Aligned for the kernel's vectors: the line of the last element is padded to whole ones.
@@ -45,9 +45,7 @@ class Operand {
     if (across == 1) ld_ = kernels::stride_of_lines(ld_ + 1, across);  // off vectors, as a caller's may be
     row_stride_ = transposed ? ld_ : c.spread;
     col_stride_ = transposed ? c.spread : ld_;
-    entries_ = c.entries;
-    if (c.mixed) off_ = number;
-    if (entries_ != kernels::Entries::strided) {
+    if (pointers_ != Pointers::none) {
       constexpr std::int64_t kVector = 16 / sizeof(T);
       batch_stride_ = (batch_stride_ + kMostShift + kVector - 1) / kVector * kVector;
       for (std::int64_t b = 0; b < batch; ++b) order_.push_back(batch - 1 - b);
@@ -73,13 +71,11 @@ class Operand {
 
   // As a kernel is told of it.
   template <class Arg>
-  Arg arg(kernels::Entries entries) {
-    if (entries_ == kernels::Entries::strided) return {data(), row_stride_, col_stride_, batch_stride_};
-    pointers_.clear();
-    for (std::int64_t b = 0; b < batch_; ++b) pointers_.push_back(storage_.data() + index(0, 0, b));
-    Arg arg = {pointers_.data(), row_stride_, col_stride_, 0};
-    arg.set_entries(entries);
-    return arg;
+  Arg arg() {
+    if (pointers_ == Pointers::none) return {data(), row_stride_, col_stride_, batch_stride_};
+    array_.clear();
+    for (std::int64_t b = 0; b < batch_; ++b) array_.push_back(storage_.data() + index(0, 0, b));
+    return {array_.data(), row_stride_, col_stride_, kernels::kStrideOfPointers};
   }
 
   void fill(Fill how, std::uint64_t seed) {
@@ -99,12 +95,6 @@ class Operand {
   }
 
   std::vector<T> snapshot() const { return storage_; }
-  // Every step-th entry from the first on, of one snapshot to another.
-  void copy_entries(std::int64_t first, std::int64_t step, const std::vector<T>& from, std::vector<T>* to) const {
-    for (std::int64_t b = first; b < batch_; b += step)
-      for (std::int64_t j = 0; j < cols_; ++j)
-        for (std::int64_t i = 0; i < rows_; ++i) (*to)[index(i, j, b)] = from[index(i, j, b)];
-  }
   void restore(const std::vector<T>& snapshot) { std::copy(snapshot.begin(), snapshot.end(), storage_.begin()); }
 
   // Everything but the elements, or those of a triangle, as it was in the snapshot?
@@ -127,17 +117,17 @@ class Operand {
 
   std::size_t index(std::int64_t i, std::int64_t j, std::int64_t b) const {
     std::int64_t entry = b * batch_stride_;
-    if (entries_ != kernels::Entries::strided) entry = order_[static_cast<std::size_t>(b)] * batch_stride_;
-    if (entries_ == kernels::Entries::anywhere) entry += (b + 1) % (kMostShift + 1);
-    if (b % kMixture == off_) ++entry;
+    if (pointers_ != Pointers::none) entry = order_[static_cast<std::size_t>(b)] * batch_stride_;
+    if (pointers_ == Pointers::anywhere) entry += (b + 1) % (kMostShift + 1);
+    if (pointers_ == Pointers::to_some && b % kMixture == number_) ++entry;
     return offset_ + static_cast<std::size_t>(i * row_stride_ + j * col_stride_ + entry);
   }
 
   std::int64_t rows_, cols_, batch_;
-  kernels::Entries entries_ = kernels::Entries::strided;
-  int off_ = -1;  // of a mixed batch, as many entries from a multiple of kMixture on one starts off vectors
+  int number_;
+  Pointers pointers_;
   std::vector<std::int64_t> order_;
-  std::vector<void*> pointers_;
+  std::vector<void*> array_;
   std::int64_t ld_ = 1, row_stride_ = 1, col_stride_ = 1, batch_stride_ = 0;
   std::vector<T> storage_;
   std::size_t offset_ = 0;
@@ -168,48 +158,19 @@ class Problem {
 
   std::string run(const Options& options, Counters* counters) {
     c_.restore(c_before_);
-    if (std::string wrong = launch(options, case_.entries, {}, counters); !wrong.empty()) return wrong;
-    return check(0, 1);
-  }
-
-  std::string run_shared(const Options& options) {
-    c_.restore(c_before_);
-    unsigned word = 0;
-    const kernels::Condition condition = {.word = &word, .value = 7, .equal = true};
-    const auto run_with = [&](kernels::Entries entries) { return launch(options, entries, condition, nullptr); };
-    std::string wrong = run_with(kernels::Entries::on_vectors);
-    if (wrong.empty()) wrong = check(kMixture - 1, kMixture);
-    if (!wrong.empty()) return wrong;
-    if (word != condition.value) return "no word of entries off vectors";
-    std::vector<U> expected = c_before_;
-    const std::vector<U> first = c_.snapshot();
-    c_.copy_entries(kMixture - 1, kMixture, first, &expected);
-    if (!same(first, expected)) return "an entry off vectors was written";
-    if (kernel_.config.vector > 1) return {};
-    word = condition.value + 1;
-    wrong = run_with(kernels::Entries::anywhere);
-    if (!wrong.empty()) return wrong;
-    if (!same(c_.snapshot(), first)) return "something was written where there was no word";
-    word = condition.value;
-    wrong = run_with(kernels::Entries::anywhere);
-    return wrong.empty() ? check(0, 1) : wrong;
+    if (std::string wrong = launch(options, counters); !wrong.empty()) return wrong;
+    return check();
   }
 
   std::vector<U> result() const { return c_.snapshot(); }
 
  private:
-  static bool same(const std::vector<U>& x, const std::vector<U>& y) {
-    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(U)) == 0;
-  }
-
   // On C as it is.
-  std::string launch(const Options& options, kernels::Entries entries, const kernels::Condition& condition,
-                     Counters* counters) {
+  std::string launch(const Options& options, Counters* counters) {
     kernels::GemmParams p{};
-    p.a = a_.template arg<kernels::ConstMatrixArg>(entries);
-    p.b = b_.template arg<kernels::ConstMatrixArg>(entries);
-    p.c = c_.template arg<kernels::MatrixArg>(entries);
-    p.condition = condition;
+    p.a = a_.template arg<kernels::ConstMatrixArg>();
+    p.b = b_.template arg<kernels::ConstMatrixArg>();
+    p.c = c_.template arg<kernels::MatrixArg>();
     p.m = case_.m, p.n = case_.n, p.k = case_.k, p.batch_count = case_.batch;
     if (copies_c()) {
       for (std::int64_t b = 0; b < case_.batch; ++b)
@@ -250,7 +211,7 @@ class Problem {
     return c.seed % 2 == 0 ? kernel.config.vector_c : std::max(kernel.config.vector_c, kernel.config.vector_old_c);
   }
   bool copies_c() const {
-    return case_.beta != 0.0f && case_.entries == kernels::Entries::strided && case_.seed % 2 == 0 &&
+    return case_.beta != 0.0f && case_.pointers == Pointers::none && case_.seed % 2 == 0 &&
            kernel_.config.vector_old_c > 1;
   }
 
@@ -300,10 +261,9 @@ class Problem {
     }
   }
 
-  // Every step-th entry from the first on.
-  std::string check(std::int64_t first, std::int64_t step) {
+  std::string check() {
     const double slope = test::kConstant * test::kSumRoundoff<T> * static_cast<double>(case_.k + 2);
-    for (std::int64_t b = first; b < case_.batch; b += step)
+    for (std::int64_t b = 0; b < case_.batch; ++b)
       for (std::int64_t j = 0; j < case_.n; ++j)
         for (std::int64_t i = 0; i < case_.m; ++i) {
           if (!contains(case_.triangle, i, j)) continue;
@@ -367,12 +327,6 @@ std::string run_once(const SimKernel& kernel, const GemmCase& c, const Options& 
   return wrong.empty() ? wrong : to_string(c) + "\n" + wrong;
 }
 
-template <class T, class U>
-std::string run_shared_once(const SimKernel& kernel, const GemmCase& c) {
-  const std::string wrong = Problem<T, U>(kernel, c).run_shared({});
-  return wrong.empty() ? wrong : to_string(c) + "\n" + wrong;
-}
-
 // What varies along with the sizes, so that all of it meets all of the sizes somewhere.
 void vary(GemmCase& c, std::size_t n) {
   constexpr double kScalars[] = {1, -0.7, 0};
@@ -409,10 +363,10 @@ std::string to_string(const GemmCase& c) {
          " beta=" + std::to_string(c.beta) + (c.device_scalars ? " on the device" : "") +
          " ld_pad=" + std::to_string(c.ld_pad) + " shift=" + std::to_string(c.shift) +
          " spread=" + std::to_string(c.spread) +
-         (c.entries == kernels::Entries::anywhere     ? " pointers"
-          : c.mixed                                   ? " pointers, some to vectors"
-          : c.entries == kernels::Entries::on_vectors ? " pointers to vectors"
-                                                      : "") +
+         (c.pointers == Pointers::anywhere     ? " pointers"
+          : c.pointers == Pointers::to_some    ? " pointers, some to vectors"
+          : c.pointers == Pointers::to_vectors ? " pointers to vectors"
+                                               : "") +
          (c.fill == Fill::special ? " special" : "") +
          (c.triangle == xgemm::Fill::full    ? ""
           : c.triangle == xgemm::Fill::lower ? " lower"
@@ -420,11 +374,6 @@ std::string to_string(const GemmCase& c) {
          " cluster=" + to_string(c.cluster) +
          (c.parts > 1 ? " parts=" + std::to_string(c.parts) + " from " + std::to_string(c.whole_tiles) : "") +
          " seed=" + std::to_string(c.seed);
-}
-
-std::string run_shared(const SimKernel& kernel, const GemmCase& c) {
-  return with_elements(kernel.config,
-                       [&](auto t, auto u) { return run_shared_once<decltype(t), decltype(u)>(kernel, c); });
 }
 
 std::string run_case(const SimKernel& kernel, const GemmCase& c) {
@@ -551,7 +500,8 @@ std::vector<GemmCase> batch_cases(const SimKernel& kernel) {
   return cases;
 }
 
-std::vector<GemmCase> pointer_cases(const SimKernel& kernel, kernels::Entries entries) {
+std::vector<GemmCase> pointer_cases(const SimKernel& kernel) {
+  constexpr Pointers kAll[] = {Pointers::to_some, Pointers::anywhere, Pointers::to_vectors};
   std::vector<GemmCase> cases;
   const kernels::TileConfig& config = kernel.config;
   for (const std::string& flags : flags_of(config))
@@ -561,10 +511,10 @@ std::vector<GemmCase> pointer_cases(const SimKernel& kernel, kernels::Entries en
           GemmCase c;
           c.transa = flags[0], c.transb = flags[1];
           c.m = m, c.n = cases.size() % 3 == 1 ? config.cta_n + 8 : config.cta_n / 2 + 3, c.k = k;
-          c.batch = 3;
+          c.batch = 5;
           c.beta = beta;
           c.ld_pad = static_cast<int>(cases.size() % 2);
-          c.entries = entries;
+          c.pointers = kAll[(cases.size() + cases.size() / 3) % std::size(kAll)];
           // Old C is where C is.
           c.seed = 2 * cases.size() + 1;
           if (cases.size() % 7 == 5) c.alpha = 0, c.device_scalars = true;

@@ -24,6 +24,14 @@ enum class Fill {
   special,  // the same with NaN, Inf and huge values strewn in: what they reach must be what the reference reaches
 };
 
+// Whether the matrices of a batch are found by pointers, and where these lead: in another order than memory's.
+enum class Pointers {
+  none,
+  to_vectors,
+  to_some,  // matrices of A, of B and of C that start off vectors, each of another entry
+  anywhere  // each starts at another element
+};
+
 struct GemmCase {
   char transa = 'N', transb = 'N';
   std::int64_t m = 1, n = 1, k = 1;
@@ -40,9 +48,7 @@ struct GemmCase {
   std::int64_t whole_tiles = 0;
   int parts = 1;                       // of the tiles after those, along K: kernels that can split
   kernels::ClusterShape cluster = {};  // kernels that form them
-  // By pointers, entries lie in another order; anywhere, each starts at another element.
-  kernels::Entries entries = kernels::Entries::strided;
-  bool mixed = false;  // some matrices of A, of B and of C start off vectors, each of another entry
+  Pointers pointers = Pointers::none;
   Fill fill = Fill::uniform;
   std::uint64_t seed = 1;
 };
@@ -56,10 +62,6 @@ std::string run_case(const SimKernel& kernel, const GemmCase& c);
 // The same under one schedule; the counters go to *counters.
 std::string run_case(const SimKernel& kernel, const GemmCase& c, const Options& options, Counters* counters = nullptr);
 
-// Of a mixed batch that two kernels share (Condition): the kernel must store the entries that start on vectors, and
-// no others, and leave word of these; then, where it takes entries anywhere, store those alone where it finds word.
-std::string run_shared(const SimKernel& kernel, const GemmCase& c);
-
 // The cases that a kernel has to pass.
 struct Sizes {
   std::vector<std::int64_t> m, n, k;
@@ -72,7 +74,7 @@ std::vector<GemmCase> special_cases(const SimKernel& kernel);          // NaN, I
 std::vector<GemmCase> batch_cases(const SimKernel& kernel);
 std::vector<GemmCase> few_columns_cases(const SimKernel& kernel);
 std::vector<GemmCase> triangle_cases(const SimKernel& kernel);
-std::vector<GemmCase> pointer_cases(const SimKernel& kernel, kernels::Entries entries);
+std::vector<GemmCase> pointer_cases(const SimKernel& kernel);
 
 // So many columns, or fewer, of a kernel with a tile of hundreds of rows and a task for each column.
 std::int64_t few(const SimKernel& kernel, std::int64_t columns);

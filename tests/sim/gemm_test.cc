@@ -74,7 +74,7 @@ class Gemm : public testing::TestWithParam<std::string> {
 
   // Matrices that are found by pointers are not shared along a K that does not end with a slice (TensorBox::anywhere).
   bool may_share(const GemmCase& c) {
-    return c.entries == kernels::Entries::strided || !persistent(kernel()) || c.k % kernel().config.cta_k == 0;
+    return c.pointers == Pointers::none || !persistent(kernel()) || c.k % kernel().config.cta_k == 0;
   }
 
   // milliseconds: what these cases may take of an instance of a persistent kernel, of which there are hundreds. Others
@@ -178,36 +178,14 @@ TEST_P(Gemm, LoopsOverTilesAndBatchesThatTheGridDoesNotCover) {
 }
 
 // Matrices of a batch by pointers.
-class Pointers : public Gemm {};
+class ByPointers : public Gemm {};
 
-TEST_P(Pointers, LeadAnywhereOrToVectors) {
-  using kernels::Entries;
+TEST_P(ByPointers, LeadAnywhereOrToVectors) {
   const kernels::KernelInfo& own = info_of(kernel());
-  const kernels::Pointers how = kernels::describe(own.family).pointers(own);
-  std::vector<GemmCase> cases;
-  for (const Entries entries : {Entries::anywhere, Entries::on_vectors}) {
-    if (entries == Entries::anywhere && kernel().config.vector > 1) continue;
-    if (entries == Entries::on_vectors && how == kernels::Pointers::anywhere) continue;
-    for (const GemmCase& c : pointer_cases(kernel(), entries)) cases.push_back(c);
-  }
+  std::vector<GemmCase> cases = pointer_cases(kernel());
   if (!kernels::describe(own.family).splits(own))
     for (GemmCase& c : cases) c.parts = 1;
-  run(cases, 40);
-}
-
-// A batch of which some matrices start on vectors.
-class SharedBatch : public Gemm {};
-
-TEST_P(SharedBatch, EachKernelStoresItsOwnEntries) {
-  const kernels::KernelInfo& own = info_of(kernel());
-  std::vector<GemmCase> cases;
-  for (GemmCase c : pointer_cases(kernel(), kernels::Entries::on_vectors)) {
-    c.mixed = true;
-    c.batch = 5;
-    if (!kernels::describe(own.family).splits(own)) c.parts = 1;
-    cases.push_back(c);
-  }
-  run(cases, 30, [&](const GemmCase& c) { return run_shared(kernel(), c); });
+  run(cases, 70);
 }
 
 class AnyStrides : public Gemm {};
@@ -340,19 +318,17 @@ std::vector<std::string> names(bool any_strides_only) {
     if (!any_strides_only || kernel.config.any_strides) result.push_back(kernel.name);
   return result;
 }
-std::vector<std::string> names_following(bool shared_only) {
+std::vector<std::string> names_following() {
   std::vector<std::string> result;
   for (int i = 0; i < kernels::count(); ++i) {
     const kernels::KernelInfo& info = kernels::info(i);
-    const kernels::Pointers how = kernels::describe(info.family).pointers(info);
-    if (shared_only ? how == kernels::Pointers::shared : how != kernels::Pointers::none) result.push_back(info.name);
+    if (kernels::describe(info.family).follows(info)) result.push_back(info.name);
   }
   return result;
 }
 constexpr auto kName = [](const auto& row) { return row.param; };
 INSTANTIATE_TEST_SUITE_P(, Gemm, testing::ValuesIn(names(false)), kName);
-INSTANTIATE_TEST_SUITE_P(, Pointers, testing::ValuesIn(names_following(false)), kName);
-INSTANTIATE_TEST_SUITE_P(, SharedBatch, testing::ValuesIn(names_following(true)), kName);
+INSTANTIATE_TEST_SUITE_P(, ByPointers, testing::ValuesIn(names_following()), kName);
 INSTANTIATE_TEST_SUITE_P(, AnyStrides, testing::ValuesIn(names(true)), kName);
 
 // The cases tell a wrong kernel from a right one: naive with one thing changed.

@@ -114,9 +114,9 @@ struct Following : LinearCombination {
 template <class Epilogue>
 inline constexpr bool kFollows = std::is_same_v<Epilogue, Following>;
 
-// Whether a launch shall compute. c_batch: the batch stride of C.
-XGEMM_DEVICE bool holds(const Condition& condition, std::int64_t c_batch, Loc loc = Loc::current()) {
-  return condition.word == nullptr || c_batch == kStrideOnVectors ||
+// Whether a launch shall compute.
+XGEMM_DEVICE bool holds(const Condition& condition, Loc loc = Loc::current()) {
+  return condition.word == nullptr ||
          (gpu::read<gpu::Space::global>(condition.word, loc) == condition.value) == condition.equal;
 }
 

@@ -248,6 +248,16 @@ XGEMM_DEVICE T* entry_of(const Arg& arg, std::int64_t batch, Loc loc = Loc::curr
   return entry_of<T>(arg, batch, arg.by_pointers(), loc);
 }
 
+// The same, by all lanes of a warp, and the compiler knows that they have the same. What TMA is told comes from uniform
+// registers: of anything else it makes a loop over the lanes, for each copy.
+template <class T, class Arg>
+XGEMM_DEVICE T* uniform_entry_of(const Arg& arg, std::int64_t batch, bool by_pointers, Loc loc = Loc::current()) {
+  const auto entry = reinterpret_cast<std::uintptr_t>(entry_of<T>(arg, batch, by_pointers, loc));
+  const std::uint64_t low = gpu::shuffle(static_cast<std::uint32_t>(entry), 0);
+  const std::uint64_t high = gpu::shuffle(static_cast<std::uint32_t>(entry >> 32), 0);
+  return reinterpret_cast<T*>(high << 32 | low);
+}
+
 // data: the view's first element.
 template <Contiguous kContiguous, class T, class Arg>
 XGEMM_DEVICE auto view_from(T* data, const Arg& arg, std::int64_t rows, std::int64_t cols) {

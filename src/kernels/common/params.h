@@ -20,23 +20,11 @@
 
 namespace xgemm::kernels {
 
-// How the matrices of a batch are found.
-enum class Entries : std::uint8_t {
-  strided,    // batch_stride elements from one to the next
-  anywhere,   // data is an array of pointers to them, in device memory
-  on_vectors  // the same, of which all are multiples of 16 bytes
-};
-
-// What batch_stride is then: strides that no memory has, so that parameters are as short as without. A kernel that
-// starts waits for each of their lines.
-constexpr std::int64_t kStrideAnywhere = INT64_MIN, kStrideOnVectors = INT64_MIN + 1;
+// What batch_stride is where data is an array, in device memory, of pointers to the matrices of a batch: a stride that
+// no memory has, so that parameters are as short as without. A kernel that starts waits for each of their lines.
+constexpr std::int64_t kStrideOfPointers = INT64_MIN;
 XGEMM_HOST_DEVICE constexpr bool is_of_pointers(std::int64_t batch_stride) {
-  return batch_stride <= kStrideOnVectors;
-}
-constexpr Entries entries_of(std::int64_t batch_stride) {
-  return !is_of_pointers(batch_stride)     ? Entries::strided
-         : batch_stride == kStrideAnywhere ? Entries::anywhere
-                                           : Entries::on_vectors;
+  return batch_stride == kStrideOfPointers;
 }
 
 // Element (i, j) of batch entry b lies at data[b * batch_stride + i * row_stride + j * col_stride], or, found by a
@@ -49,13 +37,10 @@ struct BasicMatrixArg {
   std::int64_t batch_stride;
 
   XGEMM_HOST_DEVICE bool by_pointers() const { return is_of_pointers(batch_stride); }
-  constexpr Entries entries() const { return entries_of(batch_stride); }
-  constexpr void set_entries(Entries entries) {
-    if (entries != Entries::strided) batch_stride = entries == Entries::anywhere ? kStrideAnywhere : kStrideOnVectors;
-  }
-  // Whether each matrix of the batch starts on a vector of 16 bytes, so far as is known before the work runs.
-  bool starts_on_vectors(int element_bytes, std::int64_t batch_count) const {
-    if (by_pointers()) return entries() == Entries::on_vectors;
+  // Whether each matrix of the batch starts on a vector of 16 bytes. Those that are found by pointers may: kernels
+  // look.
+  bool may_start_on_vectors(int element_bytes, std::int64_t batch_count) const {
+    if (by_pointers()) return true;
     return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 &&
            (batch_count <= 1 || batch_stride % (16 / element_bytes) == 0);
   }
@@ -102,11 +87,6 @@ struct EpilogueArguments {
 // Of a launch that is enqueued before it is known whether it shall compute: it does if the word, which kernels before
 // it write, is `value` or is not, as `equal` says, and leaves C alone otherwise. For kernels of the families whose
 // params have it.
-//
-// Of matrices that are found by pointers it says as well that two kernels share the batch: each stores its own entries,
-// one those of which all three matrices start on vectors (Entries::on_vectors), and the other the rest
-// (Entries::anywhere). The one for vectors comes first, computes in any case, and leaves the value where there is a
-// rest.
 struct Condition {
   unsigned* word = nullptr;  // null: it computes
   unsigned value = 0;

@@ -11,7 +11,6 @@
 #include <cstdint>
 
 #include "kernels/common/dtype.cuh"
-#include "kernels/common/entry_share.cuh"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/finishing.cuh"
 #include "kernels/common/sm90/cluster.cuh"
@@ -52,13 +51,9 @@ struct SplitSum {
       gpu::grid_launch_dependents();
       gpu::grid_wait_dependencies();
     }
-    if (!holds(p.condition, p.c_batch)) return;
-    if (is_of_pointers(p.c_batch) && inside) {
-      auto* const pointer = reinterpret_cast<Element* const*>(target.c);
-      const std::int64_t batch = pointer - static_cast<Element* const*>(p.c_data);
-      inside = stores_entry(p.condition, p.a_pointers, p.b_pointers, p.c_data, p.c_batch, batch);
-      target.c = gpu::read<gpu::Space::global>(pointer);
-    }
+    if (!holds(p.condition)) return;
+    if (is_of_pointers(p.c_batch) && inside)
+      target.c = gpu::read<gpu::Space::global>(reinterpret_cast<Element* const*>(target.c));
     const Epilogue epilogue = Epilogue::make(p);
     // A bias and old elements are under way together with the sums, all of them before anything is stored.
     Vector sum{}, bias{};

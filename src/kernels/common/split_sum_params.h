@@ -85,9 +85,6 @@ struct SplitSumParams : EpilogueArguments {
   SplitSumLayout layout;
   Condition condition;
   Finishing finishing;
-  // Of matrices that are found by pointers; null where A and B are not read.
-  const void* a_pointers;
-  const void* b_pointers;
 
   XGEMM_HOST_DEVICE int parts() const { return static_cast<int>(schedule.parts); }
   XGEMM_HOST_DEVICE int lanes() const { return static_cast<int>(schedule.sum_lanes); }
@@ -111,9 +108,7 @@ inline SplitSumParams split_sum_params(const GemmParams& g, const Schedule& sche
           schedule.as<unsigned>(),
           layout,
           g.condition,
-          g.finishing,
-          g.a.by_pointers() ? g.a.data : nullptr,
-          g.b.by_pointers() ? g.b.data : nullptr};
+          g.finishing};
 }
 
 }  // namespace xgemm::kernels

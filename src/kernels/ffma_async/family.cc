@@ -24,7 +24,7 @@ struct Model {
 
 constexpr FamilyInfo described() {
   FamilyInfo family = short_k_family<Family::ffma_async, Model>();
-  family.pointers = [](const KernelInfo&) { return Pointers::anywhere; };
+  family.follows = [](const KernelInfo&) { return true; };
   return family;
 }
 

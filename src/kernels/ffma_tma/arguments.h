@@ -30,7 +30,7 @@ struct Operand {
 
   PanelLoad load() const {
     const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0 && stride < kMaxBulkStride; };
-    const bool by_tma = x.starts_on_vectors(sizeof(float), batch_count) && reaches_batch(x, batch_count);
+    const bool by_tma = x.may_start_on_vectors(sizeof(float), batch_count) && reaches_batch(x, batch_count);
     const bool along_mn = mn_stride == 1 || mn_extent <= 1;
     if (by_tma && along_mn && (k_extent <= 1 || (on_vector(k_stride) && k_stride >= mn_extent))) return PanelLoad::bulk;
     if (by_tma && k_stride == 1 && (mn_extent <= 1 || (on_vector(mn_stride) && mn_stride >= k_extent)))
@@ -91,8 +91,8 @@ inline BasicFfmaTmaParams<TensorBox> ffma_tma_arguments(const FfmaTmaConfig& con
   if (by_tma(p.a_load)) p.a_map = a.box(config, p.a_load, config.slot_m());
   if (by_tma(p.b_load)) p.b_map = b.box(config, p.b_load, config.slot_n());
   const auto on_vector = [](std::int64_t stride) { return stride % 4 == 0; };
-  p.c_vectors =
-      g.c.starts_on_vectors(sizeof(float), g.batch_count) && on_vector(g.m) && (g.n <= 1 || on_vector(g.c.col_stride));
+  p.c_vectors = g.c.may_start_on_vectors(sizeof(float), g.batch_count) && on_vector(g.m) &&
+                (g.n <= 1 || on_vector(g.c.col_stride));
   if (config.stages_c()) {
     p.c_vectors = p.c_vectors && g.c.col_stride < ffma_tma_detail::kMaxBulkStride &&
                   ffma_tma_detail::reaches_batch(g.c, g.batch_count);

@@ -129,6 +129,6 @@ constinit const FamilyInfo ffma_tma_family = {
     .triangles = true,
     .clusters = [](const KernelInfo& kernel) { return cluster_shapes(config_of(kernel)); },
     .finishes = finishes,
-    .pointers = [](const KernelInfo& kernel) { return config_of(kernel).follows ? Pointers::shared : Pointers::none; }};
+    .follows = [](const KernelInfo& kernel) { return config_of(kernel).follows; }};
 
 }  // namespace xgemm::kernels

@@ -29,7 +29,6 @@
 #include <type_traits>
 
 #include "kernels/common/dtype.cuh"
-#include "kernels/common/entry_share.cuh"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
@@ -100,7 +99,9 @@ struct FfmaTma {
     const Mainloop mainloop = Mainloop::make(group, warp_row, warp_column, lane_m, lane_n);
     typename Cta::Ring ring;
     gpu::grid_wait_dependencies();
-    if (!holds(p.condition, kFollows<Epilogue> ? p.c.batch_stride : 0)) return;
+    if constexpr (!kFollows<Epilogue>) {
+      if (!holds(p.condition)) return;
+    }
     const Epilogue epilogue = Epilogue::make(p);
     const unsigned sharers = Cta::sharers(p);
     const auto compute = [&](const Unit& unit) {
@@ -114,8 +115,8 @@ struct FfmaTma {
       const Place place = {group_warp, warp_row, warp_column, warp_row + 4 * lane_m,
                            warp_column + 4 * lane_n + Output::column_of(group * Cta::kShareN)};
       if constexpr (Cta::kGroups == 1) {
-        if ((inside || stores_together(p, unit)) && is_own(p, unit))
-          finish_and_store(p, smem, unit, epilogue, place, sums);
+        const Matrix c = Matrix::make(p, unit);
+        if (inside || stores_together(p, unit, c)) finish_and_store(p, smem, unit, c, epilogue, place, sums);
       } else {
         typename Exchange::Share share = {};
         Exchange::run(smem, group, group_warp * gpu::kWarpSize + lane, sums, share);
@@ -123,19 +124,36 @@ struct FfmaTma {
         if constexpr (kConfig.shares_k()) {
           if (stores && sharers > 1) stores = Exchange::run_in_cluster(smem, sharers, warp, share);
         }
-        if (stores && is_own(p, unit)) finish_and_store(p, smem, unit, epilogue, place, share);
+        if (stores) finish_and_store(p, smem, unit, Matrix::make(p, unit), epilogue, place, share);
       }
     };
     for_each_unit_32<Cta::kTileM, Cta::kTileN, Cta::kTileK>(p, epilogue.has_product, compute, sharers);
     if constexpr (kConfig.stages_c()) StagedOutput::wait_until_read();
   }
 
-  // Whether an entry of the batch is this kernel's, of two that share it.
-  XGEMM_DEVICE static bool is_own(const Params& p, const Unit& unit) {
-    if constexpr (!kFollows<Epilogue>) return true;
-    const auto pointers = [](const ConstMatrixArg& x) { return x.by_pointers() ? x.data : nullptr; };
-    return stores_entry(p.condition, pointers(p.a), pointers(p.b), p.c.data, p.c.batch_stride, unit.batch);
-  }
+  // Which C of the batch: its number, or where it begins.
+  struct Matrix {
+    std::int64_t number;
+    float* found;  // by a pointer
+
+    XGEMM_DEVICE static Matrix make(const Params& p, const Unit& unit) {
+      return {unit.batch, kFollows<Epilogue> ? uniform_entry_of<float>(p.c, unit.batch, true) : nullptr};
+    }
+    XGEMM_DEVICE float* data(const Params& p) const {
+      return kFollows<Epilogue> ? found : entry_of<float>(p.c, number, false);
+    }
+    // Whether its columns start and end on vectors.
+    XGEMM_DEVICE bool has_vectors(const Params& p) const {
+      return p.c_vectors && (!kFollows<Epilogue> || gpu::BoxEntry::holds(found));
+    }
+    XGEMM_DEVICE void store_box(const Params& p, const float* stage, int row, int column) const {
+      if constexpr (kFollows<Epilogue>) {
+        gpu::tma_store(p.c_map, stage, row, column, gpu::BoxEntry::at(found));
+      } else {
+        gpu::tma_store(p.c_map, stage, row, column, static_cast<int>(number));
+      }
+    }
+  };
 
   // The lanes of a warp as 4 x 8. Both operands are the same in neighbouring lanes, those of numbers that differ in bit
   // 0 or in bit 1: shared memory then serves half a warp at a time, not a quarter.
@@ -171,7 +189,7 @@ struct FfmaTma {
   };
 
   template <int kColumns>
-  XGEMM_DEVICE static void finish_and_store(const Params& p, SharedStorage& smem, const Unit& unit,
+  XGEMM_DEVICE static void finish_and_store(const Params& p, SharedStorage& smem, const Unit& unit, const Matrix& c,
                                             const Epilogue& epilogue, const Place& place,
                                             float (&sums)[kColumns][Cta::kThreadM]) {
     if constexpr (kFinishes) {  // parts are finished after they are added
@@ -180,15 +198,14 @@ struct FfmaTma {
     }
     if constexpr (kConfig.stages_c()) {
       if (!unit.is_partial(p)) {
-        const StagedOutput output = staged(p, smem, unit, place);
+        const StagedOutput output = staged(p, smem, unit, c, place);
         const std::int64_t column = unit.col + place.warp_column;
         const auto store_box = [&](const float* stage) {
-          gpu::tma_store(p.c_map, stage, static_cast<int>(unit.row + place.warp_row), static_cast<int>(column),
-                         matrix_of(p, unit));
+          c.store_box(p, stage, static_cast<int>(unit.row + place.warp_row), static_cast<int>(column));
         };
         with_finish(p, epilogue.of_zero_sums(), unit.row, column, [&](auto reads_c, const auto& finish) {
           constexpr bool kReadsC = decltype(reads_c)::value;
-          if (stores_together(p, unit)) {
+          if (stores_together(p, unit, c)) {
             output.template store_anywhere<kReadsC>(sums, finish);
           } else {
             output.template store_vectors<kReadsC>(sums, finish, store_box);
@@ -197,37 +214,30 @@ struct FfmaTma {
         return;
       }
     }
-    store(p, unit, epilogue, place, sums);
-  }
-
-  // Which C of the batch, as TMA is told: its number, or where it lies.
-  XGEMM_DEVICE static auto matrix_of(const Params& p, const Unit& unit) {
-    if constexpr (kFollows<Epilogue>) {
-      return gpu::BoxEntry::at(entry_of<float>(p.c, unit.batch, true));
-    } else {
-      return static_cast<int>(unit.batch);
-    }
+    store(p, unit, c, epilogue, place, sums);
   }
 
   // Whether sums of a unit are stored by warps together, those with nothing inside of C as well: the same for all.
-  XGEMM_DEVICE static bool stores_together(const Params& p, const Unit& unit) {
+  XGEMM_DEVICE static bool stores_together(const Params& p, const Unit& unit, const Matrix& c) {
     return kConfig.stages_c() && !unit.is_partial(p) &&
-           !(p.c_vectors && covers(p.fill, unit.row, unit.col, Cta::kTileM, Cta::kTileN));
+           !(c.has_vectors(p) && covers(p.fill, unit.row, unit.col, Cta::kTileM, Cta::kTileN));
   }
 
-  XGEMM_DEVICE static StagedOutput staged(const Params& p, SharedStorage& smem, const Unit& unit, const Place& place) {
+  XGEMM_DEVICE static StagedOutput staged(const Params& p, SharedStorage& smem, const Unit& unit, const Matrix& c,
+                                          const Place& place) {
     const std::int64_t row = unit.row, column = unit.col + place.warp_column, ld = gpu::opaque(p.c.col_stride);
     const int warp = place.group_warp % kConfig.warps_m();
     return {smem.stage_c + (place.group_warp - warp),
             warp,
             (place.row - place.warp_row) / 4,
             (place.column - place.warp_column) / 4,
-            entry_of<float>(p.c, unit.batch, kFollows<Epilogue>) + column * ld + row,
+            c.data(p) + column * ld + row,
             ld,
             static_cast<int>(p.m - row),
             static_cast<int>(p.n - column),
             p.fill,
-            static_cast<int>(column - row)};
+            static_cast<int>(column - row),
+            p.fill == Fill::full && !kFollows<Epilogue>};
   }
 
   // Calls f(whether old C is read, as a constant; finish(sum, old, i, j)), of elements from (row, column) of C on.
@@ -247,8 +257,8 @@ struct FfmaTma {
 
   // Sums of a part of a tile, or of a whole one that does not pass through the stage.
   template <int kColumns>
-  XGEMM_DEVICE static void store(const Params& p, const Unit& unit, const Epilogue& epilogue, const Place& place,
-                                 const float (&sums)[kColumns][Cta::kThreadM]) {
+  XGEMM_DEVICE static void store(const Params& p, const Unit& unit, const Matrix& c, const Epilogue& epilogue,
+                                 const Place& place, const float (&sums)[kColumns][Cta::kThreadM]) {
     const std::int64_t c_row = unit.row + place.row, c_column = unit.col + place.column;
     Output out;
     Epilogue elements = epilogue.of_zero_sums();
@@ -260,11 +270,10 @@ struct FfmaTma {
       elements = Epilogue::identity();
     } else {
       const std::int64_t ld = gpu::opaque(p.c.col_stride);
-      out = {entry_of<float>(p.c, unit.batch, kFollows<Epilogue>) + c_column * ld + c_row, ld,
-             static_cast<int>(p.m - c_row), static_cast<int>(p.n - c_column)};
+      out = {c.data(p) + c_column * ld + c_row, ld, static_cast<int>(p.m - c_row), static_cast<int>(p.n - c_column)};
       if constexpr (!kConfig.stages_c()) {
-        vectors = p.c_vectors && covers(p.fill, unit.row + place.warp_row, unit.col + place.warp_column,
-                                        kConfig.warp_m(), kConfig.warp_n());
+        vectors = c.has_vectors(p) && covers(p.fill, unit.row + place.warp_row, unit.col + place.warp_column,
+                                             kConfig.warp_m(), kConfig.warp_n());
       }
     }
     with_finish(p, elements, c_row, c_column, [&](auto reads_c, const auto& finish) {

@@ -6,6 +6,8 @@
 //   along m (or n)             words of cp.async, a warp on 32 columns of a row
 //   along k                    words of cp.async, a warp on 8 k of 4 columns: whole sectors of memory, and all banks
 //
+// Of matrices that are found by pointers, A and B come as words where one of them starts off 16 bytes.
+//
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -85,21 +87,28 @@ struct PanelLoader {
   static_assert(kTileK % 8 == 0);
   using Turner = FfmaTmaTurner<kTileK>;
 
-  PanelLoad kind;
+  PanelLoad kind;                                          // where comes_so
   int mn;                                                  // the first column
   int left;                                                // columns from there on
   std::conditional_t<kFollows, gpu::BoxEntry, int> entry;  // of the batch, as TMA is told
   const float* data;
   std::int64_t mn_stride, k_stride;
+  bool comes_so = true;  // TMA brings nothing that starts off 16 bytes
 
   XGEMM_DEVICE static PanelLoader make(PanelLoad kind, const ConstMatrixArg& x, std::int64_t mn_stride,
                                        std::int64_t k_stride, const Unit& unit, std::int64_t mn, std::int64_t extent) {
     const std::int64_t left = extent - mn;
     const auto within = static_cast<int>(left < kExtent ? left : kExtent);
     if constexpr (kFollows) {
-      const float* const matrix = entry_of<const float>(x, unit.batch);
-      return {kind,    static_cast<int>(mn), within, gpu::BoxEntry::at(matrix), matrix + mn * mn_stride, mn_stride,
-              k_stride};
+      const float* const matrix = uniform_entry_of<const float>(x, unit.batch, x.by_pointers());
+      return {kind,
+              static_cast<int>(mn),
+              within,
+              gpu::BoxEntry::at(matrix),
+              matrix + mn * mn_stride,
+              mn_stride,
+              k_stride,
+              by_words(kind) || gpu::BoxEntry::holds(matrix)};
     } else {
       return {kind,
               static_cast<int>(mn),
@@ -159,14 +168,14 @@ struct PanelLoader {
     for (int block = 0; block < count; ++block) turner.run(slice + block * Turner::kFloats);
   }
 
-  // depth: what there is of K from k on.
-  XGEMM_DEVICE void copy_words(float* slice, gpu::Mbarrier& full, std::int64_t k, std::int64_t depth, int warp,
-                               int lane) const {
+  // By a warp of a team. depth: what there is of K from k on.
+  XGEMM_DEVICE void copy_words(float* slice, std::int64_t k, std::int64_t depth, int warp, int lane) const {
+    const bool along_k = kind == PanelLoad::words_k || (kFollows && kind == PanelLoad::turned);
     const bool whole = kExtent % kPanel == 0 && left == kExtent && depth >= kTileK;
     const int rows = depth < kTileK ? static_cast<int>(depth) : kTileK;
-    if ((kind == PanelLoad::words_k ? k_stride : mn_stride) != 1) {
+    if ((along_k ? k_stride : mn_stride) != 1) {
       copy_strided(slice, k, rows, warp, lane);
-    } else if (kind == PanelLoad::words_k) {
+    } else if (along_k) {
       if (whole) {
         copy_along_k<true>(slice, k, rows, warp, lane);
       } else {
@@ -177,7 +186,6 @@ struct PanelLoader {
     } else {
       copy_along_mn<false>(slice, k, rows, warp, lane);
     }
-    gpu::copy_async_arrive(full);
   }
 
  private:
@@ -243,8 +251,9 @@ struct PanelLoader {
 template <FfmaTmaConfig kConfig, class Epilogue>
 struct FfmaTmaProducer {
   using Cta = FfmaTmaCta<kConfig>;
-  using LoaderA = PanelLoader<Cta::kTileM, Cta::kTileK, kConfig.warp_m(), kConfig.team_warps(), kFollows<Epilogue>>;
-  using LoaderB = PanelLoader<Cta::kTileN, Cta::kTileK, kConfig.warp_n(), kConfig.team_warps(), kFollows<Epilogue>>;
+  static constexpr bool kFollow = kFollows<Epilogue>;
+  using LoaderA = PanelLoader<Cta::kTileM, Cta::kTileK, kConfig.warp_m(), kConfig.team_warps(), kFollow>;
+  using LoaderB = PanelLoader<Cta::kTileN, Cta::kTileK, kConfig.warp_n(), kConfig.team_warps(), kFollow>;
 
   XGEMM_DEVICE static void prefetch_maps(const FfmaTmaParams& p) {
     if (by_tma(p.a_load)) gpu::tma_prefetch_map(p.a_map);
@@ -255,13 +264,15 @@ struct FfmaTmaProducer {
     const int lane = gpu::lane_index();
     const bool bulk = p.a_load == PanelLoad::bulk && p.b_load == PanelLoad::bulk;
     const bool turns = p.a_load == PanelLoad::turned || p.b_load == PanelLoad::turned;
-    if (bulk && lane != 0) return;
+    if (!kFollow && bulk && lane != 0) return;
     gpu::grid_wait_dependencies();
-    if (!holds(p.condition, kFollows<Epilogue> ? p.c.batch_stride : 0)) return;
+    if constexpr (!kFollow) {
+      if (!holds(p.condition)) return;
+    }
     if (turns) {
       turn(p, smem, producer, lane);
     } else if (bulk) {
-      fill<true>(p, smem, producer, 0);
+      fill<true>(p, smem, producer, kFollow ? lane : 0);
     } else {
       fill<false>(p, smem, producer, lane);
     }
@@ -277,6 +288,33 @@ struct FfmaTmaProducer {
     return LoaderB::make(p.b_load, p.b, p.b.col_stride, p.b.row_stride, unit, unit.col, p.n);
   }
 
+  // A unit of which a matrix starts off 16 bytes, by words alone, from the warp's next slice on, every step-th. What a
+  // slot waits for is told for all units alike, and not of such: a warp waits for its words, and then arrive(slot) is
+  // to say all that is waited for. By the warps of a team from `warp` to `end`, which this one stands for.
+  template <class Arrive>
+  XGEMM_DEVICE static void fill_with_words(typename Cta::SharedStorage& smem, const Unit& unit, const LoaderA& a,
+                                           const LoaderB& b, typename Cta::Ring& ring, int& slice, int step, int warp,
+                                           int end, int lane, const Arrive& arrive) {
+    const int slices = Cta::slices(unit.depth);
+    XGEMM_NO_UNROLL
+    for (; slice < slices; slice += step) {
+      const std::int64_t done = static_cast<std::int64_t>(slice) * Cta::kTileK;
+      float* const slot = smem.slots[ring.slot];
+      gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
+      XGEMM_NO_UNROLL
+      for (int w = warp; w < end; ++w) {
+        a.copy_words(slot, unit.k + done, unit.depth - done, w, lane);
+        b.copy_words(slot + Cta::kBFloats, unit.k + done, unit.depth - done, w, lane);
+      }
+      gpu::copy_async_commit();
+      gpu::copy_async_wait<0>();
+      gpu::sync_warp();
+      arrive(ring.slot);
+      ring.skip(step);
+    }
+    slice -= slices;
+  }
+
   // By a team of warps for each slot: by TMA alone, or also by words. What a loop has no code for, it need not pass: a
   // product waits for its first slot.
   template <bool kBulk>
@@ -286,11 +324,22 @@ struct FfmaTmaProducer {
     const bool bulk_b = kBulk || p.b_load == PanelLoad::bulk;
     const Epilogue epilogue = Epilogue::make(p);
     int slice = producer / kTeamWarps;  // the team's next one, of the unit
+    bool fences = false;                // TMA may write over words
     typename Cta::Ring ring;
     ring.skip(slice);
     const auto load = [&](const Unit& unit) {
       const LoaderA a = loader_a(p, unit);
       const LoaderB b = loader_b(p, unit);
+      if constexpr (kFollow) {
+        if (!(a.comes_so && b.comes_so)) {
+          fences = true;
+          return fill_with_words(smem, unit, a, b, ring, slice, kConfig.teams(), warp, warp + 1, lane, [&](int slot) {
+            if ((bulk_a || bulk_b) && lane == 0) gpu::mbarrier_arrive(smem.full[slot]);
+            if (!bulk_a) gpu::copy_async_arrive(smem.full[slot]);
+            if (!bulk_b) gpu::copy_async_arrive(smem.full[slot]);
+          });
+        }
+      }
       const int bytes =
           (bulk_a ? a.template bytes<kTeamWarps>(warp) : 0) + (bulk_b ? b.template bytes<kTeamWarps>(warp) : 0);
       const int slices = Cta::slices(unit.depth);
@@ -301,14 +350,22 @@ struct FfmaTmaProducer {
         float* const slot = smem.slots[ring.slot];
         gpu::Mbarrier& full = smem.full[ring.slot];
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
+        if constexpr (kFollow && kBulk) gpu::sync_warp();  // all lanes have seen this phase
         if (lane == 0 && (bulk_a || bulk_b)) {
+          if (kFollow && fences) gpu::fence_async_shared();
           gpu::mbarrier_arrive_expect(full, bytes);
           if (bulk_a) a.template copy_bulk<kTeamWarps>(p.a_map, slot, full, k, warp);
           if (bulk_b) b.template copy_bulk<kTeamWarps>(p.b_map, slot + Cta::kBFloats, full, k, warp);
         }
         if constexpr (!kBulk) {
-          if (!bulk_a) a.copy_words(slot, full, k, depth, warp, lane);
-          if (!bulk_b) b.copy_words(slot + Cta::kBFloats, full, k, depth, warp, lane);
+          if (!bulk_a) {
+            a.copy_words(slot, k, depth, warp, lane);
+            gpu::copy_async_arrive(full);
+          }
+          if (!bulk_b) {
+            b.copy_words(slot + Cta::kBFloats, k, depth, warp, lane);
+            gpu::copy_async_arrive(full);
+          }
         }
         ring.skip(kConfig.teams());
       }
@@ -329,6 +386,17 @@ struct FfmaTmaProducer {
     const auto load = [&](const Unit& unit) {
       const LoaderA a = loader_a(p, unit);
       const LoaderB b = loader_b(p, unit);
+      if constexpr (kFollow) {
+        if (!(a.comes_so && b.comes_so)) {
+          return fill_with_words(smem, unit, a, b, ring, slice, Cta::kProducerWarps, 0, kTeamWarps, lane,
+                                 [&](int slot) {
+                                   if (lane != 0) return;
+                                   gpu::mbarrier_arrive(smem.landed[slot]);
+                                   gpu::mbarrier_arrive(smem.full[slot]);
+                                   if (!(turned_a && turned_b)) gpu::mbarrier_arrive(smem.full[slot]);
+                                 });
+        }
+      }
       const int slices = Cta::slices(unit.depth);
       XGEMM_NO_UNROLL
       for (; slice < slices; slice += Cta::kProducerWarps) {

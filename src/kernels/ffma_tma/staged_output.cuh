@@ -39,6 +39,7 @@ struct FfmaTmaStagedOutput {
   // Of a triangle: which, and in which row its diagonal meets the first column.
   Fill fill;
   int diagonal;
+  bool all_alike;  // whether all tiles are stored the same way
 
   // By a warp, of columns that start and end on 16 bytes. finish(sum, old, row, column); store(stage) has TMA store it.
   template <bool kReadsC, class Finish, class Store>
@@ -85,7 +86,7 @@ struct FfmaTmaStagedOutput {
     });
     sync();
     store_columns<kReadsC>(finish);
-    if (fill != Fill::full) sync();  // TMA may store the next tile, for which each warp is on its own
+    if (!all_alike) sync();  // TMA may store the next tile, for which each warp is on its own
   }
 
   // TMA has read what this warp had it store.

@@ -19,9 +19,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int coun
 constexpr FamilyInfo described() {
   FamilyInfo family = tile_family<Family::mma_swizzled>();
   family.estimate = estimate;
-  family.pointers = [](const KernelInfo& kernel) {
-    return Instances<Family::mma_swizzled>::follows(kernel.config) ? Pointers::anywhere : Pointers::none;
-  };
+  family.follows = [](const KernelInfo& kernel) { return Instances<Family::mma_swizzled>::follows(kernel.config); };
   return family;
 }
 

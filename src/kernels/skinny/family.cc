@@ -376,11 +376,10 @@ bool takes_copies(const KernelInfo& kernel) {
 }
 
 // Those for vectors, but for those whose threads take all registers of an SM, or share k on the tensor cores.
-Pointers pointers(const KernelInfo& kernel) {
+bool follows(const KernelInfo& kernel) {
   const TileConfig& c = kernel.config;
-  const bool follows = VectorShape::is(c) && VectorShape::of(c).ctas_per_sm > 1 &&
-                       VectorShape::of(c).kind != Kind::narrow && VectorShape::of(c).kind != Kind::wide_rows;
-  return follows ? Pointers::anywhere : Pointers::none;
+  return VectorShape::is(c) && VectorShape::of(c).ctas_per_sm > 1 && VectorShape::of(c).kind != Kind::narrow &&
+         VectorShape::of(c).kind != Kind::wide_rows;
 }
 
 // Whether an even share of shared memory takes more from CTAs than it gives them: what long ones have under way goes
@@ -425,7 +424,7 @@ constexpr FamilyInfo family() {
   info.estimate = estimate;
   info.takes_copies = takes_copies;
   info.clusters = clusters;
-  info.pointers = pointers;
+  info.follows = follows;
   info.triangles = false;  // none of interest is so narrow
   return info;
 }

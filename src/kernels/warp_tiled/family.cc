@@ -197,7 +197,7 @@ constexpr FamilyInfo family() {
   info.splits = [](const KernelInfo&) { return false; };
   info.schedule = schedule;
   info.triangles = false;
-  info.pointers = [](const KernelInfo&) { return Pointers::anywhere; };
+  info.follows = [](const KernelInfo&) { return true; };
   return info;
 }
 

@@ -132,10 +132,6 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   };
   p.x_batch_step = batch_step(x);
   p.y_batch_step = batch_step(y);
-  if (has_product) {
-    p.x_pointers = static_cast<const void* const*>(x.data);
-    p.y_pointers = static_cast<const void* const*>(y.data);
-  }
 
   if (boxes.c_bytes != 0) {
     const auto box = [&](const auto& c, std::int64_t rows) {
@@ -144,7 +140,7 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
                        boxes.c_swizzle, boxes.c_bytes,  false,        c.by_pointers()};
     };
     const int whole = 16 / boxes.c_bytes;
-    if (g.c.starts_on_vectors(boxes.c_bytes, g.batch_count) && (g.n <= 1 || g.c.col_stride % whole == 0)) {
+    if (g.c.may_start_on_vectors(boxes.c_bytes, g.batch_count) && (g.n <= 1 || g.c.col_stride % whole == 0)) {
       p.c_whole_m = p.m / whole * whole;
     }
     if (p.c_whole_m != 0) p.c = box(g.c, p.c_whole_m);
@@ -152,7 +148,7 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
       p.c_old = g.c_copy.data != nullptr ? box(g.c_copy, g.m) : box(g.c, g.m);
     }
   }
-  if (boxes.copy != Copy::bulk) {
+  if (boxes.copy != Copy::bulk || g.c.by_pointers()) {
     const auto lines = [](const Operand& o, gpu::Major major) {
       return WordLines{o.data, major == gpu::Major::k ? o.mn_stride : o.k_stride, o.batch_stride};
     };

@@ -52,16 +52,16 @@ struct WgmmaTmaChunkOutput {
     if (p.c_whole_m != 0) gpu::tma_prefetch_map(p.c);
   }
 
-  // The producer's part: old C to the ring.
+  // The producer's part: old C to the ring. matrix: its number, or where it lies.
+  template <class Entry>
   XGEMM_DEVICE static void load_c(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place, Ring& ring,
-                                  const Tile& tile) {
+                                  const Tile& tile, Entry matrix) {
     XGEMM_NO_UNROLL
     for (int s = 0; s < kSlots; ++s) {
       const int first = s * kChunksPerSlot;
       const int left = kTileChunks - first;
       const int chunks = left < kChunksPerSlot ? left : kChunksPerSlot;
       gpu::Mbarrier& full = smem.full[ring.slot];
-      gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
       const auto for_stored = [&](const auto& f) {
         XGEMM_NO_UNROLL
         for (int g = 0; g < Cta::kTileGroups; ++g) {
@@ -73,16 +73,17 @@ struct WgmmaTmaChunkOutput {
           }
         }
       };
-      const auto matrix = matrix_of(p, tile.batch);
-      int stored = 0;
-      for_stored([&](int, int) { ++stored; });
-      gpu::mbarrier_arrive_expect(full, stored * kChunkElements * static_cast<int>(sizeof(Element)));
-      for_stored([&](int g, int i) {
-        const int d_row = tile.row + Cta::group_row(g) + (first + i) / kChunks * 64;
-        const int d_column = tile.column + Cta::group_column(g) + (first + i) % kChunks * kChunk;
-        gpu::tma_load(old_chunk(smem.slots[ring.slot], g, i), p.c_old, full, kTransposed ? d_column : d_row,
-                      kTransposed ? d_row : d_column, matrix);
-      });
+      if (Cta::template wait_to_ask<Epilogue>(smem, ring)) {
+        int stored = 0;
+        for_stored([&](int, int) { ++stored; });
+        gpu::mbarrier_arrive_expect(full, stored * kChunkElements * static_cast<int>(sizeof(Element)));
+        for_stored([&](int g, int i) {
+          const int d_row = tile.row + Cta::group_row(g) + (first + i) / kChunks * 64;
+          const int d_column = tile.column + Cta::group_column(g) + (first + i) % kChunks * kChunk;
+          gpu::tma_load(old_chunk(smem.slots[ring.slot], g, i), p.c_old, full, kTransposed ? d_column : d_row,
+                        kTransposed ? d_row : d_column, matrix);
+        });
+      }
       ring.next();
     }
   }
@@ -106,8 +107,9 @@ struct WgmmaTmaChunkOutput {
       constexpr int kRows = kTransposed ? kChunk : 64;
       const int rows = p.m - row < kRows ? p.m - row : kRows;
       const int columns = p.n - column < kLines ? p.n - column : kLines;
-      // Of many lines a few at a time: that is less code.
-      constexpr int kAtOnce = kThreads < 128 && kLines % 16 == 0 ? 16 : kLines;
+      // Of many lines a few at a time: that is less code, and takes fewer registers.
+      constexpr int kFew = kFollows<Epilogue> ? kThreads * 16 / Cta::kSwizzleC : kThreads < 128 ? 16 : kLines;
+      constexpr int kAtOnce = kLines % kFew == 0 ? kFew : kLines;
       XGEMM_NO_UNROLL
       for (int first = 0; first < kLines; first += kAtOnce) {
         auto lines = LineLoader<Element, kAtOnce, Cta::kSwizzleC, kThreads>::make(
@@ -130,7 +132,7 @@ struct WgmmaTmaChunkOutput {
                                  const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
                                  int batch, const float (&acc)[Cta::kSlabs][kRegisters]) {
     const int tile_group = kConfig.ping_pong ? 0 : group;
-    const auto matrix = matrix_of(p, batch);
+    const Matrix matrix = Matrix::make(p, batch);
     // Calls f(chunk, its buffer) for the chunks of a batch, or for those of them that this CTA stores.
     const auto for_batch = [&](int first, const auto& f) {
       XGEMM_UNROLL
@@ -191,17 +193,17 @@ struct WgmmaTmaChunkOutput {
       if (is_storer(warp)) {
         for_stored(first, [&](int chunk, const char* buffer) {
           at(chunk, [&](int c_row, int c_column) {
-            if (c_row < p.c_whole_m && c_column < p.n) store_box(p, buffer, c_row, c_column, batch, matrix);
+            if (c_row < matrix.whole_m(p) && c_column < p.n) matrix.store_box(p, buffer, c_row, c_column);
           });
         });
         gpu::tma_store_commit();
       }
-      if (!kWhole && p.c_whole_m != p.m) {
+      if (!kWhole && matrix.whole_m(p) != p.m) {
         XGEMM_NO_UNROLL
         for (int chunk = first; chunk < first + kChunkBatch && chunk < kTileChunks; ++chunk) {
           if (!place.stores(chunk, tile_group)) continue;
           const auto* const buffer = reinterpret_cast<const char*>(smem.c.chunks[group][chunk % kBuffers]);
-          at(chunk, [&](int c_row, int c_column) { store_rest(p, buffer, c_row, c_column, batch); });
+          at(chunk, [&](int c_row, int c_column) { store_rest(p, buffer, c_row, c_column, matrix); });
         }
       }
     }
@@ -220,24 +222,35 @@ struct WgmmaTmaChunkOutput {
     return row + chunk / kChunks * 64 < Cta::rows_of(p) && column + chunk % kChunks * kChunk < Cta::columns_of(p);
   }
 
-  // Which C of the batch, as TMA is told: its number, or where it lies. Of kernels whose operands come by threads both.
-  XGEMM_DEVICE static auto matrix_of(const WgmmaTmaParams& p, int batch) {
-    if constexpr (kConfig.copy == Copy::bulk && !kFollows<Epilogue>) {
-      return batch;
-    } else {
-      gpu::BoxEntry matrix{};
-      if (Cta::template follows<Epilogue>(p)) matrix = gpu::BoxEntry::at(Cta::template entry_of_c<Epilogue>(p, batch));
+  // Which C of the batch: its number, or where it begins. Of kernels whose operands come by threads both.
+  struct Matrix {
+    static constexpr bool kMayFollow = kConfig.copy != Copy::bulk || kFollows<Epilogue>;
+    int number;
+    Element* found;  // by a pointer
+
+    XGEMM_DEVICE static Matrix make(const WgmmaTmaParams& p, int batch) {
+      Matrix matrix = {batch, nullptr};
+      if constexpr (kMayFollow)
+        if (Cta::template follows<Epilogue>(p))
+          matrix.found = const_cast<Element*>(uniform_entry_of<const Element>(p.c_lines, batch, true));
       return matrix;
     }
-  }
-  template <class Matrix>
-  XGEMM_DEVICE static void store_box(const WgmmaTmaParams& p, const char* buffer, int row, int column, int batch,
-                                     Matrix matrix) {
-    if constexpr (kConfig.copy != Copy::bulk) {
-      if (!p.follows()) return gpu::tma_store(p.c, buffer, row, column, batch);
+    XGEMM_DEVICE Element* data(const WgmmaTmaParams& p) const {
+      if constexpr (kMayFollow)
+        if (Cta::template follows<Epilogue>(p)) return found;
+      return static_cast<Element*>(p.c_data) + number * p.c_batch;
     }
-    gpu::tma_store(p.c, buffer, row, column, matrix);
-  }
+    // The rows that TMA stores: none of a matrix off 16 bytes.
+    XGEMM_DEVICE int whole_m(const WgmmaTmaParams& p) const {
+      return kMayFollow && !gpu::BoxEntry::holds(found) ? 0 : p.c_whole_m;
+    }
+    XGEMM_DEVICE void store_box(const WgmmaTmaParams& p, const char* buffer, int row, int column) const {
+      if constexpr (kMayFollow)
+        if (Cta::template follows<Epilogue>(p))
+          return gpu::tma_store(p.c, buffer, row, column, gpu::BoxEntry::at(found));
+      gpu::tma_store(p.c, buffer, row, column, number);
+    }
+  };
 
   XGEMM_DEVICE static bool is_storer(int warp) { return warp == 0 && gpu::lane_index() == 0; }
 
@@ -267,11 +280,12 @@ struct WgmmaTmaChunkOutput {
   // memory would be fewer accesses, but each of many columns, and the ends beside: more sectors for the L2 in all.
   // Accesses of what 64 bytes of memory have of a column ask for five sectors where these do for six, but there are
   // three for two, each within bounds of its own, and take longer.
-  XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column, int batch) {
+  XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column,
+                                      const Matrix& matrix) {
     constexpr int kRows = kTransposed ? kChunk : 64;  // of C
     constexpr int kColumns = kTransposed ? 64 : kChunk;
     constexpr int kPieces = (kRows + gpu::kWarpSize - 1) / gpu::kWarpSize;  // of a column
-    const int first = p.c_whole_m - c_row > 0 ? p.c_whole_m - c_row : 0;
+    const int first = matrix.whole_m(p) - c_row > 0 ? matrix.whole_m(p) - c_row : 0;
     const int rows = (p.m - c_row < kRows ? p.m - c_row : kRows) - first;
     if (rows <= 0) return;
     const int columns = p.n - c_column < kColumns ? p.n - c_column : kColumns;
@@ -280,7 +294,7 @@ struct WgmmaTmaChunkOutput {
     const int thread = gpu::thread_index() % gpu::kGroupThreads;
     const int place = thread & ((1 << log_places) - 1), step = gpu::kGroupThreads >> log_places;
     int column = thread >> log_places;
-    Element* c = Cta::template entry_of_c<Epilogue>(p, batch) + (c_column + column) * p.c_ld + c_row + first + place;
+    Element* c = matrix.data(p) + (c_column + column) * p.c_ld + c_row + first + place;
     XGEMM_NO_UNROLL
     for (; column < columns; column += step, c += step * p.c_ld) {
       const int line = column * Cta::kChunkRowBytes;

@@ -141,11 +141,16 @@ struct WgmmaTmaConfig {
     return cta_m * cta_n / tile_groups() / 128 * (planes > 1 ? 3 : 1);  // sums, and those under way (mainloop.cuh)
   }
   constexpr bool many_accumulators() const { return accumulators() > 160; }
-  constexpr int producer_registers() const {
-    return consumers() == 1 || copy != Copy::bulk ? 0 : consumers() == 3 ? 32 : many_accumulators() ? 24 : 40;
+  // following: of the kernel that finds matrices by pointers, whose producers may have to bring lines.
+  constexpr int producer_registers(bool following) const {
+    if (consumers() == 1 || copy != Copy::bulk) return 0;
+    if (following) return many_accumulators() ? 56 : 88;
+    return consumers() == 3 ? 32 : many_accumulators() ? 24 : 40;
   }
-  constexpr int consumer_registers() const {
-    return consumers() == 1 || copy != Copy::bulk ? 0 : consumers() == 3 ? 160 : many_accumulators() ? 240 : 232;
+  constexpr int consumer_registers(bool following) const {
+    if (consumers() == 1 || copy != Copy::bulk) return 0;
+    if (following) return many_accumulators() ? 224 : 208;
+    return consumers() == 3 ? 160 : many_accumulators() ? 240 : 232;
   }
 
  private:

@@ -159,6 +159,16 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
 
   using Ring = RingOf<kStages>;
 
+  // For a producer that has TMA fill the ring: waits for the next slot, and says whether to ask. The producer is a
+  // thread; or, where matrices are found by pointers, a warp, of which one lane asks.
+  template <class Epilogue>
+  XGEMM_DEVICE static bool wait_to_ask(SharedStorage& smem, const Ring& ring) {
+    gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
+    if constexpr (!kFollows<Epilogue>) return true;
+    gpu::sync_warp();  // all lanes have seen this phase
+    return gpu::lane_index() == 0;
+  }
+
   struct Tile {
     int row, column, batch;  // the first element of D
   };

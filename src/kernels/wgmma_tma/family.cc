@@ -296,6 +296,6 @@ constinit const FamilyInfo wgmma_tma_family = {
     .schedule = schedule,
     .clusters = clusters,
     .finishes = finishes,
-    .pointers = [](const KernelInfo& kernel) { return config_of(kernel).follows ? Pointers::shared : Pointers::none; }};
+    .follows = [](const KernelInfo& kernel) { return config_of(kernel).follows; }};
 
 }  // namespace xgemm::kernels

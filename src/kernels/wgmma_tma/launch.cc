@@ -48,7 +48,6 @@ cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams&
     }
   }
   p.x_lines = boxes.x_lines, p.y_lines = boxes.y_lines, p.c_lines = boxes.c_lines;
-  p.x_pointers = boxes.x_pointers, p.y_pointers = boxes.y_pointers;
   if (p.k > 0 && config.copy == Copy::bulk) encode_both(p.x, boxes.x, p.x_tail, boxes.x_tail);
   if (p.k > 0 && instance.boxes.bulk_y) encode_both(p.y, boxes.y, p.y_tail, boxes.y_tail);
   p.classes = by_lines ? boxes.classes : 0;

@@ -35,7 +35,7 @@ XGEMM_DEVICE gpu::Vector<std::uint32_t, 4> shifted(std::uint32_t (&words)[8], in
   return result;
 }
 
-// kLines lines of kLineBytes, 64 or 128, which is also the width of the swizzle; by kThreads threads.
+// kLines lines of kLineBytes, 32, 64 or 128, which is also the width of the swizzle; by kThreads threads.
 template <class Element, int kLines, int kLineBytes, int kThreads>
 class LineLoader {
   using Vector = gpu::Vector<std::uint32_t, 4>;

@@ -61,7 +61,7 @@ struct WgmmaTmaScalars : EpilogueArguments, WgmmaTmaStart {
   void* c_data;
   std::int64_t c_ld;  // elements
   std::int64_t c_batch;
-  Condition condition;     // of instances whose operands are in parts, and of matrices found by pointers
+  Condition condition;     // of instances whose operands are in parts
   const float* factors_x;  // of rows and columns of D, of instances whose operands are in parts
   const float* factors_y;
   std::int64_t factors_x_step;  // from entry to entry of the batch
@@ -81,11 +81,8 @@ struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   // Where C leaves through shared memory.
   Map c_old;  // where beta is not 0
   Map c;      // where c_whole_m is not 0, of those rows
-  // In place of x, y and c_old where threads load them.
+  // In place of x, y and c_old where threads load them; beside them of matrices that are found by pointers.
   WordLines x_lines, y_lines, c_lines;
-  // Of matrices that are found by pointers; null where k is 0.
-  const void* const* x_pointers;
-  const void* const* y_pointers;
 };
 using WgmmaTmaParams = BasicWgmmaTmaParams<TensorMap>;
 

@@ -108,10 +108,7 @@ struct WgmmaTmaProducer {
   };
   XGEMM_DEVICE static Start start(const WgmmaTmaParams& p, const typename Cta::Place& place) {
     const typename Cta::Tile tile = Units::make(p).at(p, place);
-    // The CTAs of this cluster row share X, those of this cluster column Y.
-    const int row_mask = p.row_mask << place.rank(place.row, place.split);
-    const int column_mask = p.column_mask << place.rank(place.column << p.row_bits, place.split);
-    return {tile, loaders_of(p, place, tile, gpu::opaque(row_mask), gpu::opaque(column_mask))};
+    return {tile, loaders_of(p, place, tile)};
   }
 
   // By one thread.
@@ -122,36 +119,51 @@ struct WgmmaTmaProducer {
     Units units = Units::make(p);
     auto [tile, loaders] = start;
     gpu::grid_wait_dependencies();
-    if constexpr (Cta::kPlanes > 1 || kFollows<Epilogue>) {
-      if (!holds(p.condition, p.c_batch)) return;
+    if constexpr (Cta::kPlanes > 1) {
+      if (!holds(p.condition)) return;
     }
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
     while (true) {
       const typename Units::Slices slices = units.slices(p, epilogue.has_product, place.split);
-      const auto x_entry = entry(p.x_pointers, tile.batch, p.x_batch_step, slices);
-      const auto y_entry = entry(p.y_pointers, tile.batch, p.y_batch_step, slices);
-      // A loop for each kind of cluster: one that asks with every slot takes as long as a small tile's products.
-      if (place.sharers == 1) {
-        load<false, false>(smem, ring, slices, loaders, x_entry, y_entry);
-      } else if (p.row_bits == 0) {
-        load<true, false>(smem, ring, slices, loaders, x_entry, y_entry);
-      } else if (p.column_bits == 0) {
-        load<false, true>(smem, ring, slices, loaders, x_entry, y_entry);
-      } else {
-        load<true, true>(smem, ring, slices, loaders, x_entry, y_entry);
-      }
+      load_unit(p, smem, place, ring, slices, loaders, tile.batch * p.x_batch_step, tile.batch * p.y_batch_step);
       // The ring is where the CTAs exchange their sums, and none is a unit ahead of its producer.
       if (place.shares_k()) [[unlikely]] {
         Cta::lend_ring(smem, exchange_phase);
       }
-      if (epilogue.reads_c() && !units.partial()) Output::load_c(p, smem, place, ring, tile);
+      if (epilogue.reads_c() && !units.partial()) Output::load_c(p, smem, place, ring, tile, tile.batch);
       units.next();
       if (!units.more()) break;
       tile = units.at(p, place);
       loaders = loaders_of(p, place, tile, loaders.x.cta_mask, loaders.y.cta_mask);
     }
     if (place.sharers > 1) Cta::wait_for_releases(smem, ring);
+  }
+
+  XGEMM_DEVICE static Loaders loaders_of(const WgmmaTmaParams& p, const typename Cta::Place& place,
+                                         const typename Cta::Tile& tile) {
+    // The CTAs of this cluster row share X, those of this cluster column Y.
+    const int row_mask = p.row_mask << place.rank(place.row, place.split);
+    const int column_mask = p.column_mask << place.rank(place.column << p.row_bits, place.split);
+    return loaders_of(p, place, tile, gpu::opaque(row_mask), gpu::opaque(column_mask));
+  }
+
+  // The slices of a unit, of matrices of which TMA is told as OperandLoader::load() is. By those of Cta::wait_to_ask().
+  template <class Entry>
+  XGEMM_DEVICE static void load_unit(const WgmmaTmaParams& p, typename Cta::SharedStorage& smem,
+                                     const typename Cta::Place& place, typename Cta::Ring& ring,
+                                     const typename Units::Slices& slices, const Loaders& loaders, Entry x_entry,
+                                     Entry y_entry) {
+    // A loop for each kind of cluster: one that asks with every slot takes as long as a small tile's products.
+    if (place.sharers == 1) {
+      load<false, false>(smem, ring, slices, loaders, x_entry, y_entry);
+    } else if (p.row_bits == 0) {
+      load<true, false>(smem, ring, slices, loaders, x_entry, y_entry);
+    } else if (p.column_bits == 0) {
+      load<false, true>(smem, ring, slices, loaders, x_entry, y_entry);
+    } else {
+      load<true, true>(smem, ring, slices, loaders, x_entry, y_entry);
+    }
   }
 
  private:
@@ -164,18 +176,6 @@ struct WgmmaTmaProducer {
   static XGEMM_DEVICE int of_plane(int number, int plane) { return number + plane; }
   static XGEMM_DEVICE gpu::BoxEntry of_plane(gpu::BoxEntry entry, int) { return entry; }  // there is but one
 
-  // Which matrix of an operand. Where nothing is loaded, there may be no pointers.
-  XGEMM_DEVICE static auto entry(const void* const* pointers, int batch, int step,
-                                 const typename Units::Slices& slices) {
-    if constexpr (kFollows<Epilogue>) {
-      gpu::BoxEntry at{};
-      if (slices.count() > 0) at = gpu::BoxEntry::at(gpu::read<gpu::Space::global>(pointers + batch));
-      return at;
-    } else {
-      return batch * step;
-    }
-  }
-
   template <bool kMulticastX, bool kMulticastY, class Entry>
   XGEMM_DEVICE static void load(typename Cta::SharedStorage& smem, typename Cta::Ring& ring,
                                 const typename Units::Slices& slices, const Loaders& loaders, Entry x_entry,
@@ -186,16 +186,17 @@ struct WgmmaTmaProducer {
     for (int slice = slices.begin; slice < slices.end; ++slice) {
       typename Cta::SharedStorage::Slot& slot = smem.slots[ring.slot];
       gpu::Mbarrier& full = smem.full[ring.slot];
-      gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-      gpu::mbarrier_arrive_expect(full, bytes);
-      XGEMM_UNROLL
-      for (int plane = 0; plane < Cta::kPlanes; ++plane) {
-        // First what goes to more CTAs.
-        if constexpr (kMulticastY && !kMulticastX)
-          y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, of_plane(y_entry, plane));
-        x.template load<kMulticastX>(slot.x[plane], full, slice * Cta::kTileK, of_plane(x_entry, plane));
-        if constexpr (kMulticastX || !kMulticastY)
-          y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, of_plane(y_entry, plane));
+      if (Cta::template wait_to_ask<Epilogue>(smem, ring)) {
+        gpu::mbarrier_arrive_expect(full, bytes);
+        XGEMM_UNROLL
+        for (int plane = 0; plane < Cta::kPlanes; ++plane) {
+          // First what goes to more CTAs.
+          if constexpr (kMulticastY && !kMulticastX)
+            y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, of_plane(y_entry, plane));
+          x.template load<kMulticastX>(slot.x[plane], full, slice * Cta::kTileK, of_plane(x_entry, plane));
+          if constexpr (kMulticastX || !kMulticastY)
+            y.template load<kMulticastY>(slot.y[plane], full, slice * Cta::kTileK, of_plane(y_entry, plane));
+        }
       }
       ring.next();
     }

@@ -26,8 +26,8 @@ struct WgmmaTmaRegisterOutput {
   static constexpr int kSlots = 0;  // old C does not pass through the ring
 
   XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams&) {}
-  XGEMM_DEVICE static void load_c(const WgmmaTmaParams&, SharedStorage&, const Place&, Ring&,
-                                  const typename Cta::Tile&) {}
+  XGEMM_DEVICE static void load_c(const WgmmaTmaParams&, SharedStorage&, const Place&, Ring&, const typename Cta::Tile&,
+                                  int) {}
   XGEMM_DEVICE static void skip(SharedStorage&, const Place&, Ring&, int, int) {}
   XGEMM_DEVICE static void finish(int) {}
 

@@ -34,6 +34,8 @@
 //   cta.cuh                                what all roles share: ring, barriers, place in the cluster
 //   units.cuh                              tiles, and the slices of K of them
 //   producer.cuh                           the ring's loads, by the copy engine
+//   following_producer.cuh                 the same of matrices that are found by pointers; of those that do not start
+//                                          on 16 bytes by the warpgroup
 //   word_producer.cuh, line_loader.cuh     the same by four warpgroups, of operands that start anywhere (wgmma_words)
 //   line_producer.cuh, line_stages.cuh     the same of an X that starts anywhere and a Y that does not
 //   mainloop.cuh, mma_policy.h             slots to sums
@@ -52,7 +54,6 @@
 #include <type_traits>
 
 #include "kernels/common/dtype.cuh"
-#include "kernels/common/entry_share.cuh"
 #include "kernels/common/epilogue.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
@@ -64,6 +65,7 @@
 #include "kernels/wgmma_tma/cta.cuh"
 #include "kernels/wgmma_tma/exchange.cuh"
 #include "kernels/wgmma_tma/finisher.cuh"
+#include "kernels/wgmma_tma/following_producer.cuh"
 #include "kernels/wgmma_tma/line_producer.cuh"
 #include "kernels/wgmma_tma/mainloop.cuh"
 #include "kernels/wgmma_tma/params.h"
@@ -85,7 +87,8 @@ struct WgmmaTma {
       std::conditional_t<kByThreads,
                          std::conditional_t<!kConfig.by_lines(), WgmmaTmaWordProducer<kConfig, Epilogue, Output>,
                                             WgmmaTmaLineProducer<kConfig, Epilogue, Output>>,
-                         WgmmaTmaProducer<kConfig, Epilogue, Output>>;
+                         std::conditional_t<kFollows<Epilogue>, WgmmaTmaFollowingProducer<kConfig, Epilogue, Output>,
+                                            WgmmaTmaProducer<kConfig, Epilogue, Output>>>;
   using Mainloop = WgmmaTmaMainloop<kConfig>;
   static constexpr bool kFinishes = std::is_same_v<Epilogue, Finished>;
   using Finisher = std::conditional_t<kFinishes, WgmmaTmaFinisher<kConfig>, WgmmaTmaNoFinisher>;
@@ -99,8 +102,8 @@ struct WgmmaTma {
   static constexpr int kStages = Cta::kStages;
   static constexpr int kLineStages = kConfig.line_stages;
   static constexpr int kGroups = Cta::kGroups;
-  static constexpr int kProducerRegisters = kConfig.producer_registers();
-  static constexpr int kConsumerRegisters = kConfig.consumer_registers();
+  static constexpr int kProducerRegisters = kConfig.producer_registers(kFollows<Epilogue>);
+  static constexpr int kConsumerRegisters = kConfig.consumer_registers(kFollows<Epilogue>);
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
     const int warp = gpu::shuffle(gpu::warp_index(), 0);  // uniform, and the compiler knows it
@@ -119,7 +122,8 @@ struct WgmmaTma {
     // Only the producers and consume() touch global memory, and wait for the kernel before.
     if (group < kConfig.producers) {
       if constexpr (kProducerRegisters != 0) gpu::release_registers<kProducerRegisters>();
-      if (kByThreads || (warp == 0 && gpu::lane_index() == 0)) Producer::run(p, smem, place, start);
+      if (kByThreads || kFollows<Epilogue> || (warp == 0 && gpu::lane_index() == 0))
+        Producer::run(p, smem, place, start);
     } else {
       if constexpr (kConsumerRegisters != 0) gpu::acquire_registers<kConsumerRegisters>();
       consume(p, smem, place, group - kConfig.producers, warp % gpu::kWarpsPerGroup);
@@ -136,8 +140,8 @@ struct WgmmaTma {
     int tiles_to_skip = group;              // ping-pong
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open
     gpu::grid_wait_dependencies();
-    if constexpr (Cta::kPlanes > 1 || kByThreads || kFollows<Epilogue>) {
-      if (!holds(p.condition, p.c_batch)) return;
+    if constexpr (Cta::kPlanes > 1) {
+      if (!holds(p.condition)) return;
     }
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
@@ -181,10 +185,7 @@ struct WgmmaTma {
       if constexpr (Cta::kPlanes > 1) {
         if (inside) multiply_factors(p, row + 16 * warp, column, tile.batch, acc);
       }
-      bool stores = inside;
-      if (Cta::template follows<Epilogue>(p)) [[unlikely]]  // out of the way of others
-        stores = stores && stores_entry(p.condition, p.x_pointers, p.y_pointers, p.c_data, p.c_batch, tile.batch);
-      if (!stores) {
+      if (!inside) {
         Output::skip(smem, place, ring, c_slots, group);
       } else if constexpr (kFinishes) {
         finisher.run(p, row + 16 * warp, column, epilogue.alpha, acc);

@@ -92,7 +92,6 @@ struct WgmmaTmaWordProducer {
       ring.skip(kTeams);
     };
     if (p.follows()) gpu::grid_wait_dependencies();
-    if (p.follows() && !holds(p.condition, p.c_batch)) return;
     XGEMM_NO_UNROLL
     for (Units units = Units::make(p); units.more(); units.next()) {
       const typename Cta::Tile tile = units.at(p, place);

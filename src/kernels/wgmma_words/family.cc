@@ -181,8 +181,8 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
                             resident_clusters(device, sharing.cluster), device.sm_count);
 }
 
-Pointers pointers(const KernelInfo& kernel) {
-  return config_of(kernel).by_lines() ? Pointers::none : Pointers::shared;
+bool follows(const KernelInfo& kernel) {
+  return !config_of(kernel).by_lines();
 }
 
 std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
@@ -198,7 +198,7 @@ constinit const FamilyInfo wgmma_words_family = {.instances = built_instances<Fa
                                                  .splits = splits,
                                                  .schedule = schedule,
                                                  .clusters = clusters,
-                                                 .pointers = pointers,
+                                                 .follows = follows,
                                                  .yields_to = Family::wgmma_tma};
 
 }  // namespace xgemm::kernels

@@ -12,12 +12,14 @@ namespace xgemm::kernels {
 
 // Which matrix of a batch a copy is of, where they lie anywhere: its address, as the two outer coordinates of a tensor
 // that begins at address 0. A step of z is 16 bytes, and one of w as many as z counts, so that a single map reaches all
-// of the memory. An address between multiples of 16 bytes is rounded down: what comes from there is of no use, and
-// nothing may be stored.
+// of the memory.
 struct BoxEntry {
   static constexpr int kStepBits = 4, kBits = 24;  // of an address, below z; of z
   int z, w;
 
+  XGEMM_HOST_DEVICE static bool holds(const void* matrix) {
+    return reinterpret_cast<std::uintptr_t>(matrix) % (1 << kStepBits) == 0;
+  }
   XGEMM_HOST_DEVICE static BoxEntry at(const void* matrix) {
     const auto step = reinterpret_cast<std::uintptr_t>(matrix) >> kStepBits;
     return {static_cast<int>(step & ((std::uintptr_t{1} << kBits) - 1)), static_cast<int>(step >> kBits)};
