@@ -170,12 +170,11 @@ struct PanelLoader {
 
   // By a warp of a team. depth: what there is of K from k on.
   XGEMM_DEVICE void copy_words(float* slice, std::int64_t k, std::int64_t depth, int warp, int lane) const {
-    const bool along_k = kind == PanelLoad::words_k || (kFollows && kind == PanelLoad::turned);
     const bool whole = kExtent % kPanel == 0 && left == kExtent && depth >= kTileK;
     const int rows = depth < kTileK ? static_cast<int>(depth) : kTileK;
-    if ((along_k ? k_stride : mn_stride) != 1) {
-      copy_strided(slice, k, rows, warp, lane);
-    } else if (along_k) {
+    if ((kind == PanelLoad::words_k ? k_stride : mn_stride) != 1) {
+      copy_any(slice, k, depth, warp, lane);
+    } else if (kind == PanelLoad::words_k) {
       if (whole) {
         copy_along_k<true>(slice, k, rows, warp, lane);
       } else {
@@ -185,6 +184,21 @@ struct PanelLoader {
       copy_along_mn<true>(slice, k, rows, warp, lane);
     } else {
       copy_along_mn<false>(slice, k, rows, warp, lane);
+    }
+  }
+
+  // The same in little code, whatever the strides.
+  XGEMM_DEVICE void copy_any(float* slice, std::int64_t k, std::int64_t depth, int warp, int lane) const {
+    const int lanes_k = k_stride == 1 ? 8 : 1, lanes_mn = gpu::kWarpSize / lanes_k;
+    const int columns = panels() * kPanel;
+    XGEMM_NO_UNROLL
+    for (int column = warp * lanes_mn + lane / lanes_k; column < columns; column += kWarps * lanes_mn) {
+      XGEMM_NO_UNROLL
+      for (int row = lane % lanes_k; row < kTileK; row += lanes_k) {
+        const bool inside = column < left && row < depth;
+        gpu::copy_async<4>(slice + offset(column / 4, column % 4, row),
+                           inside ? data + column * mn_stride + (k + row) * k_stride : data, inside ? 4 : 0);
+      }
     }
   }
 
@@ -225,20 +239,6 @@ struct PanelLoader {
                            kWhole || (inside && panel * kPanel + lane < left) ? 4 : 0);
       }
       from += step;
-    }
-  }
-
-  // Where neither axis is contiguous.
-  XGEMM_DEVICE void copy_strided(float* slice, std::int64_t k, int rows, int warp, int lane) const {
-    const int columns = panels() * kPanel;
-    XGEMM_NO_UNROLL
-    for (int row = warp; row < kTileK; row += kWarps) {
-      XGEMM_NO_UNROLL
-      for (int column = lane; column < columns; column += gpu::kWarpSize) {
-        const bool inside = column < left && row < rows;
-        gpu::copy_async<4>(slice + offset(column / 4, column % 4, row),
-                           inside ? data + column * mn_stride + (k + row) * k_stride : data, inside ? 4 : 0);
-      }
     }
   }
 
@@ -289,8 +289,8 @@ struct FfmaTmaProducer {
   }
 
   // A unit of which a matrix starts off 16 bytes, by words alone, from the warp's next slice on, every step-th. What a
-  // slot waits for is told for all units alike, and not of such: a warp waits for its words, and then arrive(slot) is
-  // to say all that is waited for. By the warps of a team from `warp` to `end`, which this one stands for.
+  // slot waits for is told for all units alike, and not of such: a warp waits for its words, and then arrive() is to
+  // say all that is waited for. By the warps of a team from `warp` to `end`, which this one stands for.
   template <class Arrive>
   XGEMM_DEVICE static void fill_with_words(typename Cta::SharedStorage& smem, const Unit& unit, const LoaderA& a,
                                            const LoaderB& b, typename Cta::Ring& ring, int& slice, int step, int warp,
@@ -303,13 +303,13 @@ struct FfmaTmaProducer {
       gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
       XGEMM_NO_UNROLL
       for (int w = warp; w < end; ++w) {
-        a.copy_words(slot, unit.k + done, unit.depth - done, w, lane);
-        b.copy_words(slot + Cta::kBFloats, unit.k + done, unit.depth - done, w, lane);
+        a.copy_any(slot, unit.k + done, unit.depth - done, w, lane);
+        b.copy_any(slot + Cta::kBFloats, unit.k + done, unit.depth - done, w, lane);
       }
       gpu::copy_async_commit();
       gpu::copy_async_wait<0>();
       gpu::sync_warp();
-      arrive(ring.slot);
+      arrive();
       ring.skip(step);
     }
     slice -= slices;
@@ -333,10 +333,11 @@ struct FfmaTmaProducer {
       if constexpr (kFollow) {
         if (!(a.comes_so && b.comes_so)) {
           fences = true;
-          return fill_with_words(smem, unit, a, b, ring, slice, kConfig.teams(), warp, warp + 1, lane, [&](int slot) {
-            if ((bulk_a || bulk_b) && lane == 0) gpu::mbarrier_arrive(smem.full[slot]);
-            if (!bulk_a) gpu::copy_async_arrive(smem.full[slot]);
-            if (!bulk_b) gpu::copy_async_arrive(smem.full[slot]);
+          return fill_with_words(smem, unit, a, b, ring, slice, kConfig.teams(), warp, warp + 1, lane, [&] {
+            gpu::Mbarrier& full = smem.full[ring.slot];
+            if ((bulk_a || bulk_b) && lane == 0) gpu::mbarrier_arrive(full);
+            if (!bulk_a) gpu::copy_async_arrive(full);
+            if (!bulk_b) gpu::copy_async_arrive(full);
           });
         }
       }
@@ -388,13 +389,14 @@ struct FfmaTmaProducer {
       const LoaderB b = loader_b(p, unit);
       if constexpr (kFollow) {
         if (!(a.comes_so && b.comes_so)) {
-          return fill_with_words(smem, unit, a, b, ring, slice, Cta::kProducerWarps, 0, kTeamWarps, lane,
-                                 [&](int slot) {
-                                   if (lane != 0) return;
-                                   gpu::mbarrier_arrive(smem.landed[slot]);
-                                   gpu::mbarrier_arrive(smem.full[slot]);
-                                   if (!(turned_a && turned_b)) gpu::mbarrier_arrive(smem.full[slot]);
-                                 });
+          return fill_with_words(smem, unit, a, b, ring, slice, Cta::kProducerWarps, 0, kTeamWarps, lane, [&] {
+            gpu::Mbarrier& full = smem.full[ring.slot];
+            if (lane == 0) gpu::mbarrier_arrive(smem.landed[ring.slot]);
+            gpu::mbarrier_wait(smem.landed[ring.slot], ring.phase);
+            if (lane != 0) return;
+            gpu::mbarrier_arrive(full);
+            if (!(turned_a && turned_b)) gpu::mbarrier_arrive(full);
+          });
         }
       }
       const int slices = Cta::slices(unit.depth);
