@@ -248,8 +248,7 @@ XGEMM_DEVICE T* entry_of(const Arg& arg, std::int64_t batch, Loc loc = Loc::curr
   return entry_of<T>(arg, batch, arg.by_pointers(), loc);
 }
 
-// The same, by all lanes of a warp, and the compiler knows that they have the same. What TMA is told comes from uniform
-// registers: of anything else it makes a loop over the lanes, for each copy.
+// The same, by all lanes of a warp, and the compiler knows that they have the same, as TMA wants it (sm90/tma.cuh).
 template <class T, class Arg>
 XGEMM_DEVICE T* uniform_entry_of(const Arg& arg, std::int64_t batch, bool by_pointers, Loc loc = Loc::current()) {
   const auto entry = reinterpret_cast<std::uintptr_t>(entry_of<T>(arg, batch, by_pointers, loc));

@@ -1,5 +1,6 @@
-// The producers of a wgmma_tma CTA whose X has lines that start anywhere: a thread loads them, by TMA, to stages, teams
-// of two warps take these in turn and shift what is there into the slots, and a thread loads Y.
+// The producers of a wgmma_tma CTA whose X has lines that start anywhere: a warp loads them, by TMA, to stages, teams
+// of two warps take these in turn and shift what is there into the slots, and a warp loads Y. Of warps that load a lane
+// asks; all walk the ring, so that its place is uniform (common/sm90/tma.cuh).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -44,14 +45,14 @@ struct WgmmaTmaLineProducer {
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem, const Place& place, const Start&) {
     constexpr int kShifters = kTeams * kTeam;
-    const int warp = gpu::warp_index();
+    const int warp = gpu::shuffle(gpu::warp_index(), 0);  // uniform, and the compiler knows it
     gpu::grid_wait_dependencies();
     const Epilogue epilogue = Epilogue::make(p);
     if (warp < kShifters) {
       shift(p, smem, place, epilogue, warp / kTeam);
-    } else if (warp == kShifters && gpu::lane_index() == 0) {
+    } else if (warp == kShifters) {
       load_x(p, smem, place, epilogue);
-    } else if (warp == kShifters + 1 && gpu::lane_index() == 0) {
+    } else if (warp == kShifters + 1) {
       load_y(p, smem, place, epilogue);
     }
   }
@@ -59,7 +60,12 @@ struct WgmmaTmaLineProducer {
  private:
   using Stages = RingOf<kConfig.line_stages>;
 
-  // By one thread.
+  // Of a warp that has waited for a slot, or a stage: whether the lane is to fill it.
+  XGEMM_DEVICE static bool asks() {
+    gpu::sync_warp();  // all lanes have seen this phase
+    return gpu::lane_index() == 0;
+  }
+
   XGEMM_DEVICE static void load_x(const Params& p, SharedStorage& smem, const Place& place, const Epilogue& epilogue) {
     Stages stages;
     XGEMM_NO_UNROLL
@@ -69,14 +75,14 @@ struct WgmmaTmaLineProducer {
       XGEMM_NO_UNROLL
       for (int slice = slices.begin; slice < slices.end; ++slice) {
         gpu::mbarrier_wait(smem.lines_empty[stages.slot], stages.phase ^ 1);
-        Lines::load(p, smem.lines[stages.slot], smem.lines_full[stages.slot], tile.row, slice * Cta::kTileK,
-                    tile.batch * p.x_batch_step);
+        if (asks())
+          Lines::load(p, smem.lines[stages.slot], smem.lines_full[stages.slot], tile.row, slice * Cta::kTileK,
+                      tile.batch * p.x_batch_step);
         stages.next();
       }
     }
   }
 
-  // By one thread.
   XGEMM_DEVICE static void load_y(const Params& p, SharedStorage& smem, const Place& place, const Epilogue& epilogue) {
     using Loader = OperandLoader<Element, Cta::kMajorY, Cta::kTileK, Cta::kYColumns, Cta::kPieceY>;
     const int mask = p.column_mask << place.rank(place.column << p.row_bits, place.split);
@@ -91,20 +97,25 @@ struct WgmmaTmaLineProducer {
       XGEMM_NO_UNROLL
       for (int slice = slices.begin; slice < slices.end; ++slice) {
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-        gpu::mbarrier_arrive_expect(smem.full[ring.slot], y.bytes());
-        if (place.sharers == 1) {
-          y.template load<false>(smem.slots[ring.slot].y[0], smem.full[ring.slot], slice * Cta::kTileK, entry);
-        } else {
-          y.template load<true>(smem.slots[ring.slot].y[0], smem.full[ring.slot], slice * Cta::kTileK, entry);
+        if (asks()) {
+          gpu::mbarrier_arrive_expect(smem.full[ring.slot], y.bytes());
+          if (place.sharers == 1) {
+            y.template load<false>(smem.slots[ring.slot].y[0], smem.full[ring.slot], slice * Cta::kTileK, entry);
+          } else {
+            y.template load<true>(smem.slots[ring.slot].y[0], smem.full[ring.slot], slice * Cta::kTileK, entry);
+          }
         }
         ring.next();
       }
-      if (place.shares_k()) Cta::lend_ring(smem, exchange_phase);
+      if (place.shares_k()) {
+        gpu::sync_warp();
+        Cta::lend_ring(smem, exchange_phase, gpu::lane_index() == 0);
+      }
       if (!epilogue.reads_c() || units.partial()) continue;
       XGEMM_NO_UNROLL
       for (int i = 0; i < Output::kSlots; ++i) {  // which the others fill
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-        gpu::mbarrier_arrive(smem.full[ring.slot]);
+        if (asks()) gpu::mbarrier_arrive(smem.full[ring.slot]);
         ring.next();
       }
     }

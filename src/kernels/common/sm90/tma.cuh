@@ -3,8 +3,12 @@
 // A TensorMap describes the tensor (address, extents, strides), the box, and how the box is swizzled in shared memory.
 // Loads fill what lies outside the tensor with zeros and complete on an mbarrier with the bytes of the whole box;
 // stores write nothing outside. Maps have rank 3: contiguous axis, other axis, and the number of an entry of a batch;
-// or, where entries lie anywhere (TensorBox), rank 4: two axes are an entry's address (BoxEntry). Small boxes of rank 4
-// take longer. A box begins on 16 bytes along the contiguous axis: elsewhere it is an illegal instruction (H100).
+// or, where entries lie anywhere (TensorBox), rank 4: two axes are an entry's address (BoxEntry). A box begins on 16
+// bytes along the contiguous axis: elsewhere it is an illegal instruction (H100).
+//
+// What a copy is told comes from uniform registers. Of what the compiler does not know to be the same in all lanes,
+// such as what was loaded from memory (uniform_entry_of()) or a place in a ring that some lanes do not walk, it makes a
+// loop over the lanes, of some dozen instructions for each copy.
 //
 // TMA and wgmma reach shared memory through the async proxy. What ordinary stores have written becomes visible to it
 // by fence_async_shared() in the writing thread, then a barrier. TMA may write over it, too, where the thread that asks
