@@ -7,6 +7,7 @@
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <compare>
 #include <map>
@@ -405,7 +406,7 @@ TEST_P(Mutants, WrongBytes) {
 TEST_P(Mutants, WrongScope) {
   // That sums have been read is enough for the simulator to be told without them (Cta::lend_ring()): of each kind one
   // place, with two schedules.
-  const auto places = [&](Change change, const std::vector<Op>& ops) {
+  const auto places = [&](Change change, const std::set<Op>& ops) {
     return std::ranges::count(survivors(change, ops), '\n') / 2;
   };
   EXPECT_LE(places(Change::no_release, {Op::arrive_remote_release, Op::cluster_sync}), 1);
