@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/common/params.h"
 #include "kernels/common/schedule.h"
 #include "kernels/instances.h"
 #include "plan/packing.h"

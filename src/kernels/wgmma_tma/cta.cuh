@@ -83,6 +83,7 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     gpu::Mbarrier rings_free;  // exchange.cuh
     gpu::Mbarrier sums_arrived;
     gpu::Mbarrier sums_read;
+    gpu::Mbarrier filled;  // following_producer.cuh
   };
   static_assert(sizeof(typename SharedStorage::Slot) == static_cast<std::size_t>(kConfig.slot_bytes()));
   static_assert(sizeof(SharedStorage) <= kConfig.shared_bytes() && kConfig.shared_bytes() <= 227 * 1024);

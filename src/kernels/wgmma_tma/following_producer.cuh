@@ -74,7 +74,7 @@ struct WgmmaTmaFollowingProducer {
     // TMA, and for all what other CTAs are asked. All lanes of the warp walk the ring: its place is uniform.
     const bool asks = gpu::shuffle(gpu::warp_index(), 0) == 0;
     typename Cta::Ring ring;
-    unsigned exchange_phase = 0;
+    unsigned exchange_phase = 0, filled_phase = 0;
     gpu::grid_wait_dependencies();
     const Epilogue epilogue = Epilogue::make(p);
     XGEMM_NO_UNROLL
@@ -92,7 +92,7 @@ struct WgmmaTmaFollowingProducer {
             ring.skip(slices.count());
           }
         } else {
-          fill(smem, ring, slices.count(), thread, [&](Slot& slot, int slice) {
+          fill(smem, place, ring, filled_phase, slices.count(), thread, [&](Slot& slot, int slice) {
             const int k = (slices.begin + slice) * Cta::kTileK;
             FillerX::run(slot.x[0], x, p.x_lines.stride, tile.row, Cta::rows_of(p), k, p.k, thread);
             FillerY::run(slot.y[0], y, p.y_lines.stride, tile.column, Cta::columns_of(p), k, p.k, thread);
@@ -103,7 +103,7 @@ struct WgmmaTmaFollowingProducer {
       if (!epilogue.reads_c() || units.partial()) continue;
       const auto* const c = uniform_entry_of<const Element>(p.c_lines, tile.batch, true);
       if (!gpu::BoxEntry::holds(c)) {
-        fill(smem, ring, Output::kSlots, thread, [&](Slot& slot, int index) {
+        fill(smem, place, ring, filled_phase, Output::kSlots, thread, [&](Slot& slot, int index) {
           Output::template load_lines<kThreads>(p, slot, place, tile, index, thread);
         });
       } else if (asks) {
@@ -117,10 +117,11 @@ struct WgmmaTmaFollowingProducer {
 
  private:
   // Calls f(slot, i) for so many slots, which it is to fill. Before that the other warps wait for the one that has
-  // asked for what came before: a barrier of the ring knows but two phases.
+  // asked for what came before: a barrier of the ring knows but two phases. After it the CTAs that share operands meet,
+  // all of which fill these slots: TMA may write over them next, asked by any of the CTAs. phase: of `filled`.
   template <class F>
-  XGEMM_DEVICE static void fill(typename Cta::SharedStorage& smem, typename Cta::Ring& ring, int slots, int thread,
-                                const F& f) {
+  XGEMM_DEVICE static void fill(typename Cta::SharedStorage& smem, const typename Cta::Place& place,
+                                typename Cta::Ring& ring, unsigned& phase, int slots, int thread, const F& f) {
     constexpr int kBarrier = 1 + Cta::kGroups;  // those before are the consumers'
     gpu::named_barrier_sync(kBarrier, kThreads);
     XGEMM_NO_UNROLL
@@ -132,6 +133,10 @@ struct WgmmaTmaFollowingProducer {
       if (thread == 0) gpu::mbarrier_arrive(smem.full[ring.slot]);
       ring.next();
     }
+    if (place.sharers == 1) return;
+    if (thread < place.sharers) gpu::mbarrier_arrive_remote_release(smem.filled, place.rank(thread, place.split));
+    gpu::mbarrier_wait_cluster(smem.filled, phase);
+    phase ^= 1;
   }
 };
 

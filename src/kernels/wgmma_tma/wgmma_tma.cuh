@@ -115,6 +115,7 @@ struct WgmmaTma {
     if (warp == 1 && gpu::lane_index() == 0) {
       Producer::prefetch_maps(p);
       Output::prefetch_maps(p);
+      if constexpr (kFollows<Epilogue>) gpu::mbarrier_init(smem.filled, p.sharers);
       Cta::init_barriers(p, smem);
     }
     Cta::sync_cluster(p);

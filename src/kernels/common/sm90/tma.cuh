@@ -11,8 +11,8 @@
 // loop over the lanes, of some dozen instructions for each copy.
 //
 // TMA and wgmma reach shared memory through the async proxy. What ordinary stores have written becomes visible to it
-// by fence_async_shared() in the writing thread, then a barrier. TMA may write over it, too, where it is known that the
-// writer's fence is over, or the thread that asks has made one after the barrier.
+// by fence_async_shared() in the writing thread, then a barrier. TMA may write over it, too, where the thread that asks
+// it to has made the fence after the barrier. Where that is in another CTA, both sides name the cluster as the scope.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

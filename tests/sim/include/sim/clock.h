@@ -100,7 +100,6 @@ class ThreadClock {
   bool has_seen(int thread, Clock clock) const { return thread == thread_ || seen_[thread] >= clock; }
   bool knows_over(int thread, Clock clock) const { return thread == thread_ || over_[thread] >= clock; }
   Clock seen(int thread) const { return thread == thread_ ? now_ : seen_[thread]; }
-  Clock known_over(int thread) const { return thread == thread_ ? now_ : over_[thread]; }
   const Clock* vector() const { return seen_; }  // tells threads apart that may have seen different things
 
   // Sees what an agent has done up to `clock`. learned: of all who learn from this agent.

@@ -19,10 +19,10 @@ constexpr std::size_t swizzle_atom(int swizzle_bytes) {
   return static_cast<std::size_t>(swizzle_bytes == 0 ? 16 : 8 * swizzle_bytes);
 }
 
-// Whether a thread wrote this last and made no fence_async_shared() after it until then.
-inline bool lacks_fence(Machine& machine, const Event& write, Clock until) {
+// Whether a thread wrote this last and did not make a fence_async_shared() that the user's clock knows of.
+inline bool lacks_fence(Machine& machine, const Event& write, const ThreadClock& user) {
   if (write.clock == 0 || machine.is_agent(write.thread)) return false;
-  return !fenced(machine.thread(write.thread).state<Fences>().async_proxy, write.clock, until);
+  return !fenced(machine.thread(write.thread).state<Fences>().async_proxy, write.clock, user.seen(write.thread));
 }
 
 // False, after a report, where something keeps an agent of the thread from reading the granule.

@@ -193,8 +193,7 @@ void start(Thread& thread, const Load& load) {
       if (good && (cell->pending != 0 || cell->shadow.conflict_of_write(thread.clock))) {
         good = false;
         detail::report_shared_write(thread, *cell, load.offset, load.loc);
-      } else if (good &&
-                 lacks_fence(*thread.machine, cell->shadow.write, thread.clock.known_over(cell->shadow.write.thread)) &&
+      } else if (good && lacks_fence(*thread.machine, cell->shadow.write, thread.clock) &&
                  !thread.state<Fences>().cover(cell->shadow.write.thread, cell->shadow.write.clock)) {
         good = false;
         fail(
@@ -283,7 +282,7 @@ Stores& stores_of(Thread& thread) {
 bool check_async_read(Thread& thread, const SharedMemory::Cell& cell, std::size_t offset, const char* what, Loc loc) {
   if (cell.pending != 0 || cell.shadow.write.clock == 0 || cell.shadow.conflict_of_read(thread.clock)) {
     detail::report_shared_read(thread, cell, offset, loc);
-  } else if (lacks_fence(*thread.machine, cell.shadow.write, thread.clock.seen(cell.shadow.write.thread))) {
+  } else if (lacks_fence(*thread.machine, cell.shadow.write, thread.clock)) {
     fail(Fault::proxy_fence, loc,
          std::string(what) + " shared memory at offset " + std::to_string(offset) +
              " that a thread has written with no fence_async_shared() between that and the barrier",

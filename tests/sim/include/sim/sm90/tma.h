@@ -5,8 +5,7 @@
 // until then, and only those may use it who have waited on its mbarrier; a store reads its source until then, so that
 // only those may write it again who know that the group has been waited for. What threads have written needs
 // fence_async_shared() by the writer, then a barrier, before the copy engine may read it; before it may write over it,
-// it is enough to know that the fence is over, or a fence of the thread that asks it to, which knows of the write by
-// then.
+// a fence of the thread that asks it to will do, which knows of the write by then.
 //
 // Maps are checked for what the driver and the hardware demand of them. Stores clip the contiguous axis to 16 bytes: a
 // row whose extent is no multiple of that is reported as a write out of bounds.
