@@ -18,55 +18,24 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <iterator>
 #include <map>
-#include <random>
+#include <memory>
 #include <vector>
 
 #include "bench/candidate.h"
 #include "bench/device.h"
+#include "bench/operands.h"
 #include "bench/shapes.h"
 #include "core/problem.h"
 #include "device/device_info.h"
 #include "plan/planner.h"
 #include "runtime/launch.h"
-#include "xgemm/float16.hpp"
 
 namespace xgemm::perf {
 namespace {
 
-constexpr std::size_t kRotatedBytes = std::size_t{320} << 20;
-constexpr std::size_t kArenaBytes = std::size_t{6} << 30;
 constexpr int kMostCtas = 8;  // of a cluster
-
-std::vector<unsigned char> random_block(char type, std::size_t bytes) {
-  std::mt19937 engine(1);
-  std::normal_distribution<float> normal;
-  std::vector<unsigned char> block(bytes);
-  const auto fill = [&](auto convert) {
-    using Element = decltype(convert(0.0f));
-    for (std::size_t i = 0; i < bytes; i += sizeof(Element)) {
-      const Element x = convert(normal(engine));
-      std::memcpy(&block[i], &x, sizeof x);
-    }
-  };
-  switch (type) {
-    case 'd':
-      fill([](float x) { return double{x}; });
-      break;
-    case 's':
-      fill([](float x) { return x; });
-      break;
-    case 'h':
-      fill(float_to_half);
-      break;
-    default:
-      fill(float_to_bfloat16);
-  }
-  return block;
-}
 
 class Tuner {
  public:
@@ -85,21 +54,18 @@ class Tuner {
     device_ = make_cuda_device(0, why);
     if (!device_) throw std::runtime_error(why);
     cublas_ = make_cublas(*device_, "", std::size_t{32} << 20, CublasMath::kDefault, why);
-    arena_ = static_cast<unsigned char*>(device_->allocate('d', kArenaBytes));
-    if (arena_ == nullptr) throw std::runtime_error("not enough device memory");
+    operands_ = std::make_unique<Operands>(*device_, DataKind::kNormal, 1);
   }
 
   void run(const Case& one) {
-    fill(one.input().letter);
-    const std::vector<OperandSet> sets = lay_out(one);
-    if (sets.empty()) return;
+    if (!operands_->prepare(one).empty()) return;
     const device::DeviceInfo& info = runtime::completed(*device::device_info(0));
-    const Problem example = problem(one, sets[0]);
+    const Problem example = problem(one, operands_->set(0));
     const std::vector<plan::Plan> candidates = all_candidates(example, info);
     std::vector<Entry> entries;
-    if (cublas_ && !candidates.empty() && cublas_->prepare(one, sets[0]).empty()) {
-      entries.push_back(record("cublas", {0, 1}, 0, candidates[0].estimated_us, sets,
-                               [&](const OperandSet& operands) { cublas_->run(one, operands); }));
+    if (cublas_ && !candidates.empty() && cublas_->prepare(one, operands_->set(0)).empty()) {
+      entries.push_back(record("cublas", {0, 1}, 0, candidates[0].estimated_us,
+                               [&](const OperandSet& set) { cublas_->run(one, set); }));
     }
     std::map<kernels::Family, int> of_family;
     for (const plan::Plan& candidate : candidates) {
@@ -107,11 +73,10 @@ class Tuner {
       if (entries.size() > static_cast<std::size_t>(options_.most)) break;
       if (!wanted(name_of(candidate)) || ++of_family[kernels::info(candidate.kernel).family] > options_.most_of_family)
         continue;
-      entries.push_back(record(one, sets, candidate));
+      entries.push_back(record(one, candidate));
       if (candidate.schedule.split_tiles > 0)
-        entries.push_back(record(
-            one, sets,
-            plan::with_sharing(candidate, block_of(candidate, example), info, {0, 1, candidate.schedule.cluster})));
+        entries.push_back(record(one, plan::with_sharing(candidate, block_of(candidate, example), info,
+                                                         {0, 1, candidate.schedule.cluster})));
     }
     // In turn, with hardly a pause, and not before the power limit has had time to slow the GPU down as it does in
     // lasting work: all meet the same clocks.
@@ -195,10 +160,15 @@ class Tuner {
     p.a = {type, call.a, call.transa == 'N' ? Op::none : Op::transpose, call.lda, call.stride_a};
     p.b = {type, call.b, call.transb == 'N' ? Op::none : Op::transpose, call.ldb, call.stride_b};
     p.c = {type_of(one.output()), call.c, call.ldc, call.stride_c};
+    if (one.by_pointers) {
+      p.batch_kind = BatchKind::pointers;
+      p.a.batch_stride = p.b.batch_stride = p.c.batch_stride = 0;
+      p.a.data = call.a_pointers, p.b.data = call.b_pointers, p.c.data = const_cast<void**>(call.c_pointers);
+    }
     return p;
   }
 
-  Entry record(const Case& one, const std::vector<OperandSet>& sets, const plan::Plan& candidate) {
+  Entry record(const Case& one, const plan::Plan& candidate) {
     const device::DeviceInfo& info = *device::device_info(0);
     const runtime::LaunchSettings settings = {device_->stream(), nullptr, 0};  // as most calls come: no memory is lent
     const kernels::Schedule& schedule = candidate.schedule;
@@ -208,7 +178,7 @@ class Tuner {
                                              : "";
     const std::int64_t whole_tiles = schedule.split_tiles == 0 ? 0 : schedule.whole_tiles;
     return record(name_of(candidate) + copies, {whole_tiles, static_cast<int>(schedule.parts), schedule.cluster},
-                  candidate.estimated_us, candidate.estimated_us, sets, [&](const OperandSet& s) {
+                  candidate.estimated_us, candidate.estimated_us, [&](const OperandSet& s) {
                     const Status status = runtime::launch(candidate, problem(one, s), info, settings);
                     if (!status.ok()) throw std::runtime_error(last_error());
                   });
@@ -216,55 +186,26 @@ class Tuner {
 
   template <class Call>
   Entry record(const std::string& name, const kernels::Sharing& sharing, double estimated_us, double expected_us,
-               const std::vector<OperandSet>& sets, const Call& call) {
+               const Call& call) {
     const int count = static_cast<int>(std::clamp(options_.budget_us / expected_us, 1.0, 60.0));
-    call(sets[0]);  // a kernel is loaded when it is first run
+    call(operands_->set(0));  // a kernel is loaded when it is first run
     std::string why = device_->synchronize();
     if (!why.empty()) throw std::runtime_error(why);
     auto calls = device_->record(
         [&] {
-          for (int i = 0; i < count; ++i) call(sets[(next_ + static_cast<std::size_t>(i)) % sets.size()]);
+          for (int i = 0; i < count; ++i) call(operands_->set((next_ + i) % operands_->count()));
         },
         why);
-    next_ += static_cast<std::size_t>(count);
+    next_ += count;
     if (!calls) throw std::runtime_error(why);
     return {name, sharing, estimated_us, std::move(calls), count, {}};
-  }
-
-  void fill(char type) {
-    if (type == filled_) return;
-    filled_ = type;
-    const std::vector<unsigned char> block = random_block(type, std::size_t{64} << 20);
-    for (std::size_t at = 0; at < kArenaBytes; at += block.size())
-      device_->copy(arena_ + at, block.data(), block.size());
-  }
-
-  std::vector<OperandSet> lay_out(const Case& one) {
-    const std::int64_t input = one.input().size, output = one.output().size;
-    const auto bytes = [&](std::int64_t span, std::int64_t size) {
-      return (static_cast<std::size_t>((span + one.offset) * size) + 1023) / 1024 * 1024;
-    };
-    const std::size_t a = bytes(one.a_span(), input), b = bytes(one.b_span(), input), c = bytes(one.c_span(), output);
-    const std::size_t all = a + b + c;
-    const std::size_t count = std::clamp<std::size_t>((kRotatedBytes + all - 1) / all, 1, 256);
-    std::vector<OperandSet> sets;
-    unsigned char* at = arena_;
-    for (std::size_t i = 0; i < count && at + all <= arena_ + kArenaBytes; ++i, at += all) {
-      OperandSet s;
-      s.a = at + one.offset * input;
-      s.b = at + a + one.offset * input;
-      s.c = at + a + b + one.offset * output;
-      sets.push_back(s);
-    }
-    return sets;
   }
 
   Options options_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Candidate> cublas_;
-  unsigned char* arena_ = nullptr;
-  char filled_ = 0;
-  std::size_t next_ = 0;
+  std::unique_ptr<Operands> operands_;
+  std::int64_t next_ = 0;  // of the operand sets
 };
 
 int run(int argc, char** argv) {
