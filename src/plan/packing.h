@@ -4,7 +4,8 @@
 // along the one that they share with C, or, as TF32, one or both along k. Others are copied first, at the speed of the
 // memory (kernels/pack/), where the copies and the product take less time together than the product takes with operands
 // as they lie: the planner weighs the ways. The copies' memory is bounded: a large product is computed in blocks of C,
-// each from copies of the rows of op(A) and columns of op(B) that it needs.
+// each from copies of the rows of op(A) and columns of op(B) that it needs; of a batch by pointers, whose blocks are
+// whole products, the pass that copies also writes an array of pointers to the copies.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,7 @@ struct PackedOperand {
   layout::Axis contiguous = layout::Axis::row;
   std::int64_t ld = 0, batch_stride = 0;  // elements; both multiples of 16 bytes
   std::size_t offset = 0;                 // bytes, in the workspace
+  std::size_t pointers = 0;               // the same, of the array of pointers to its matrices
 
   bool operator==(const PackedOperand&) const = default;
 };
@@ -43,7 +45,8 @@ inline constexpr std::size_t kMostPackedBytes = std::size_t{512} << 20;
 std::size_t packing_limit(const device::DeviceInfo& device);
 
 // The ways to copy what lies badly that may pay: all of it, and in fp32 each input alone and for TF32. None where
-// everything lies well, or where the least block does not fit.
+// everything lies well, or where the least block does not fit. Matrices that are found by pointers count as aligned as
+// the facts say.
 std::vector<Packing> packings_of(const Problem& problem, const layout::ProblemFacts& facts,
                                  const device::DeviceInfo& device);
 
@@ -55,7 +58,8 @@ std::optional<Packing> in_smaller_blocks(const Packing& packing, const Problem& 
 // A block as the kernel sees it: its extents, and copies in place of the operands that are copied. Their addresses are
 // offsets in the workspace.
 Problem packed_problem(const Packing& packing, const Problem& problem);
-// Of all blocks: what is not copied steps from entry to entry of the whole batch.
+// Of all blocks: what is not copied steps from entry to entry of the whole batch. Of a batch by pointers, what kernels
+// will mostly find.
 layout::ProblemFacts packed_facts(const Packing& packing, const Problem& block, const Problem& problem);
 
 // The time of the copies, of all blocks.

@@ -86,11 +86,9 @@ struct Way {
 // as what they will mostly find.
 template <class Visit>
 void for_each_way(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, const Visit& visit) {
-  if (p.batch_kind == BatchKind::pointers) {
-    return visit(Way{.packing = {}, .problem = p, .facts = layout::facts_on_vectors(p)});
-  }
-  visit(Way{.packing = {}, .problem = p, .facts = facts});
-  for (const Packing& packing : packings_of(p, facts, device)) {
+  const ProblemFacts mostly = p.batch_kind == BatchKind::pointers ? layout::facts_on_vectors(p) : facts;
+  visit(Way{.packing = {}, .problem = p, .facts = mostly});
+  for (const Packing& packing : packings_of(p, mostly, device)) {
     Way way = {.packing = packing,
                .problem = packed_problem(packing, p),
                .blocks = blocks_of(packing, p),

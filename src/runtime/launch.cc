@@ -110,19 +110,25 @@ kernels::PackJob copy_job(const kernels::ConstMatrixArg& source, std::int64_t ro
           .line_stride = along_rows ? source.col_stride : source.row_stride,
           .batch_stride = source.batch_stride,
           .ld = copy.ld,
-          .ld_batch = copy.batch_stride};
+          .ld_batch = copy.batch_stride,
+          .pointers = source.by_pointers(),
+          .found = source.by_pointers() ? reinterpret_cast<void**>(copies + copy.pointers) : nullptr};
 }
 
-kernels::ConstMatrixArg copy_arg(const plan::PackedOperand& copy, char* copies) {
+// In its place. by_pointers: as the operand is found.
+kernels::ConstMatrixArg copy_arg(const plan::PackedOperand& copy, char* copies, bool by_pointers) {
   const bool along_rows = copy.contiguous == layout::Axis::row;
-  return {copies + copy.offset, along_rows ? 1 : copy.ld, along_rows ? copy.ld : 1, copy.batch_stride};
+  return {copies + (by_pointers ? copy.pointers : copy.offset), along_rows ? 1 : copy.ld, along_rows ? copy.ld : 1,
+          by_pointers ? kernels::kStrideOfPointers : copy.batch_stride};
 }
 
+// From an element of an entry on; of matrices that are found by pointers, from the first one.
 template <class Matrix>
 Matrix moved(Matrix x, std::int64_t row, std::int64_t col, std::int64_t entry, int element_bytes) {
   using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(x.data)>>, const char, char>;
-  x.data =
-      static_cast<Byte*>(x.data) + (row * x.row_stride + col * x.col_stride + entry * x.batch_stride) * element_bytes;
+  x.data = static_cast<Byte*>(x.data) +
+           (x.by_pointers() ? entry * std::int64_t{sizeof(void*)}
+                            : (row * x.row_stride + col * x.col_stride + entry * x.batch_stride) * element_bytes);
   return x;
 }
 
@@ -168,20 +174,20 @@ Status launch_packed(const plan::Plan& plan, const Problem& problem, const devic
           if (a_row != row || a_entry != wanted)
             copies.add(copy_job(params.a, block.m, problem.k, block.batch_count, packing.a, workspace.copies()));
           a_row = row, a_entry = wanted;
-          params.a = copy_arg(packing.a, workspace.copies());
+          params.a = copy_arg(packing.a, workspace.copies(), all.a.by_pointers());
         }
         if (packing.b.used) {
           const std::int64_t wanted = all.b.batch_stride == 0 ? 0 : entry;
           if (b_col != col || b_entry != wanted)
             copies.add(copy_job(params.b, problem.k, block.n, block.batch_count, packing.b, workspace.copies()));
           b_col = col, b_entry = wanted;
-          params.b = copy_arg(packing.b, workspace.copies());
+          params.b = copy_arg(packing.b, workspace.copies(), all.b.by_pointers());
         }
         if (packing.c.used) {  // of 16 bits, as A and B are then
           const kernels::ConstMatrixArg c = {params.c.data, params.c.row_stride, params.c.col_stride,
                                              params.c.batch_stride};
           copies.add(copy_job(c, block.m, block.n, block.batch_count, packing.c, workspace.copies()));
-          params.c_copy = copy_arg(packing.c, workspace.copies());
+          params.c_copy = copy_arg(packing.c, workspace.copies(), false);
         }
         XGEMM_RETURN_IF_FAILED(device::cuda_status(
             kernels::launch_pack(copies, static_cast<cudaStream_t>(settings.stream)), "the copies of operands"));

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "call.h"
@@ -224,6 +225,30 @@ TEST(PointersLarger, F16) {
 }
 TEST(PointersLarger, F16ToF32) {
   run_all<Half, float>(kLarger);
+}
+
+// Where lines start anywhere and products are large, the kernel finds copies, of which pointers are left beside them.
+template <class T>
+void run_copied() {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  Random random(5);
+  for (const Where where : {Where::on_vectors, Where::anywhere}) {
+    PointerCase<T> x(random, {511, 511, 511, 8}, where, false, -0.5);
+    const xgemm_args args = x.args();
+    char plan[4096] = "";
+    xgemm_explain(nullptr, &args, plan, sizeof plan);
+    if (std::string_view(plan).find("found by the kernel") == std::string_view::npos) GTEST_SKIP() << plan;
+    EXPECT_NE(std::string_view(plan).find(" packed="), std::string_view::npos) << plan;
+    ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error() << ": " << x.words();
+    XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+    ASSERT_EQ(x.check(), "") << x.words() << ", " << name_of(where) << "\n" << plan;
+  }
+}
+TEST(PointersLarger, CopiesF32) {
+  run_copied<float>();
+}
+TEST(PointersLarger, CopiesF16) {
+  run_copied<Half>();
 }
 
 // What the pointers are is known when the work runs: a graph follows them where they lead by then.

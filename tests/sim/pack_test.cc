@@ -51,6 +51,9 @@ Result run_pack(const PackParams& params, const Options& options) {
                   job.ld_batch, Access::write});
       continue;
     }
+    if (job.found != nullptr)
+      memory.add({"found " + std::to_string(i), job.found, sizeof(void*), job.batch_count, 1, 1, 1, job.batch_count, 0,
+                  Access::write});
     memory.add({"source " + std::to_string(i), far, kBytes, job.length, job.lines, job.batch_count, job.step,
                 job.line_stride, job.batch_stride, Access::read});
     constexpr std::int64_t kElements = PackParams::kVectorBytes / kBytes;
@@ -148,18 +151,26 @@ TYPED_TEST(Packing, CopiesWhatIsThereAndNothingElse) {
     Options options;
     options.order = n % 2 == 0 ? Order::forward : Order::random;
     options.seed = static_cast<std::uint64_t>(n);
-    // The same entries, by an array of pointers.
+    // The same entries, by an array of pointers, which gets one of pointers to the copies.
     std::vector<std::vector<const void*>> arrays;
+    std::vector<std::vector<void*>> found;
     for (int i = 0; n % 3 == 2 && i < params.count; ++i) {
       PackJob& job = params.jobs[i];
       arrays.emplace_back();
       for (std::int64_t b = 0; b < job.batch_count; ++b)
         arrays.back().push_back(static_cast<const TypeParam*>(job.source) + b * job.batch_stride);
       job.pointers = true, job.source = arrays.back().data();
+      found.emplace_back(static_cast<std::size_t>(job.batch_count));
+      if (n % 2 == 0) job.found = found.back().data();
     }
     const Result result = run_pack<TypeParam>(params, options);
     ASSERT_TRUE(result.ok()) << result.summary();
     for (const auto& c : cases) ASSERT_EQ(c->check(), "");
+    for (int i = 0; i < params.count; ++i) {
+      const PackJob& job = params.jobs[i];
+      for (std::int64_t b = 0; job.found != nullptr && b < job.batch_count; ++b)
+        ASSERT_EQ(job.found[b], static_cast<TypeParam*>(job.destination) + b * job.ld_batch);
+    }
   }
 }
 

@@ -14,6 +14,8 @@
 // squares: a warp reads an element of each of 32 lines, and writes eight vectors of each of four. Lines lie one word
 // more than a multiple of the banks apart, so that neither has conflicts.
 //
+// Of entries that are found by pointers the first thread of each leaves a pointer to the copy.
+//
 // Results that are scattered are moved element by element, neighbours by neighbouring threads.
 //
 // SPDX-License-Identifier: BSD-3-Clause
@@ -86,6 +88,15 @@ struct Pack {
     return static_cast<const Word*>(job.source) + batch * job.batch_stride;
   }
 
+  // A thread that has the first element of an entry's copy tells where it is.
+  XGEMM_DEVICE static void tell(const Params::Job& job, std::int64_t batch, bool is_first) {
+    if constexpr (kPointers) {
+      if (is_first && job.found != nullptr)
+        gpu::write<gpu::Space::global>(job.found + batch,
+                                       static_cast<void*>(static_cast<Word*>(job.destination) + batch * job.ld_batch));
+    }
+  }
+
   // What was read for a vector: where its elements are neighbours, the two aligned vectors in which it begins at byte
   // `offset`; else its elements, each in a word of 32 bits or in two.
   struct Piece {
@@ -98,6 +109,7 @@ struct Pack {
     const auto [batch, line, vector, lines_apart] = place_of(job, tile);
     if (vector >= job.vectors) return;
     const std::int64_t element = vector * kElements;
+    tell(job, batch, line == 0 && element == 0);
     const Word* source = source_of(job, batch) + line * job.line_stride + element * job.step;
     auto* destination = static_cast<Word*>(job.destination) + batch * job.ld_batch + line * job.ld + element;
 
@@ -143,6 +155,7 @@ struct Pack {
     const auto left = [](std::int64_t all) { return static_cast<int>(all < kTurned ? all : kTurned); };
     const int lines = left(job.lines - first_line), elements = left(job.length - first_element);
     const int warp = gpu::warp_index(), lane = gpu::lane_index();
+    tell(job, batch, first_line == 0 && first_element == 0 && gpu::thread_index() == 0);
 
     const Word* source = source_of(job, batch) + first_line + first_element * job.step;
     constexpr int kHalves = kTurned / gpu::kWarpSize, kSteps = kTurned / kWarps;

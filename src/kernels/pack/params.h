@@ -24,6 +24,7 @@ struct PackJob {
   // The source, or what is scattered to, is an array: of an entry, the pointer to its first element. All jobs of a
   // launch are alike in this.
   bool pointers = false;
+  void** found = nullptr;  // then gets a pointer to the copy of each entry
   // Then `step` is the destination's along a line, and the source's this. Of the destination, whose columns the lines
   // are, these elements are copied, and of the source no others read.
   bool scatters = false;

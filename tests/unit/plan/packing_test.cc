@@ -42,7 +42,9 @@ struct Extent {
 };
 
 std::vector<Extent> copies_of(const Packing& packing, const Problem& p) {
-  const auto entries = [&](const InputMatrix& x) { return x.batch_stride == 0 ? 1 : packing.batch; };
+  const auto entries = [&](const InputMatrix& x) {
+    return x.batch_stride == 0 && p.batch_kind == BatchKind::strided ? 1 : packing.batch;
+  };
   std::vector<Extent> all = {{packing.a, packing.m, p.k, entries(p.a), size_of(p.a.type)},
                              {packing.b, p.k, packing.n, entries(p.b), size_of(p.b.type)},
                              {packing.c, packing.m, packing.n, packing.batch, size_of(p.c.type)}};
@@ -109,6 +111,43 @@ TEST(Packing, BlocksKnowTheWholeBatch) {
     }
   }
   EXPECT_GT(blocks, 50);
+}
+
+// Those by pointers in blocks of whole products, with an array of pointers to each copy behind all copies.
+TEST(Packing, BatchesByPointersAreCopiedWithPointersToTheCopies) {
+  Random random(75);
+  int packed = 0, in_blocks = 0;
+  for (int i = 0; i < 20000 && !HasFailure(); ++i) {
+    Problem p = random_problem(random);
+    if (p.fill != Fill::full) continue;
+    p.batch_kind = BatchKind::pointers;
+    p.a.batch_stride = p.b.batch_stride = p.c.batch_stride = 0;
+    DeviceInfo device = h200();
+    device.memory_bytes = std::size_t{1} << random.integer(26, 37);
+    SCOPED_TRACE(to_string(p));
+    for (const Packing& packing : plan::packings_of(p, layout::facts_on_vectors(p), device)) {
+      ++packed;
+      if (packing.batch < p.batch_count) ++in_blocks;
+      SCOPED_TRACE(plan::to_string(packing));
+      expect_sound(packing, p);
+      EXPECT_TRUE(packing.m == p.m && packing.n == p.n && !packing.c.used);
+      std::size_t end = 0;
+      for (const auto& [copy, rows, cols, entries, bytes] : copies_of(packing, p)) {
+        const std::int64_t lines = copy.contiguous == layout::Axis::row ? cols : rows;
+        end = std::max(end, copy.offset + static_cast<std::size_t>(copy.ld * lines * entries * bytes));
+      }
+      for (const PackedOperand* const copy : {&packing.a, &packing.b}) {
+        if (!copy->used) continue;
+        EXPECT_GE(copy->pointers, end);
+        end = copy->pointers + static_cast<std::size_t>(packing.batch) * sizeof(void*);
+      }
+      EXPECT_LE(end, packing.bytes);
+      const Problem block = plan::packed_problem(packing, p);
+      EXPECT_EQ(block.batch_kind, BatchKind::pointers);
+      EXPECT_EQ(block.a.batch_stride | block.b.batch_stride, 0);
+    }
+  }
+  EXPECT_TRUE(packed > 1000 && in_blocks > 100) << packed << ", " << in_blocks;
 }
 
 // A kernel that finishes only where TMA stores all of C is asked about the whole of it.
