@@ -66,7 +66,7 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
                                                 c.transposed ? 'B' : 'A', kVectorBytes);
 }
 
-// Of the kernels, on any GPU: as measured on an H100 and an H200.
+// Of the kernels, on any GPU: by words as measured on an H100 and an H200.
 struct Constants {
   double launch_us;
   double turn_us;        // of a tile, beside its slices and elements
@@ -91,18 +91,18 @@ constexpr Constants kByWords = {.launch_us = 0.75,
                                 .sum_bytes_per_us = 2.1e6,
                                 .exchange_us = 0.93,
                                 .exchange_part_us = 0.36};
-// Fitted to products with few rows or columns. What CTAs and the memory take join by fourth powers.
-constexpr Constants kByLines = {.launch_us = 3.0,
-                                .turn_us = 1.12,
-                                .slice_cycles = 845,
+// Fitted to products on an H200. What CTAs and the memory take join by fourth powers.
+constexpr Constants kByLines = {.launch_us = 3.07,
+                                .turn_us = 0,
+                                .slice_cycles = 740,
                                 .line_cycles = 0,
-                                .shared_cycles = 87,
-                                .element = 0.1,
-                                .memory_share = 0.765,
-                                .sum_us = 0,
-                                .sum_bytes_per_us = 0.67e6,
-                                .exchange_us = 1.5,
-                                .exchange_part_us = 0.36};
+                                .shared_cycles = 54,
+                                .element = 0.437,
+                                .memory_share = 0.667,
+                                .sum_us = 0.49,
+                                .sum_bytes_per_us = 1.28e6,
+                                .exchange_us = 0.99,
+                                .exchange_part_us = 0.543};
 
 int resident_clusters(const device::DeviceInfo& device, const ClusterShape& cluster) {
   return cluster.size() == 1 ? device.sm_count : device.clusters_of(cluster.size());
@@ -126,16 +126,10 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const
   const auto tile_us = [&](double of_slices) {
     return x.turn_us + (of_slices * slice_cycles + c.cta_m * c.cta_n * x.element * c_accesses) * us_per_cycle;
   };
-  // Where more than half of a tile's width lies outside of C, kernels with narrower tiles are faster than their
-  // estimates say, the more so the fewer rows or columns there are. By hand, until the families are fitted with such
-  // products.
-  const double width = c.transposed ? double(p.m) / (cost::tiles(p.m, c.cta_m) * c.cta_m)
-                                    : double(p.n) / (cost::tiles(p.n, c.cta_n) * c.cta_n);
-  const double outside = c.by_lines() ? 1 + 0.8 * std::max(0.0, 1 - 2 * width) : 1;
   const auto estimate = [&](double cycles_us) {
     if (!c.by_lines()) return x.launch_us + std::max(cycles_us, memory_us);
     const double powers = cycles_us * cycles_us * cycles_us * cycles_us + memory_us * memory_us * memory_us * memory_us;
-    return outside * (x.launch_us + std::sqrt(std::sqrt(powers)));
+    return x.launch_us + std::sqrt(std::sqrt(powers));
   };
   if (cluster.k > 1) {
     const double rounds = cost::ceil(all / ctas);
