@@ -177,7 +177,8 @@ void xgemm_correction_features(int* of_way, int* of_estimate) {
 // xgemm-tune has it, name that is corrected alike, 1 where that is a whole family, parts, CTAs of a cluster that share
 // K", with tabs between, in `names`; their estimates, with copies; their features. Returns how many there are, at most
 // `most`. device: SMs, clusters of 1, 2, 4 and 8, bytes of L2. product: bytes of an element (2 or 4), m, n, k, batch,
-// op(A) and op(B) transposed, leading dimensions of A, B and C, beta, elements by which addresses miss 256 bytes.
+// op(A) and op(B) transposed, leading dimensions of A, B and C, beta, elements by which addresses miss 256 bytes,
+// whether matrices are found by pointers.
 int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const double* product, int most, char* names,
                         double* us, float* features) {
   using namespace xgemm;
@@ -201,12 +202,14 @@ int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const dou
   p.beta.value = static_cast<double>(number());
   auto* address = reinterpret_cast<unsigned char*>(std::uintptr_t{1} << 40) + number() * size_of(type);
   const std::int64_t columns_a = op_a == Op::none ? p.k : p.m, columns_b = op_b == Op::none ? p.n : p.k;
-  const bool batched = p.batch_count > 1;
+  const bool by_pointers = number() != 0;
+  const bool batched = p.batch_count > 1 && !by_pointers;
+  if (by_pointers) p.batch_kind = BatchKind::pointers;
   p.a = {type, address, op_a, lda, batched ? lda * columns_a : 0};
   p.b = {type, address + (std::int64_t{1} << 37), op_b, ldb, batched ? ldb * columns_b : 0};
   p.c = {type, address + (std::int64_t{1} << 38), ldc, batched ? ldc * p.n : 0};
 
-  const plan::ProblemFacts facts = plan::gather_facts(p);
+  const plan::ProblemFacts facts = by_pointers ? layout::facts_on_vectors(p) : plan::gather_facts(p);
   int count = 0;
   std::string lines;
   for (const plan::Plan& each : plan::candidates(p, facts, device, nullptr, false)) {

@@ -67,11 +67,11 @@ def product_of(case):
     """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> the numbers that xgemm_weighed_plans takes."""
     fields = case.split()
     m, n, k = map(int, fields[2].split("x"))
-    extra = dict(x.split("=") for x in fields[3:])
+    extra = dict(x.split("=") for x in fields[3:] if "=" in x)
     ta, tb = (x == "T" for x in fields[1])
     ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k, m]
     return [2 if fields[0] == "h" else 4, m, n, k, int(extra.get("batch", 1)), ta, tb, *ld, float(extra.get("beta", 0)),
-            int(extra.get("offset", 0))]
+            int(extra.get("offset", 0)), "pointers" in fields]
 
 
 class Measurements(fit.Measurements):
@@ -107,7 +107,8 @@ class Measurements(fit.Measurements):
                     if whole and way in wholes:
                         continue
                     wholes.add(way)
-                    rows.append((key, alike, estimate, times[name, split][1], features, not whole or "+" in name))
+                    rows.append((key, alike, estimate, times[name, split][1], features,
+                                 not whole or "+" in name or "pointers" in case))
         count = collections.Counter(r[0] for r in rows)
         rows = sorted((r for r in rows if count[r[0]] > 1), key=lambda r: r[0])
         self.names = sorted({r[1] for r in rows})

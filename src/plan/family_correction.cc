@@ -98,6 +98,7 @@ std::array<float, kWayFeatures> way_features(const Request& request, const Packi
           flag(packing.b.used),
           flag(packing.c.used),
           ln(1 + packing_us),
+          flag(p.batch_kind == BatchKind::pointers),
           shortness(p.m),
           shortness(p.n),
           shortness(k)};
@@ -137,7 +138,7 @@ std::string corrected_name(const KernelInfo& kernel) {
 
 FamilyCorrection::FamilyCorrection(const Request& request, const Packing& packing, double packing_us)
     : request_(request),
-      packs_(packing.any()),
+      corrects_wholes_(packing.any() || request.problem.batch_kind == BatchKind::pointers),
       packing_us_(packing_us),
       known_(request.device.compute_capability == 90 && request.problem.a.type != DType::f64) {
   if (!known_) return;
@@ -161,7 +162,7 @@ double FamilyCorrection::output(int place, const std::array<float, kEstimateFeat
 double FamilyCorrection::operator()(const KernelInfo& kernel, const Estimate& estimate) const {
   const double us = estimate.us + packing_us_;
   if (!known_ || us >= kFadesToUs || kernel.config.compute != Compute::strict ||
-      (corrected_as_a_whole(kernel) && !packs_))
+      (corrected_as_a_whole(kernel) && !corrects_wholes_))
     return 1;
   const int place = place_of(kernel);
   if (place < 0) return 1;
@@ -176,7 +177,8 @@ double FamilyCorrection::most_before(Family family, double us) const {
   const Places& own = places_of(family);
   double least = own.least;
   // All its instances have one factor, which is known before any of them is estimated.
-  if (corrected_as_a_whole(family)) least = !packs_ || own.of_instances[0] < 0 ? 0.0 : output(own.of_instances[0], {});
+  if (corrected_as_a_whole(family))
+    least = !corrects_wholes_ || own.of_instances[0] < 0 ? 0.0 : output(own.of_instances[0], {});
   return std::max(us, std::min(us / std::exp(least), kFadesToUs));
 }
 

@@ -4,8 +4,8 @@
 // misaligned products), what counts is how these models stand to each other. A network with one hidden layer looks at
 // the product, at how its operands reach the kernel, at the instance and at what its estimate is made of. Families
 // whose models are themselves fitted (wgmma_tma, ffma_tma) keep their order: of them it sees the family and the way
-// alone, and where operands reach them as they lie they are what the others are measured by. Kernels that are not
-// strict are left to their own models. perf/tune/fit_families.py trains it and writes its weights to
+// alone, and where operands reach them as they lie, found by strides, they are what the others are measured by. Kernels
+// that are not strict are left to their own models. perf/tune/fit_families.py trains it and writes its weights to
 // family_correction_fit.inc, with how well they do on shapes that were left out.
 //
 // SPDX-License-Identifier: BSD-3-Clause
@@ -20,7 +20,7 @@
 namespace xgemm::plan {
 
 // What the network looks at: what is the same for all plans of a way is multiplied by its weights once.
-inline constexpr int kWayFeatures = 19, kEstimateFeatures = 10;
+inline constexpr int kWayFeatures = 20, kEstimateFeatures = 10;
 std::array<float, kWayFeatures> way_features(const kernels::Request& request, const Packing& packing,
                                              double packing_us);
 std::array<float, kEstimateFeatures> estimate_features(const kernels::KernelInfo& kernel,
@@ -59,7 +59,7 @@ class FamilyCorrection {
   double output(int place, const std::array<float, kEstimateFeatures>& features) const;
 
   const kernels::Request& request_;
-  bool packs_;
+  bool corrects_wholes_;  // families that are corrected as a whole are, in this way
   double packing_us_;
   bool known_;  // whether the network has seen such a GPU, such types
   Layer hidden_;
