@@ -248,13 +248,31 @@ XGEMM_DEVICE T* entry_of(const Arg& arg, std::int64_t batch, Loc loc = Loc::curr
   return entry_of<T>(arg, batch, arg.by_pointers(), loc);
 }
 
-// The same, by all lanes of a warp, and the compiler knows that they have the same, as TMA wants it (sm90/tma.cuh).
+// kThreads threads of each CTA ask for the pointers of all entries, so that no later unit waits for the memory twice,
+// for a pointer and then for what is there. args: of those that are found by pointers.
+template <int kThreads, class... Args>
+XGEMM_DEVICE void prefetch_pointers(std::int64_t entries, int thread, const Args&... args) {
+  constexpr std::int64_t kOfLine = 128 / sizeof(void*);
+  const std::int64_t last = entries - 1, step = gpu::grid_x() * kThreads;
+  const auto prefetch = [&](const auto& x) {
+    if (!x.by_pointers()) return;
+    for (std::int64_t line = thread * gpu::grid_x() + gpu::block_x(); line * kOfLine < last + kOfLine; line += step)
+      gpu::prefetch(static_cast<const void* const*>(x.data) + (line * kOfLine < last ? line * kOfLine : last));
+  };
+  (prefetch(args), ...);
+}
+
+// What all lanes of a warp have, and the compiler knows that they have the same, as TMA wants it (sm90/tma.cuh).
+template <class T>
+XGEMM_DEVICE T* uniform(T* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const std::uint64_t low = gpu::shuffle(static_cast<std::uint32_t>(address), 0);
+  const std::uint64_t high = gpu::shuffle(static_cast<std::uint32_t>(address >> 32), 0);
+  return reinterpret_cast<T*>(high << 32 | low);
+}
 template <class T, class Arg>
 XGEMM_DEVICE T* uniform_entry_of(const Arg& arg, std::int64_t batch, bool by_pointers, Loc loc = Loc::current()) {
-  const auto entry = reinterpret_cast<std::uintptr_t>(entry_of<T>(arg, batch, by_pointers, loc));
-  const std::uint64_t low = gpu::shuffle(static_cast<std::uint32_t>(entry), 0);
-  const std::uint64_t high = gpu::shuffle(static_cast<std::uint32_t>(entry >> 32), 0);
-  return reinterpret_cast<T*>(high << 32 | low);
+  return uniform(entry_of<T>(arg, batch, by_pointers, loc));
 }
 
 // data: the view's first element.

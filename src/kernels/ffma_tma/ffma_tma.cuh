@@ -30,6 +30,7 @@
 
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/epilogue.cuh"
+#include "kernels/common/matrix_view.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/warpgroup.cuh"
@@ -83,6 +84,10 @@ struct FfmaTma {
       Producer::run(p, smem, warp);
     } else {
       gpu::acquire_registers<kConfig.consumer_registers()>();
+      if constexpr (kFollows<Epilogue>) {
+        constexpr int kProducers = Cta::kProducerWarps * gpu::kWarpSize;
+        prefetch_pointers<kThreads - kProducers>(p.batch_count, gpu::thread_index() - kProducers, p.c, p.a, p.b);
+      }
       consume(p, smem, warp - Cta::kProducerWarps);
     }
   }

@@ -49,6 +49,7 @@ struct WarpStaged {
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
+    if constexpr (kFollows) prefetch_pointers<kThreads>(p.batch_count, gpu::thread_index(), p.c, p.a, p.b);
     Element* const mine = smem.slices.data + gpu::warp_index() * kStages * kSlice;
     // What lies beyond C's edge is multiplied as well, whatever it is, and not stored: there must be something.
     for (int i = gpu::lane_index(); i < kStages * kSlice; i += gpu::kWarpSize)

@@ -56,6 +56,7 @@ struct WarpTiled {
   using SharedStorage = NoSharedStorage;
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage&) {
+    if constexpr (kFollows) prefetch_pointers<kThreads>(p.batch_count, gpu::thread_index(), p.c, p.a, p.b);
     if constexpr (gpu::kArch >= 900) {
       gpu::grid_launch_dependents();
       gpu::grid_wait_dependencies();

@@ -126,13 +126,32 @@ struct WgmmaTmaChunkOutput {
     if (slots != 0) Cta::pass_turn(smem, group);
   }
 
+  // Which C of the batch.
+  struct Matrix : Cta::template MatrixC<Epilogue> {
+    using Base = typename Cta::template MatrixC<Epilogue>;
+
+    XGEMM_DEVICE static Matrix make(const WgmmaTmaParams& p, int batch) { return {Base::make(p, batch)}; }
+    XGEMM_DEVICE Matrix settled(const WgmmaTmaParams& p) const { return {Base::settled(p)}; }
+    // The rows that TMA stores: none of a matrix off 16 bytes.
+    XGEMM_DEVICE int whole_m(const WgmmaTmaParams& p) const {
+      return Base::kMayFollow && !gpu::BoxEntry::holds(this->found) ? 0 : p.c_whole_m;
+    }
+    XGEMM_DEVICE void store_box(const WgmmaTmaParams& p, const char* buffer, int row, int column) const {
+      if constexpr (Base::kMayFollow) {
+        if (Cta::template follows<Epilogue>(p))
+          return gpu::tma_store(p.c, buffer, row, column, gpu::BoxEntry::at(this->found));
+      }
+      gpu::tma_store(p.c, buffer, row, column, this->number);
+    }
+  };
+
   // Stores the 2 * kRegisters columns from (row, column) on. kWhole: TMA stores all of C.
   template <bool kReadsC, bool kWhole = false, int kRegisters>
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place,
                                  const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
-                                 int batch, const float (&acc)[Cta::kSlabs][kRegisters]) {
+                                 const Matrix& c, const float (&acc)[Cta::kSlabs][kRegisters]) {
     const int tile_group = kConfig.ping_pong ? 0 : group;
-    const Matrix matrix = Matrix::make(p, batch);
+    const Matrix matrix = c.settled(p);
     // Calls f(chunk, its buffer) for the chunks of a batch, or for those of them that this CTA stores.
     const auto for_batch = [&](int first, const auto& f) {
       XGEMM_UNROLL
@@ -221,36 +240,6 @@ struct WgmmaTmaChunkOutput {
     if constexpr (!kFollows<Epilogue>) return true;
     return row + chunk / kChunks * 64 < Cta::rows_of(p) && column + chunk % kChunks * kChunk < Cta::columns_of(p);
   }
-
-  // Which C of the batch: its number, or where it begins. Of kernels whose operands come by threads both.
-  struct Matrix {
-    static constexpr bool kMayFollow = kConfig.copy != Copy::bulk || kFollows<Epilogue>;
-    int number;
-    Element* found;  // by a pointer
-
-    XGEMM_DEVICE static Matrix make(const WgmmaTmaParams& p, int batch) {
-      Matrix matrix = {batch, nullptr};
-      if constexpr (kMayFollow)
-        if (Cta::template follows<Epilogue>(p))
-          matrix.found = const_cast<Element*>(uniform_entry_of<const Element>(p.c_lines, batch, true));
-      return matrix;
-    }
-    XGEMM_DEVICE Element* data(const WgmmaTmaParams& p) const {
-      if constexpr (kMayFollow)
-        if (Cta::template follows<Epilogue>(p)) return found;
-      return static_cast<Element*>(p.c_data) + number * p.c_batch;
-    }
-    // The rows that TMA stores: none of a matrix off 16 bytes.
-    XGEMM_DEVICE int whole_m(const WgmmaTmaParams& p) const {
-      return kMayFollow && !gpu::BoxEntry::holds(found) ? 0 : p.c_whole_m;
-    }
-    XGEMM_DEVICE void store_box(const WgmmaTmaParams& p, const char* buffer, int row, int column) const {
-      if constexpr (kMayFollow)
-        if (Cta::template follows<Epilogue>(p))
-          return gpu::tma_store(p.c, buffer, row, column, gpu::BoxEntry::at(found));
-      gpu::tma_store(p.c, buffer, row, column, number);
-    }
-  };
 
   XGEMM_DEVICE static bool is_storer(int warp) { return warp == 0 && gpu::lane_index() == 0; }
 

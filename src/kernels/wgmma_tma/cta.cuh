@@ -6,6 +6,7 @@
 
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/epilogue.cuh"
+#include "kernels/common/matrix_view.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/warpgroup.cuh"
@@ -189,14 +190,36 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   XGEMM_DEVICE static bool follows(const WgmmaTmaScalars& p) {
     return kConfig.copy == Copy::bulk ? kFollows<Epilogue> : p.follows();
   }
-  // Where a matrix C begins.
+  // Which C of the batch: its number, or where it begins.
   template <class Epilogue>
-  XGEMM_DEVICE static ElementC* entry_of_c(const WgmmaTmaScalars& p, int batch) {
-    if constexpr (kConfig.copy != Copy::bulk || kFollows<Epilogue>) {
-      if (follows<Epilogue>(p)) return gpu::read<gpu::Space::global>(static_cast<ElementC* const*>(p.c_data) + batch);
+  struct MatrixC {
+    static constexpr bool kMayFollow = kConfig.copy != Copy::bulk || kFollows<Epilogue>;
+    int number;
+    ElementC* found;  // by a pointer, when it has come
+
+    XGEMM_DEVICE static MatrixC make(const WgmmaTmaScalars& p, int batch) {
+      MatrixC matrix = {batch, nullptr};
+      if constexpr (kMayFollow) {
+        if (follows<Epilogue>(p))
+          matrix.found = gpu::read<gpu::Space::global>(static_cast<ElementC* const*>(p.c_data) + batch);
+      }
+      return matrix;
     }
-    return static_cast<ElementC*>(p.c_data) + batch * p.c_batch;
-  }
+    // The same, and the compiler knows that all lanes of a warp have it.
+    XGEMM_DEVICE MatrixC settled(const WgmmaTmaScalars& p) const {
+      MatrixC matrix = *this;
+      if constexpr (kMayFollow) {
+        if (follows<Epilogue>(p)) matrix.found = uniform(found);
+      }
+      return matrix;
+    }
+    XGEMM_DEVICE ElementC* data(const WgmmaTmaScalars& p) const {
+      if constexpr (kMayFollow) {
+        if (follows<Epilogue>(p)) return found;
+      }
+      return static_cast<ElementC*>(p.c_data) + number * p.c_batch;
+    }
+  };
   // Whether anything of a consumer's part of a tile is inside of C.
   XGEMM_DEVICE static bool reaches_c(const WgmmaTmaScalars& p, const Tile& tile, int tile_group) {
     return tile.row + group_row(tile_group) < rows_of(p) && tile.column + group_column(tile_group) < columns_of(p);

@@ -31,17 +31,19 @@ struct WgmmaTmaRegisterOutput {
   XGEMM_DEVICE static void skip(SharedStorage&, const Place&, Ring&, int, int) {}
   XGEMM_DEVICE static void finish(int) {}
 
+  using Matrix = typename Cta::template MatrixC<Epilogue>;
+
   // Stores the 2 * kRegisters columns from (row, column) on.
   template <bool kReadsC, int kRegisters>
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage&, const Place& place, const Epilogue& epilogue,
-                                 Ring&, int group, int warp, int row, int column, int batch,
+                                 Ring&, int group, int warp, int row, int column, const Matrix& c,
                                  const float (&acc)[Cta::kSlabs][kRegisters]) {
     // Fragments of 8 columns whose old C is on its way at a time: as much as there are registers for beside the sums.
     constexpr int kFragments = kRegisters / 4;
     constexpr int kInFlight = kConfig.many_accumulators() || kConfig.consumers() == 3 ? 8 : 16;
     constexpr int kAhead = kFragments < kInFlight / (4 * Cta::kSlabs) ? kFragments : kInFlight / (4 * Cta::kSlabs);
     static_assert(kAhead > 0);
-    Lane lane = Lane::make(p, row + 16 * warp, column, batch);
+    Lane lane = Lane::make(p, row + 16 * warp, column, c);
     XGEMM_UNROLL
     for (int first = 0; first < kFragments; first += kAhead) {
       if (first > 0) lane.advance(kAhead);
@@ -86,13 +88,12 @@ struct WgmmaTmaRegisterOutput {
     std::int64_t ld;
     int rows, columns;  // of D from there on
 
-    XGEMM_DEVICE static Lane make(const WgmmaTmaParams& p, int warp_row, int first_column, int batch) {
+    XGEMM_DEVICE static Lane make(const WgmmaTmaParams& p, int warp_row, int first_column, const Matrix& c) {
       const int row = warp_row + gpu::wgmma_row(gpu::lane_index(), 0);
       const int column = first_column + gpu::wgmma_column(gpu::lane_index(), 0);
       const std::int64_t ld = gpu::opaque(p.c_ld);
       const std::int64_t line = Cta::kTransposed ? row : column, at = Cta::kTransposed ? column : row;
-      return {Cta::template entry_of_c<Epilogue>(p, batch), line * ld + at, ld, Cta::rows_of(p) - row,
-              Cta::columns_of(p) - column};
+      return {c.data(p), line * ld + at, ld, Cta::rows_of(p) - row, Cta::columns_of(p) - column};
     }
 
     XGEMM_DEVICE void advance(int fragments) {

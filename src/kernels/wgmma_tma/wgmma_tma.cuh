@@ -104,6 +104,8 @@ struct WgmmaTma {
   static constexpr int kGroups = Cta::kGroups;
   static constexpr int kProducerRegisters = kConfig.producer_registers(kFollows<Epilogue>);
   static constexpr int kConsumerRegisters = kConfig.consumer_registers(kFollows<Epilogue>);
+  // Beside many sums there are no registers for it.
+  static constexpr bool kFindsCEarly = kFollows<Epilogue> && !kConfig.many_accumulators();
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
     const int warp = gpu::shuffle(gpu::warp_index(), 0);  // uniform, and the compiler knows it
@@ -140,6 +142,8 @@ struct WgmmaTma {
     unsigned exchange_phase = 0;
     int tiles_to_skip = group;              // ping-pong
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open
+    if constexpr (kFollows<Epilogue>)
+      prefetch_all_pointers(p, group * gpu::kGroupThreads + gpu::thread_index() % gpu::kGroupThreads);
     gpu::grid_wait_dependencies();
     if constexpr (Cta::kPlanes > 1) {
       if (!holds(p.condition)) return;
@@ -170,6 +174,13 @@ struct WgmmaTma {
         gpu::mbarrier_wait(smem.turn[group], turn_phase);
         turn_phase ^= 1;
       }
+      // Of matrices that are found by pointers it takes a while to know where C begins.
+      [[maybe_unused]] typename Output::Matrix early;
+      if constexpr (kFindsCEarly) early = Output::Matrix::make(p, tile.batch);
+      const auto c = [&] {
+        if constexpr (kFindsCEarly) return early;
+        return Output::Matrix::make(p, tile.batch);
+      };
       typename Cta::Sums acc;
       mainloop.run(smem, place, ring, slices, acc, inside, c_slots == 0, group);
       if (units.partial()) {
@@ -190,14 +201,22 @@ struct WgmmaTma {
         Output::skip(smem, place, ring, c_slots, group);
       } else if constexpr (kFinishes) {
         finisher.run(p, row + 16 * warp, column, epilogue.alpha, acc);
-        Output::template store<false, true>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
+        Output::template store<false, true>(p, smem, place, epilogue, ring, group, warp, row, column, c(), acc);
       } else if (epilogue.reads_c()) {
-        Output::template store<true>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
+        Output::template store<true>(p, smem, place, epilogue, ring, group, warp, row, column, c(), acc);
       } else {
-        Output::template store<false>(p, smem, place, epilogue, ring, group, warp, row, column, tile.batch, acc);
+        Output::template store<false>(p, smem, place, epilogue, ring, group, warp, row, column, c(), acc);
       }
     }
     Output::finish(warp);
+  }
+
+  // By the consumers' threads.
+  XGEMM_DEVICE static void prefetch_all_pointers(const Params& p, int thread) {
+    constexpr int kConsumers = kConfig.consumers() * gpu::kGroupThreads;
+    const auto& s = p.schedule;
+    const auto entries = std::int64_t{s.position(s.tile_of(s.units - 1)).batch} + 1;
+    prefetch_pointers<kConsumers>(entries, thread, p.c_lines, p.x_lines, p.y_lines);
   }
 
   // Undoes the scaling of operands that are given in parts. (row, column): of the warp's first sum. To the end of

@@ -110,6 +110,8 @@ T opaque(T value) {
   return value;
 }
 
+inline void prefetch(const void*) {}
+
 // ---- Typed memory ----
 
 template <Space kSpace, class T>
