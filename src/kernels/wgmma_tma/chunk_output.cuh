@@ -149,9 +149,9 @@ struct WgmmaTmaChunkOutput {
   template <bool kReadsC, bool kWhole = false, int kRegisters>
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place,
                                  const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
-                                 const Matrix& c, const float (&acc)[Cta::kSlabs][kRegisters]) {
+                                 const Matrix& found, const float (&acc)[Cta::kSlabs][kRegisters]) {
     const int tile_group = kConfig.ping_pong ? 0 : group;
-    const Matrix matrix = c.settled(p);
+    const Matrix matrix = found.settled(p);
     // Calls f(chunk, its buffer) for the chunks of a batch, or for those of them that this CTA stores.
     const auto for_batch = [&](int first, const auto& f) {
       XGEMM_UNROLL
