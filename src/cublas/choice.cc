@@ -59,7 +59,7 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool reads_c) {
   if (x.type == XGEMM_F64 && (aligned || shortest < 1000)) return "double precision";
   // 1.05 to 1.52 in fp32 and 1.28 to 5.8 in 16 bits of 16x16x16, 32x32x32 and 33x31x29. Of larger ones in fp32 1.15 in
   // the mean where TMA reaches the lines, and 0.73 to 1.1 elsewhere; in 16 bits 0.7 to 1.5, and 1.1 in the mean,
-  // but 1.4 to 3.8 of large ones with lines that TMA does not reach. What has an epilogue or is to be TF32 is copied.
+  // but 1.4 to 3.6 of large ones with lines that TMA does not reach. What has an epilogue or is to be TF32 is copied.
   if (x.batch_kind == XGEMM_BATCH_POINTERS) {
     if (x.math_mode == XGEMM_MATH_TF32 + 1 || emulates || has_epilogue(x))
       return "arrays of pointers to matrices that would be copied";

@@ -76,6 +76,7 @@ struct MatrixVector {
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
+    // Where a warp has a row this costs more registers than it saves time.
     if constexpr (kFollows && !kAlongK) prefetch_pointers<kThreads>(p.batch_count, gpu::thread_index(), p.c, p.a, p.b);
     if constexpr (kPairs) {
       if (takes_pairs(p)) return run_pairs(p);
