@@ -130,6 +130,13 @@ struct Problem {
     return m == 0 || n == 0 || batch_count == 0 || (!reads_inputs() && beta.is(1.0f) && !epilogue.any());
   }
 
+  bool by_pointers() const { return batch_kind == BatchKind::pointers; }
+  // Whether all products of the batch have this matrix.
+  template <class Matrix>
+  bool shares(const Matrix& x) const {
+    return x.batch_stride == 0 && !by_pointers();
+  }
+
   bool has_plain_a() const { return is_plain(a, a_rows()); }
   bool has_plain_b() const { return is_plain(b, b_rows()); }
   bool has_plain_c() const { return is_plain(c, m); }
@@ -143,7 +150,7 @@ struct Problem {
   double flops() const { return 2.0 * elements() * double(k); }
   // That inputs and C take in memory, C twice where it is read.
   double bytes() const {
-    const auto matrices = [&](const InputMatrix& x) { return x.batch_stride == 0 ? 1.0 : double(batch_count); };
+    const auto matrices = [&](const InputMatrix& x) { return shares(x) ? 1.0 : double(batch_count); };
     const double depth = reads_inputs() ? double(k) : 0.0;
     return depth * (matrices(a) * double(m) * size_of(a.type) + matrices(b) * double(n) * size_of(b.type)) +
            elements() * size_of(c.type) * (reads_c() ? 2 : 1);

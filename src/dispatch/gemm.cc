@@ -97,7 +97,7 @@ Status run_watched(const CallSettings& settings, const Problem& problem, const D
 
 // Of pointers to the matrices, wherever these and the scalars are.
 bool has_arrays_on_host(const Problem& problem) {
-  if (problem.batch_kind != BatchKind::pointers || problem.does_nothing()) return false;
+  if (!problem.by_pointers() || problem.does_nothing()) return false;
   const runtime::Placement placement = runtime::locate(problem);
   return !placement.any_matrix(runtime::Location::device) && !placement.any_matrix(runtime::Location::managed);
 }

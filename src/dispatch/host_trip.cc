@@ -38,7 +38,7 @@ constexpr double us(double bytes, double gbytes_per_s) {
 
 template <class Matrix>
 double matrix_bytes(const Problem& p, double rows, double cols, const Matrix& x) {
-  return rows * cols * size_of(x.type) * (x.batch_stride == 0 ? 1.0 : static_cast<double>(p.batch_count));
+  return rows * cols * size_of(x.type) * (p.shares(x) ? 1.0 : static_cast<double>(p.batch_count));
 }
 
 // What the product reads and writes.

@@ -33,8 +33,7 @@ int misaligned_argument(const Problem& p, const Placement& placement) {
     return misaligned_to(at, data, static_cast<std::size_t>(size_of(type)));
   };
   const auto matrix_misaligned = [&](const runtime::PointerLocation& at, const auto& x) {
-    return p.batch_kind == BatchKind::pointers ? misaligned_to(at, x.data, sizeof(void*))
-                                               : misaligned(at, x.data, x.type);
+    return p.by_pointers() ? misaligned_to(at, x.data, sizeof(void*)) : misaligned(at, x.data, x.type);
   };
   const Epilogue& e = p.epilogue;
   if (matrix_misaligned(placement.a, p.a)) return XGEMM_ARG_A;
@@ -126,7 +125,7 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
                       device == nullptr ? "an operand is in device memory, but libxgemm has no GPU to use"
                                         : "an operand is in device memory, but no kernel in this build serves its GPU");
   }
-  if (problem.batch_kind == BatchKind::pointers && (any_host || !served || !on_one_device(placement, device->ordinal)))
+  if (problem.by_pointers() && (any_host || !served || !on_one_device(placement, device->ordinal)))
     return unservable(XGEMM_UNSUPPORTED,
                       "arrays of pointers have to be all in host memory, or all in device or managed memory of a GPU "
                       "that libxgemm can use, where the matrices are, too");

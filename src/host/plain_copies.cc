@@ -39,10 +39,10 @@ struct Extents {
 };
 
 Extents extents_of_a(const Problem& p) {
-  return {p.a_rows(), p.a_cols(), p.a.batch_stride == 0 ? 1 : p.batch_count, p.a.type};
+  return {p.a_rows(), p.a_cols(), p.shares(p.a) ? 1 : p.batch_count, p.a.type};
 }
 Extents extents_of_b(const Problem& p) {
-  return {p.b_rows(), p.b_cols(), p.b.batch_stride == 0 ? 1 : p.batch_count, p.b.type};
+  return {p.b_rows(), p.b_cols(), p.shares(p.b) ? 1 : p.batch_count, p.b.type};
 }
 Extents extents_of_c(const Problem& p) {
   return {p.m, p.n, p.batch_count, p.c.type, p.fill};

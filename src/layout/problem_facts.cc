@@ -9,7 +9,7 @@ namespace {
 template <class Matrix>
 StridedOperand operand(const Matrix& x, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
                        std::int64_t col_stride, const Problem& p, std::uintptr_t start) {
-  const bool by_pointers = p.batch_kind == BatchKind::pointers;
+  const bool by_pointers = p.by_pointers();
   return {by_pointers ? start : reinterpret_cast<std::uintptr_t>(x.data),
           rows,
           cols,

@@ -98,7 +98,7 @@ std::array<float, kWayFeatures> way_features(const Request& request, const Packi
           flag(packing.b.used),
           flag(packing.c.used),
           ln(1 + packing_us),
-          flag(p.batch_kind == BatchKind::pointers),
+          flag(p.by_pointers()),
           shortness(p.m),
           shortness(p.n),
           shortness(k)};
@@ -138,7 +138,7 @@ std::string corrected_name(const KernelInfo& kernel) {
 
 FamilyCorrection::FamilyCorrection(const Request& request, const Packing& packing, double packing_us)
     : request_(request),
-      corrects_wholes_(packing.any() || request.problem.batch_kind == BatchKind::pointers),
+      corrects_wholes_(packing.any() || request.problem.by_pointers()),
       packing_us_(packing_us),
       known_(request.device.compute_capability == 90 && request.problem.a.type != DType::f64) {
   if (!known_) return;

@@ -57,22 +57,13 @@ void lay_out(PackedOperand& copy, std::int64_t rows, std::int64_t cols, std::int
   bytes += whole_copy(size);
 }
 
-bool by_pointers(const Problem& p) {
-  return p.batch_kind == BatchKind::pointers;
-}
-
-// Whether all products share an operand.
-bool is_shared(const InputMatrix& x, const Problem& p) {
-  return x.batch_stride == 0 && !by_pointers(p);
-}
-
 void lay_out(Packing& packing, const Problem& p) {
   packing.bytes = 0;
-  const auto entries = [&](const InputMatrix& x) { return is_shared(x, p) ? 1 : packing.batch; };
+  const auto entries = [&](const InputMatrix& x) { return p.shares(x) ? 1 : packing.batch; };
   lay_out(packing.a, packing.m, p.k, entries(p.a), size_of(p.a.type), packing.bytes);
   lay_out(packing.b, p.k, packing.n, entries(p.b), size_of(p.b.type), packing.bytes);
   lay_out(packing.c, packing.m, packing.n, packing.batch, size_of(p.c.type), packing.bytes);
-  if (!by_pointers(p)) return;
+  if (!p.by_pointers()) return;
   for (PackedOperand* const copy : {&packing.a, &packing.b}) {
     if (!copy->used) continue;
     copy->pointers = packing.bytes;
@@ -110,7 +101,7 @@ std::vector<Packing> packings_of(const Problem& p, const layout::ProblemFacts& f
   const bool vectors = size_of(p.a.type) <= 4;
   // Those who compute triangles, or find C by pointers, read it as it lies.
   const bool c =
-      p.fill == Fill::full && !by_pointers(p) && p.reads_c() && lies_badly(facts.c, Axis::row, size_of(p.c.type) < 4);
+      p.fill == Fill::full && !p.by_pointers() && p.reads_c() && lies_badly(facts.c, Axis::row, size_of(p.c.type) < 4);
   std::vector<Packing> all;
   const auto add = [&](bool copies_a, Axis a_axis, bool copies_b, Axis b_axis) {
     Packing packing;
@@ -155,11 +146,10 @@ std::optional<Packing> in_smaller_blocks(const Packing& packing, const Problem& 
                                          std::int64_t tile_n) {
   Packing smaller = packing;
   // An operand that needs no copy costs nothing: only the extents along which copies shrink are cut.
-  const bool along_batch =
-      (packing.a.used && !is_shared(p.a, p)) || (packing.b.used && !is_shared(p.b, p)) || packing.c.used;
+  const bool along_batch = (packing.a.used && !p.shares(p.a)) || (packing.b.used && !p.shares(p.b)) || packing.c.used;
   // Pointers are to the first elements of whole matrices.
-  const bool along_m = !by_pointers(p) && (packing.a.used || packing.c.used);
-  const bool along_n = !by_pointers(p) && (packing.b.used || packing.c.used);
+  const bool along_m = !p.by_pointers() && (packing.a.used || packing.c.used);
+  const bool along_n = !p.by_pointers() && (packing.b.used || packing.c.used);
   const auto half = [](std::int64_t extent, std::int64_t tile) { return round_up(parts(extent, 2), tile); };
   const std::int64_t half_m = along_m ? half(packing.m, tile_m) : packing.m;
   const std::int64_t half_n = along_n ? half(packing.n, tile_n) : packing.n;
@@ -181,11 +171,11 @@ Problem packed_problem(const Packing& packing, const Problem& problem) {
   block.m = packing.m, block.n = packing.n, block.batch_count = packing.batch;
   const auto replace = [&](InputMatrix& x, const PackedOperand& copy) {
     if (!copy.used) return;
-    x.data = reinterpret_cast<const void*>(by_pointers(problem) ? copy.pointers : copy.offset);
+    x.data = reinterpret_cast<const void*>(problem.by_pointers() ? copy.pointers : copy.offset);
     x.op = copy.contiguous == Axis::row ? Op::none : Op::transpose;
     x.ld = copy.ld;
     x.step = 1;
-    x.batch_stride = by_pointers(problem) ? 0 : copy.batch_stride;
+    x.batch_stride = problem.by_pointers() ? 0 : copy.batch_stride;
   };
   replace(block.a, packing.a);
   // op(B) is k x n: its rows are along k.
@@ -194,7 +184,7 @@ Problem packed_problem(const Packing& packing, const Problem& problem) {
 }
 
 layout::ProblemFacts packed_facts(const Packing& packing, const Problem& block, const Problem& problem) {
-  if (by_pointers(problem)) return layout::facts_on_vectors(block);
+  if (problem.by_pointers()) return layout::facts_on_vectors(block);
   Problem blocks = block;
   blocks.batch_count = problem.batch_count;
   layout::ProblemFacts facts = layout::gather_facts(blocks);
@@ -237,7 +227,7 @@ double packing_us(const Packing& packing, const Problem& p, const device::Device
   const double blocks_n = double(parts(p.n, packing.n));
   const double times_a = packing.m == p.m ? 1.0 : blocks_n;
   const double batch = double(p.batch_count);
-  const double times_of_a = (is_shared(p.a, p) ? 1.0 : batch) * times_a, times_b = is_shared(p.b, p) ? 1.0 : batch;
+  const double times_of_a = (p.shares(p.a) ? 1.0 : batch) * times_a, times_b = p.shares(p.b) ? 1.0 : batch;
   const auto bytes = [&](const PackedOperand& copy, double elements, int element_bytes) {
     return copy.used ? 2 * elements * element_bytes : 0.0;
   };

@@ -86,7 +86,7 @@ struct Way {
 // as what they will mostly find.
 template <class Visit>
 void for_each_way(const Problem& p, const ProblemFacts& facts, const DeviceInfo& device, const Visit& visit) {
-  const ProblemFacts mostly = p.batch_kind == BatchKind::pointers ? layout::facts_on_vectors(p) : facts;
+  const ProblemFacts mostly = p.by_pointers() ? layout::facts_on_vectors(p) : facts;
   visit(Way{.packing = {}, .problem = p, .facts = mostly});
   for (const Packing& packing : packings_of(p, mostly, device)) {
     Way way = {.packing = packing,
@@ -104,7 +104,7 @@ bool takes(const FamilyInfo& family, const Way& way) {
 }
 
 bool finds(const FamilyInfo& family, const KernelInfo& kernel, const Problem& p) {
-  return p.batch_kind != BatchKind::pointers || family.follows(kernel);
+  return !p.by_pointers() || family.follows(kernel);
 }
 
 // The families in the order in which they are weighed: first those whose estimates stand as they are, which are mostly

@@ -22,7 +22,7 @@ kernels::PackJob gathering(const Problem& p, const Matrix& matrix, std::int64_t 
           .batch_stride = matrix.batch_stride,
           .ld = buffer.ld,
           .ld_batch = buffer.batch_stride,
-          .pointers = p.batch_kind == BatchKind::pointers};
+          .pointers = p.by_pointers()};
 }
 
 // The elements of the problem's C that are computed, to the buffer. C is not found by pointers.
@@ -55,7 +55,7 @@ inline kernels::PackJob scattering(const Problem& p, const OutputMatrix& buffer)
           .batch_stride = buffer.batch_stride,
           .ld = p.c.ld,
           .ld_batch = p.c.batch_stride,
-          .pointers = p.batch_kind == BatchKind::pointers,
+          .pointers = p.by_pointers(),
           .scatters = true,
           .fill = p.fill};
 }

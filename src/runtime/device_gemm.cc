@@ -91,9 +91,8 @@ std::optional<plan::Plan> plan_following(const Problem& problem, const device::D
 // facts.
 Problem planned(const Problem& problem, const device::DeviceInfo& device) {
   void* const buffer = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
-  if (problem.batch_kind == BatchKind::pointers && plan_following(problem, device)) return problem;
-  if (problem.batch_kind == BatchKind::pointers)
-    return planned(copied_entries(problem, 0, entries_at_once(problem), buffer), device);
+  if (problem.by_pointers() && plan_following(problem, device)) return problem;
+  if (problem.by_pointers()) return planned(copied_entries(problem, 0, entries_at_once(problem), buffer), device);
   if (!problem.has_plain_c()) {
     std::optional<Problem> first;
     static_cast<void>(for_each_buffered_part(problem, kMostBufferedBytes, [&](const Problem& part) {
@@ -131,7 +130,7 @@ Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan:
 
 Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
   XGEMM_RETURN_IF_FAILED(prepared_here(problem, device));
-  if (problem.batch_kind == BatchKind::pointers) {
+  if (problem.by_pointers()) {
     const std::optional<plan::Plan> chosen = plan_following(problem, device);
     return chosen ? launch(*chosen, problem, device, settings) : pointer_batch_gemm(problem, device, settings);
   }
@@ -158,9 +157,9 @@ Status device_gemm(const Problem& problem, const device::DeviceInfo& device, con
 
 Status explain_plan(const Problem& problem, const device::DeviceInfo& device, std::string* text) {
   XGEMM_RETURN_IF_FAILED(prepared_here(problem, device));
-  if (problem.batch_kind == BatchKind::pointers && plan_following(problem, device))
+  if (problem.by_pointers() && plan_following(problem, device))
     *text += "matrices: found by the kernel\n";
-  else if (problem.batch_kind == BatchKind::pointers)
+  else if (problem.by_pointers())
     *text += "matrices: copied, " + format("%lld", static_cast<long long>(entries_at_once(problem))) + " at once\n";
   else if (!problem.has_plain_c())
     *text += "C: computed in a buffer, from which its elements are scattered\n";

@@ -46,7 +46,7 @@ kernels::GemmParams params_of(const Problem& p) {
                                 p.n,
                                 p.k,
                                 p.batch_count};
-  if (p.batch_kind == BatchKind::pointers) {
+  if (p.by_pointers()) {
     params.c.batch_stride = kernels::kStrideOfPointers;
     if (p.reads_inputs()) params.a.batch_stride = params.b.batch_stride = kernels::kStrideOfPointers;
   }

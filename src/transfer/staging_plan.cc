@@ -73,8 +73,8 @@ PieceBytes bytes_of_piece(const Problem& p, const StagingPlan& plan) {
     const int64_t matrices = shared ? 1 : plan.group;
     return round_up(times(matrix_bytes(rows, cols, type), matrices), kSlotAlignment);
   };
-  if (plan.staged.a) bytes.a = of(a_none ? m : p.k, a_none ? p.k : m, p.a.type, p.a.batch_stride == 0);
-  if (plan.staged.b) bytes.b = of(b_none ? p.k : n, b_none ? n : p.k, p.b.type, p.b.batch_stride == 0);
+  if (plan.staged.a) bytes.a = of(a_none ? m : p.k, a_none ? p.k : m, p.a.type, p.shares(p.a));
+  if (plan.staged.b) bytes.b = of(b_none ? p.k : n, b_none ? n : p.k, p.b.type, p.shares(p.b));
   if (plan.staged.c) bytes.c = of(m, n, p.c.type, false);
   return bytes;
 }
@@ -96,7 +96,7 @@ void complete(const Problem& p, StagingPlan* plan) {
   const bool columns = plan->streams_columns;
   const int64_t blocks = columns ? plan->m_pieces : plan->n_pieces;
   const int64_t panels = columns ? plan->n_pieces : plan->m_pieces;
-  const bool shares_a = p.a.batch_stride == 0, shares_b = p.b.batch_stride == 0;
+  const bool shares_a = p.shares(p.a), shares_b = p.shares(p.b);
   const int64_t resident = resident_loads(columns ? shares_a : shares_b, plan->groups, blocks);
   const int64_t streamed = streamed_loads(columns ? shares_b : shares_a, plan->groups, blocks, panels);
   const int64_t a_loads = columns ? resident : streamed, b_loads = columns ? streamed : resident;
@@ -151,8 +151,8 @@ int64_t choose_group(const Problem& p, const StagingPlan& plan) {
   one.group = 1;
   const PieceBytes bytes = bytes_of_piece(p, one);
   // Shared operands are in every piece, whatever its size.
-  const int64_t per_product = std::max<int64_t>(
-      1, plus(plus(p.a.batch_stride == 0 ? 0 : bytes.a, p.b.batch_stride == 0 ? 0 : bytes.b), bytes.c));
+  const int64_t per_product =
+      std::max<int64_t>(1, plus(plus(p.shares(p.a) ? 0 : bytes.a, p.shares(p.b) ? 0 : bytes.b), bytes.c));
   const int64_t most = std::min(kUsualPieceElements / std::max<int64_t>(1, elements), kMaxGroupBytes / per_product);
   const int64_t least = div_up(kMinGroupBytes, per_product);
   // At least a few groups, if they are not too small, so that copies and kernels overlap.
@@ -216,8 +216,8 @@ Piece StagingPlan::piece(const Problem& problem, int64_t index) const {
   piece.m = std::min(m_piece, problem.m - piece.i);
   piece.j = j_index * n_piece;
   piece.n = std::min(n_piece, problem.n - piece.j);
-  piece.a_part = (problem.a.batch_stride == 0 ? 0 : in_group) * m_pieces + i_index;
-  piece.b_part = (problem.b.batch_stride == 0 ? 0 : in_group) * n_pieces + j_index;
+  piece.a_part = (problem.shares(problem.a) ? 0 : in_group) * m_pieces + i_index;
+  piece.b_part = (problem.shares(problem.b) ? 0 : in_group) * n_pieces + j_index;
   return piece;
 }
 
@@ -231,7 +231,7 @@ StagingPlan plan_staging(const Problem& p, StagedOperands staged, int64_t device
   const int64_t b_bytes = staged.b ? times(times(p.k, p.n), size_of(p.b.type)) : 0;
   plan.streams_columns = a_bytes == b_bytes ? p.n >= p.m || a_bytes > 0 : a_bytes < b_bytes;
   // An operand that a whole batch shares is loaded once when it is resident.
-  const bool shares_a = p.a.batch_stride == 0, shares_b = p.b.batch_stride == 0;
+  const bool shares_a = p.shares(p.a), shares_b = p.shares(p.b);
   if (p.batch_count > 1 && shares_a != shares_b) plan.streams_columns = shares_a;
   plan.group = choose_group(p, plan);
   int64_t& panel = plan.streams_columns ? plan.n_piece : plan.m_piece;
@@ -274,7 +274,7 @@ StagedPart part_of_a(const Problem& p, const Piece& piece) {
   const bool none = p.a.op == Op::none;
   const int64_t element = size_of(p.a.type);
   const int64_t rows = none ? piece.m : p.k, cols = none ? p.k : piece.m;
-  const bool shared = p.a.batch_stride == 0;
+  const bool shared = p.shares(p.a);
   StagedPart part;
   part.ld = staged_ld(rows, p.a.type);
   part.batch_stride = shared ? 0 : part.ld * cols;
@@ -288,7 +288,7 @@ StagedPart part_of_b(const Problem& p, const Piece& piece) {
   const bool none = p.b.op == Op::none;
   const int64_t element = size_of(p.b.type);
   const int64_t rows = none ? p.k : piece.n, cols = none ? piece.n : p.k;
-  const bool shared = p.b.batch_stride == 0;
+  const bool shared = p.shares(p.b);
   StagedPart part;
   part.ld = staged_ld(rows, p.b.type);
   part.batch_stride = shared ? 0 : part.ld * cols;

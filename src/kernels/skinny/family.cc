@@ -302,7 +302,10 @@ class VectorEstimate {
         turns = is_wide ? cost::ceil(ctas / at_once) : ctas / at_once;
         ctas = at_once;
       }
-      return turns * wider * in_turn * vector_us(loads, depth) * (1 + (used * ctas - 1) * costs_.contention);
+      const double alone = wider * in_turn * vector_us(loads, depth);
+      // Where most warps have no rows, CTAs hardly slow each other down, but follow one another all the same.
+      const double in_rounds = shape_.kind == Kind::short_rows ? cost::ceil(ctas / at_once) * alone : 0;
+      return std::max(in_rounds, turns * alone * (1 + (used * ctas - 1) * costs_.contention));
     };
     double wait_us = waits_us(loads_.of_x, cost::ceil(all / sms));
     if (ctas_of_tile == 1 && has_pairs(shape_, p_.x.element_bytes, request_.problem.k, all, sms) &&
