@@ -145,6 +145,9 @@ struct WgmmaTmaChunkOutput {
     }
   };
 
+  // It comes by the ring.
+  XGEMM_DEVICE static void prefetch_c(const WgmmaTmaParams&, int, int, const Matrix&) {}
+
   // Stores the 2 * kRegisters columns from (row, column) on. kWhole: TMA stores all of C.
   template <bool kReadsC, bool kWhole = false, int kRegisters>
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place,

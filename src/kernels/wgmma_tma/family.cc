@@ -115,6 +115,13 @@ double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double ro
   return kShare * sectors_us + rounds * (kCycles + c.cta_m * c.cta_n * kCyclesPerElement) * 1e-3 / rates.sm_ghz;
 }
 
+// What it takes at least where matrices are found by pointers: in each round the pointers have to come before the first
+// elements are asked for, however few there are (measured on an H200).
+double pointers_us(const WgmmaTmaConfig& c, double rounds) {
+  constexpr double kStart = 1.7, kRound = 1.1, kRoundOfElement = 2.5e-5;
+  return kStart + rounds * (kRound + c.cta_m * c.cta_n * kRoundOfElement);
+}
+
 // An instance in clusters of one shape, by the model.
 struct Weighed : TileCost::Best {
   int place;  // among the instances
@@ -153,7 +160,7 @@ ShapeSet not_too_wide(double ctas) {
 // Where CTAs share an operand along k, some have nothing of its last slice, and ask TMA for it: of matrices that are
 // found by pointers they may not (TensorBox::anywhere).
 ShapeSet legal_shapes(const Problem& p, const CostProblem& cost) {
-  const bool asks_for_nothing = p.batch_kind == BatchKind::pointers && cost.k % CostProblem::kSlice != 0;
+  const bool asks_for_nothing = p.by_pointers() && cost.k % CostProblem::kSlice != 0;
   return shapes_where([&](const ClusterShape& shape) { return !asks_for_nothing || shape.m * shape.n == 1; });
 }
 
@@ -253,6 +260,7 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
       const WgmmaTmaConfig& c = work_of(i).config;
       us[i] = w.us * correction(c, known_of(w.place).tile, *w.cluster, w.split, terms[static_cast<std::size_t>(i)]) +
               scattered_c_us(c, request, w.rounds);
+      if (request.problem.by_pointers()) us[i] = std::max(us[i], pointers_us(c, w.rounds));
     }
   };
   estimate_shortlisted<Weighed>(request, CostCorrection::kLeast, candidates, expand, weigh, correct, estimates);

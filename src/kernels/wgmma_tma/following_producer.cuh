@@ -17,7 +17,7 @@
 
 namespace xgemm::kernels {
 
-// A slice of one operand's tile. kChunks: of a thread, at a time.
+// A slice of one operand's tile. kChunks: of a thread, at a time, at most.
 template <class Element, gpu::Major kMajor, int kTileK, int kExtent, int kPiece, int kThreads, int kChunks>
 struct SliceFiller {
   static constexpr bool kAlongK = kMajor == gpu::Major::k;
@@ -25,7 +25,8 @@ struct SliceFiller {
   static constexpr int kLines = kAlongK ? kExtent : kTileK;
   static constexpr int kLineElements = kAlongK ? kTileK : kPiece;
   static constexpr int kLineBytes = kLineElements * static_cast<int>(sizeof(Element));
-  static constexpr int kAtOnce = kChunks * kThreads * 16 / kLineBytes;
+  static constexpr int kMostAtOnce = kChunks * kThreads * 16 / kLineBytes;
+  static constexpr int kAtOnce = kLines % kMostAtOnce == 0 ? kMostAtOnce : kMostAtOnce / 2;
   using Lines = LineLoader<Element, kAtOnce, kLineBytes, kThreads>;
   static_assert(kLines % kAtOnce == 0);
 

@@ -79,7 +79,7 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 128, .cta_n = 80, .stages = 8}, k16, 0, kNN | kTN},
       {{.cta_m = 80, .cta_n = 128, .stages = 8, .transposed = true}, k16, 0, kTN | kTT},
       // Medium.
-      {{.cta_m = 128, .cta_n = 96, .stages = 7}, k16, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 96, .stages = 7}, k16, kNN | kTN, kAllFlags, 0, true},
       {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true}, k16, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8}, kF16 | kF32c | kTf32, 0, kAllFlags, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true}, k16, kTN, kAllFlags, kTN, true},

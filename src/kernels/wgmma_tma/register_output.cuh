@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "kernels/common/dtype.cuh"
+#include "kernels/common/sm90/tma.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/cta.cuh"
 #include "kernels/wgmma_tma/fragment.cuh"
@@ -32,6 +33,19 @@ struct WgmmaTmaRegisterOutput {
   XGEMM_DEVICE static void finish(int) {}
 
   using Matrix = typename Cta::template MatrixC<Epilogue>;
+
+  // Asks for the old C of a consumer's part of a tile, from (row, column) of D on, to be in the L2 by when it is read.
+  XGEMM_DEVICE static void prefetch_c(const WgmmaTmaParams& p, int row, int column, const Matrix& c) {
+    if constexpr (Cta::kPlanes > 1) return;  // beside sums of parts there are no registers for it
+    const int rows = Cta::rows_of(p) - row < Cta::kGroupRows ? Cta::rows_of(p) - row : Cta::kGroupRows;
+    const int columns =
+        Cta::columns_of(p) - column < Cta::kGroupColumns ? Cta::columns_of(p) - column : Cta::kGroupColumns;
+    const int length = Cta::kTransposed ? columns : rows, lines = Cta::kTransposed ? rows : columns;
+    const float* const first = c.data(p) + (Cta::kTransposed ? row * p.c_ld + column : column * p.c_ld + row);
+    XGEMM_NO_UNROLL
+    for (int line = gpu::thread_index() % gpu::kGroupThreads; line < lines; line += gpu::kGroupThreads)
+      gpu::bulk_prefetch(first + line * p.c_ld, length * static_cast<int>(sizeof(float)));
+  }
 
   // Stores the 2 * kRegisters columns from (row, column) on.
   template <bool kReadsC, int kRegisters>

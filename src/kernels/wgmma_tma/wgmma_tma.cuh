@@ -104,6 +104,9 @@ struct WgmmaTma {
   static constexpr int kGroups = Cta::kGroups;
   static constexpr int kProducerRegisters = kConfig.producer_registers(kFollows<Epilogue>);
   static constexpr int kConsumerRegisters = kConfig.consumer_registers(kFollows<Epilogue>);
+  static_assert((kConfig.producers * kProducerRegisters + kConfig.consumers() * kConsumerRegisters) *
+                    gpu::kGroupThreads <=
+                65536);
   // Beside many sums there are no registers for it.
   static constexpr bool kFindsCEarly = kFollows<Epilogue> && !kConfig.many_accumulators();
 
@@ -181,6 +184,9 @@ struct WgmmaTma {
         if constexpr (kFindsCEarly) return early;
         return Output::Matrix::make(p, tile.batch);
       };
+      if (inside && epilogue.reads_c() && !units.partial()) {
+        Output::prefetch_c(p, tile.row + Cta::group_row(tile_group), tile.column + Cta::group_column(tile_group), c());
+      }
       typename Cta::Sums acc;
       mainloop.run(smem, place, ring, slices, acc, inside, c_slots == 0, group);
       if (units.partial()) {
