@@ -112,6 +112,23 @@ TEST(Problem, KnowsWhatItReadsAndWhenItDoesNothing) {
             }
 }
 
+// By strides of 0 all products have one matrix; by pointers, whose strides are 0 as well, each has its own.
+TEST(Problem, KnowsWhatAllProductsShare) {
+  Problem p;
+  p.m = 8, p.n = 4, p.k = 2, p.batch_count = 10;
+  p.alpha.value = 1;
+  p.a.batch_stride = 16, p.c.batch_stride = 32;
+  EXPECT_FALSE(p.shares(p.a));
+  EXPECT_TRUE(p.shares(p.b));
+  EXPECT_FALSE(p.shares(p.c));
+  EXPECT_EQ(p.bytes(), 4.0 * (10 * 8 * 2 + 2 * 4 + 10 * 8 * 4));
+  p.batch_kind = BatchKind::pointers;
+  p.a.batch_stride = p.c.batch_stride = 0;
+  EXPECT_TRUE(p.by_pointers());
+  for (const bool shares : {p.shares(p.a), p.shares(p.b), p.shares(p.c)}) EXPECT_FALSE(shares);
+  EXPECT_EQ(p.bytes(), 4.0 * 10 * (8 * 2 + 2 * 4 + 8 * 4));
+}
+
 TEST(Problem, ExtentsAsStored) {
   Problem p;
   p.m = 2, p.n = 3, p.k = 4;
