@@ -116,7 +116,7 @@ double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double ro
 }
 
 // What it takes at least where matrices are found by pointers: in each round the pointers have to come before the first
-// elements are asked for, however few there are (measured on an H200).
+// elements are asked for, however few there are (an H200: perf/tune/measured/wild/h200-pointers-h).
 double pointers_us(const WgmmaTmaConfig& c, double rounds) {
   constexpr double kStart = 1.7, kRound = 1.1, kRoundOfElement = 2.5e-5;
   return kStart + rounds * (kRound + c.cta_m * c.cta_n * kRoundOfElement);

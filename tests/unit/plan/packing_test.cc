@@ -66,7 +66,7 @@ void expect_sound(const Packing& packing, const Problem& p) {
     EXPECT_EQ(copy.batch_stride * bytes % 16, 0);
     end = copy.offset + static_cast<std::size_t>(copy.ld * lines * entries * bytes);
   }
-  if (p.batch_kind == BatchKind::pointers) {
+  if (p.by_pointers()) {
     for (const Extent& x : copies_of(packing, p)) {
       EXPECT_GE(x.copy.pointers, end);
       end = x.copy.pointers + static_cast<std::size_t>(packing.batch) * sizeof(void*);
