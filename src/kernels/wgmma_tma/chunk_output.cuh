@@ -1,129 +1,44 @@
 // How 16-bit C leaves a wgmma_tma kernel: by chunks of 64 rows x kChunk columns of D, registers -> stmatrix -> buffer
 // -> TMA store, which runs under the next chunk and the next tile's mainloop. What TMA cannot store (rows beyond whole
-// vectors, a C that is not aligned) the consumer's threads copy from the buffers. Old C arrives through the slots of
-// the ring, after the last slice of K, and is read with ldmatrix into the layout of the accumulators.
+// vectors, a C that is not aligned) the consumer's threads copy from the buffers. Old C (old_c.cuh) is read with
+// ldmatrix into the layout of the accumulators.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/common/matrix_view.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/tma.cuh"
 #include "kernels/common/sm90/warpgroup.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/cta.cuh"
 #include "kernels/wgmma_tma/fragment.cuh"
-#include "kernels/wgmma_tma/line_loader.cuh"
+#include "kernels/wgmma_tma/old_c.cuh"
 
 namespace xgemm::kernels {
 
 template <WgmmaTmaConfig kConfig, class Epilogue>
-struct WgmmaTmaChunkOutput {
+struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
+  using OldC = WgmmaTmaOldC<kConfig, Epilogue>;
   using Cta = WgmmaTmaCta<kConfig>;
   using Element = typename Cta::ElementC;
   using Place = typename Cta::Place;
   using Ring = typename Cta::Ring;
   using SharedStorage = typename Cta::SharedStorage;
-  using Tile = typename Cta::Tile;
   static_assert(sizeof(Element) == 2, "ldmatrix and stmatrix move 16-bit elements");
 
   static constexpr bool kTransposed = Cta::kTransposed;
   static constexpr int kChunk = Cta::kChunk;
-  static constexpr int kChunkElements = Cta::kChunkElements;
-  static constexpr int kChunks = Cta::kGroupColumns / kChunk;  // of one slab
-  static constexpr int kTileChunks = Cta::kSlabs * kChunks;    // of a consumer
+  static constexpr int kChunks = OldC::kChunks;
+  static constexpr int kTileChunks = OldC::kTileChunks;
   static constexpr int kBuffers = Cta::kBuffers;
   static_assert(kBuffers >= 1, "the ring leaves no room for a chunk of C");
   // Chunks that are converted, then handed to the copy engine, together: while it reads those, the next ones go to the
   // other buffers.
   static constexpr int kChunkBatch = kBuffers >= kTileChunks ? kTileChunks : kBuffers > 1 ? kBuffers / 2 : 1;
-  // Where threads bring old C, none where the copy engine of another CTA writes.
-  static constexpr int kSlotBytes =
-      kConfig.by_lines() ? Cta::kXElements * static_cast<int>(sizeof(Element)) : kConfig.slot_bytes();
-  static constexpr int kChunksPerSlot =
-      kSlotBytes / static_cast<int>(kChunkElements * sizeof(Element)) / Cta::kTileGroups;
-  static_assert(kChunksPerSlot >= 1, "a slot of the ring must hold a chunk of C for each consumer");
-  // Slots that old C takes.
-  static constexpr int kSlots = (kTileChunks + kChunksPerSlot - 1) / kChunksPerSlot;
-
   XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams& p) {
     if (p.c_whole_m != 0) gpu::tma_prefetch_map(p.c);
-  }
-
-  // The producer's part: old C to the ring. matrix: its number, or where it lies.
-  template <class Entry>
-  XGEMM_DEVICE static void load_c(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place, Ring& ring,
-                                  const Tile& tile, Entry matrix) {
-    XGEMM_NO_UNROLL
-    for (int s = 0; s < kSlots; ++s) {
-      const int first = s * kChunksPerSlot;
-      const int left = kTileChunks - first;
-      const int chunks = left < kChunksPerSlot ? left : kChunksPerSlot;
-      gpu::Mbarrier& full = smem.full[ring.slot];
-      const auto for_stored = [&](const auto& f) {
-        XGEMM_NO_UNROLL
-        for (int g = 0; g < Cta::kTileGroups; ++g) {
-          if (!Cta::reaches_c(p, tile, g)) continue;
-          XGEMM_NO_UNROLL
-          for (int i = 0; i < chunks; ++i) {
-            const int row = tile.row + Cta::group_row(g), column = tile.column + Cta::group_column(g);
-            if (place.stores(first + i, g) && is_loaded(p, first + i, row, column)) f(g, i);
-          }
-        }
-      };
-      if (Cta::template wait_to_ask<Epilogue>(smem, ring)) {
-        int stored = 0;
-        for_stored([&](int, int) { ++stored; });
-        gpu::mbarrier_arrive_expect(full, stored * kChunkElements * static_cast<int>(sizeof(Element)));
-        for_stored([&](int g, int i) {
-          const int d_row = tile.row + Cta::group_row(g) + (first + i) / kChunks * 64;
-          const int d_column = tile.column + Cta::group_column(g) + (first + i) % kChunks * kChunk;
-          gpu::tma_load(old_chunk(smem.slots[ring.slot], g, i), p.c_old, full, kTransposed ? d_column : d_row,
-                        kTransposed ? d_row : d_column, matrix);
-        });
-      }
-      ring.next();
-    }
-  }
-
-  // The same by a team of threads, of one of those slots.
-  template <int kThreads>
-  XGEMM_DEVICE static void load_lines(const WgmmaTmaParams& p, typename SharedStorage::Slot& slot, const Place& place,
-                                      const Tile& tile, int index, int thread) {
-    constexpr int kLines = kTransposed ? 64 : kChunk;  // columns of C
-    static_assert((kTransposed ? kChunk : 64) * sizeof(Element) == Cta::kSwizzleC, "a line is a column of C");
-    const WordLines& c = p.c_lines;
-    const auto* const data = entry_of<const Element>(c, tile.batch);
-    XGEMM_NO_UNROLL
-    for (int i = 0; i < Cta::kTileGroups * kChunksPerSlot; ++i) {
-      const int g = i / kChunksPerSlot, chunk = index * kChunksPerSlot + i % kChunksPerSlot;
-      if (chunk >= kTileChunks || !Cta::reaches_c(p, tile, g) || !place.stores(chunk, g)) continue;
-      const int d_row = tile.row + Cta::group_row(g) + chunk / kChunks * 64;
-      const int d_column = tile.column + Cta::group_column(g) + chunk % kChunks * kChunk;
-      const int row = kTransposed ? d_column : d_row, column = kTransposed ? d_row : d_column;
-      // No vector reaches into rows that others may be writing: a chunk is a matrix of its own.
-      constexpr int kRows = kTransposed ? kChunk : 64;
-      const int rows = p.m - row < kRows ? p.m - row : kRows;
-      const int columns = p.n - column < kLines ? p.n - column : kLines;
-      // Of many lines a few at a time: that is less code, and takes fewer registers.
-      constexpr int kFew = kFollows<Epilogue> ? kThreads * 16 / Cta::kSwizzleC : kThreads < 128 ? 16 : kLines;
-      constexpr int kAtOnce = kLines % kFew == 0 ? kFew : kLines;
-      XGEMM_NO_UNROLL
-      for (int first = 0; first < kLines; first += kAtOnce) {
-        auto lines = LineLoader<Element, kAtOnce, Cta::kSwizzleC, kThreads>::make(
-            data + column * c.stride + row, c.stride, columns, rows, first, 0, thread);
-        lines.fetch(0, 0, columns - first, rows);
-        lines.deposit(old_chunk(slot, g, i % kChunksPerSlot) + first * (Cta::kSwizzleC / int{sizeof(Element)}));
-      }
-    }
-  }
-
-  // A consumer's part of a tile that has nothing inside of C.
-  XGEMM_DEVICE static void skip(SharedStorage& smem, const Place& place, Ring& ring, int slots, int group) {
-    Cta::pass_slots(smem, place, ring, slots);
-    if (slots != 0) Cta::pass_turn(smem, group);
   }
 
   // Which C of the batch.
@@ -144,9 +59,6 @@ struct WgmmaTmaChunkOutput {
       gpu::tma_store(p.c, buffer, row, column, this->number);
     }
   };
-
-  // It comes by the ring.
-  XGEMM_DEVICE static void prefetch_c(const WgmmaTmaParams&, int, int, const Matrix&) {}
 
   // Stores the 2 * kRegisters columns from (row, column) on. kWhole: TMA stores all of C.
   template <bool kReadsC, bool kWhole = false, int kRegisters>
@@ -179,14 +91,13 @@ struct WgmmaTmaChunkOutput {
       }
       gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
       for_batch(first, [&](int chunk, char* buffer) {
-        if (kReadsC && chunk % kChunksPerSlot == 0) gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
-        const char* old =
-            reinterpret_cast<const char*>(old_chunk(smem.slots[ring.slot], tile_group, chunk % kChunksPerSlot));
+        if (kReadsC) OldC::wait_for(smem, ring, chunk, group);
+        const char* old = reinterpret_cast<const char*>(OldC::chunk_of(smem.slots[ring.slot], tile_group, chunk));
         const float* sums = &acc[chunk / kChunks][chunk % kChunks * kChunk / 2];
         const int warp_row = row + chunk / kChunks * 64 + 16 * warp;
         const int first_column = column + chunk % kChunks * kChunk;
         // Without old C, chunks that others store are converted as well: asking here would take as long.
-        if (!kReadsC || (place.stores(chunk, tile_group) && is_loaded(p, chunk, row, column))) {
+        if (!kReadsC || (place.stores(chunk, tile_group) && OldC::is_loaded(p, chunk, row, column))) {
           XGEMM_UNROLL
           for (int c = 0; c < kChunk / 16 * 16; c += 16) {
             convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,
@@ -198,12 +109,7 @@ struct WgmmaTmaChunkOutput {
                                 first_column + kLast);
           }
         }
-        if (kReadsC && (chunk % kChunksPerSlot == kChunksPerSlot - 1 || chunk == kTileChunks - 1)) {
-          gpu::sync_warp();
-          Cta::release(smem, ring.slot, place);
-          ring.next();
-          if (chunk == kTileChunks - 1) Cta::pass_turn(smem, group);
-        }
+        if (kReadsC) OldC::release(p, smem, place, ring, chunk, group);
       });
       gpu::fence_async_shared();
       gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
@@ -237,18 +143,7 @@ struct WgmmaTmaChunkOutput {
   }
 
  private:
-  // Whether old C comes for a chunk of a part of a tile, which begins at (row, column): of matrices that are found by
-  // pointers not where nothing of the chunk is in C (TensorBox::anywhere).
-  XGEMM_DEVICE static bool is_loaded(const WgmmaTmaParams& p, int chunk, int row, int column) {
-    if constexpr (!kFollows<Epilogue>) return true;
-    return row + chunk / kChunks * 64 < Cta::rows_of(p) && column + chunk % kChunks * kChunk < Cta::columns_of(p);
-  }
-
   XGEMM_DEVICE static bool is_storer(int warp) { return warp == 0 && gpu::lane_index() == 0; }
-
-  XGEMM_DEVICE static Element* old_chunk(typename SharedStorage::Slot& slot, int tile_group, int chunk) {
-    return reinterpret_cast<Element*>(&slot) + (tile_group * kChunksPerSlot + chunk) * kChunkElements;
-  }
 
   // The byte offset in a chunk's buffer of this lane's row for stmatrix and ldmatrix, for the kWide columns from
   // `column` on (8 or 16): matrices 0 and 1 are rows 0..7 and 8..15 of the warp, 2 and 3 the same of the next 8

@@ -80,8 +80,8 @@ struct WgmmaTmaConfig {
     return y_along_k() ? tile_columns() : (tile_columns() + y_piece() - 1) / y_piece() * y_piece();
   }
 
-  // Elements of 16 bits leave for C, and come from it, through shared memory: in a row of a fragment there are too few
-  // neighbours of them for an access. Fragments of fp32 have sectors of 32 bytes, and go straight to C.
+  // Elements of 16 bits leave for C through shared memory: in a row of a fragment there are too few neighbours of them
+  // for an access. Fragments of fp32 have sectors of 32 bytes, and go straight to C.
   constexpr bool c_through_shared() const { return size_of(type_c) == 2; }
   // Elements that accesses to C need aligned: pairs along the rows of D or single ones. Where C leaves through shared
   // memory, the copy engine stores what it can address, and brings old C.
@@ -100,20 +100,25 @@ struct WgmmaTmaConfig {
       const bool is_row = candidate % 16 == 8 || 64 % candidate == 0;
       if (group_columns() % candidate != 0 || (transposed && !is_row)) continue;
       if (candidate > 16 && is_small() && chunks(candidate) * tile_groups() < 4) continue;
-      if (!c_through_shared()) return candidate;
+      // A slot of the ring holds a chunk of old C for each consumer.
+      if (64 * candidate * tile_groups() * size_of(type_c) > slot_bytes()) continue;
       const int wanted = chunks(candidate) < 2 ? 1 : 2;
-      if (buffers(candidate) >= wanted && 64 * candidate * tile_groups() * size_of(type_c) <= slot_bytes())
-        return candidate;
+      if (!c_through_shared() || buffers(candidate) >= wanted) return candidate;
     }
     return 8;
   }
   constexpr int buffers() const { return c_through_shared() ? buffers(chunk()) : 0; }  // of a consumer
   // A row of a buffer is contiguous in C.
   constexpr int chunk_row_bytes() const { return (transposed ? chunk() : 64) * size_of(type_c); }
-  constexpr int chunk_swizzle() const {
-    const int bytes = chunk_row_bytes();
-    return 128 % bytes == 0 && bytes > 16 ? bytes : 0;
+  constexpr int chunk_swizzle() const { return swizzle_of(chunk_row_bytes()); }
+
+  // Old C comes to the ring in chunks as well, each of boxes of so many elements of a column of C. A row of a chunk of
+  // fp32 may be longer than a swizzle is wide.
+  constexpr int old_c_row() const {
+    const int elements = chunk_row_bytes() / size_of(type_c), widest = 128 / size_of(type_c);
+    return elements % widest == 0 ? widest : elements;
   }
+  constexpr int old_c_swizzle() const { return swizzle_of(old_c_row() * size_of(type_c)); }
 
   // Shared memory of a CTA: the ring, barriers, the buffers of the epilogue.
   constexpr int slot_bytes() const { return mma().slot_bytes(tile_rows(), y_columns()); }
@@ -157,6 +162,7 @@ struct WgmmaTmaConfig {
   constexpr bool is_small() const {
     return !ping_pong && planes == 1 && copy == Copy::bulk && cta_m * cta_n <= 128 * 128;
   }
+  static constexpr int swizzle_of(int row_bytes) { return 128 % row_bytes == 0 && row_bytes > 16 ? row_bytes : 0; }
   constexpr int buffer_bytes(int chunk) const { return consumers() * 64 * chunk * size_of(type_c); }
   constexpr int buffers(int chunk) const {
     const int fit = (kMaxSharedBytes - mainloop_bytes()) / buffer_bytes(chunk);

@@ -225,13 +225,17 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     return tile.row + group_row(tile_group) < rows_of(p) && tile.column + group_column(tile_group) < columns_of(p);
   }
 
-  // Frees a slot in this CTA and in those that send to it. One lane for each.
-  XGEMM_DEVICE static void release(SharedStorage& smem, int slot, const Place& place) {
+  // Frees a slot in this CTA and in those that send to it. One lane for each. written: by the consumer itself.
+  XGEMM_DEVICE static void release(SharedStorage& smem, int slot, const Place& place, bool written = false) {
     const int lane = gpu::lane_index();
     if (place.sharers == 1) {
       if (lane == 0) gpu::mbarrier_arrive(smem.empty[slot]);
     } else if (lane < place.sharers) {
-      gpu::mbarrier_arrive_remote(smem.empty[slot], place.rank(lane, place.split));
+      if (written) {
+        gpu::mbarrier_arrive_remote_release(smem.empty[slot], place.rank(lane, place.split));
+      } else {
+        gpu::mbarrier_arrive_remote(smem.empty[slot], place.rank(lane, place.split));
+      }
     }
   }
 

@@ -39,11 +39,11 @@ cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams&
       encode(other, other_box);
     }
   };
-  if (config.c_through_shared()) {
-    if (p.c_whole_m != 0) encode(p.c, boxes.c);
-    if (boxes.c_old == boxes.c) {
+  if (p.c_whole_m != 0) encode(p.c, boxes.c);
+  if (p.c_old_by_tma) {
+    if (p.c_whole_m != 0 && boxes.c_old == boxes.c) {
       p.c_old = p.c;
-    } else if (boxes.c_old.data != nullptr) {
+    } else {
       encode(p.c_old, boxes.c_old);
     }
   }

@@ -61,6 +61,7 @@ struct WgmmaTmaScalars : EpilogueArguments, WgmmaTmaStart {
   void* c_data;
   std::int64_t c_ld;  // elements
   std::int64_t c_batch;
+  bool c_old_by_tma;       // else threads bring it
   Condition condition;     // of instances whose operands are in parts
   const float* factors_x;  // of rows and columns of D, of instances whose operands are in parts
   const float* factors_y;
@@ -78,8 +79,7 @@ struct BasicWgmmaTmaParams : WgmmaTmaScalars {
   Map y;
   Map x_tail;  // of a K-major operand: the last rows, where they do not fill a box of x; otherwise as x
   Map y_tail;
-  // Where C leaves through shared memory.
-  Map c_old;  // where beta is not 0
+  Map c_old;  // where c_old_by_tma
   Map c;      // where c_whole_m is not 0, of those rows
   // In place of x, y and c_old where threads load them; beside them of matrices that are found by pointers.
   WordLines x_lines, y_lines, c_lines;

@@ -41,6 +41,7 @@
 //   mainloop.cuh, mma_policy.h             slots to sums
 //   exchange.cuh                           sums of a cluster along K
 //   finisher.cuh                           bias, activation and scales, of instances that finish
+//   old_c.cuh                              C that beta multiplies, by the ring to the consumers
 //   chunk_output.cuh, register_output.cuh  sums to C, of 16 or 32 bits
 //
 // Edges: TMA fills zeros outside of k in both X and Y, so that zeros never meet an Inf, and stores nothing outside of
@@ -184,9 +185,6 @@ struct WgmmaTma {
         if constexpr (kFindsCEarly) return early;
         return Output::Matrix::make(p, tile.batch);
       };
-      if (inside && epilogue.reads_c() && !units.partial()) {
-        Output::prefetch_c(p, tile.row + Cta::group_row(tile_group), tile.column + Cta::group_column(tile_group), c());
-      }
       typename Cta::Sums acc;
       mainloop.run(smem, place, ring, slices, acc, inside, c_slots == 0, group);
       if (units.partial()) {
@@ -204,7 +202,7 @@ struct WgmmaTma {
         if (inside) multiply_factors(p, row + 16 * warp, column, tile.batch, acc);
       }
       if (!inside) {
-        Output::skip(smem, place, ring, c_slots, group);
+        Output::skip(smem, place, ring, epilogue.reads_c() ? Output::kSlots : 0, group);
       } else if constexpr (kFinishes) {
         finisher.run(p, row + 16 * warp, column, epilogue.alpha, acc);
         Output::template store<false, true>(p, smem, place, epilogue, ring, group, warp, row, column, c(), acc);
