@@ -60,6 +60,8 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
     }
   };
 
+  XGEMM_DEVICE static void prefetch_c(const WgmmaTmaParams&, int, int, const Matrix&) {}
+
   // Stores the 2 * kRegisters columns from (row, column) on. kWhole: TMA stores all of C.
   template <bool kReadsC, bool kWhole = false, int kRegisters>
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place,
@@ -91,7 +93,7 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
       }
       gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
       for_batch(first, [&](int chunk, char* buffer) {
-        if (kReadsC) OldC::wait_for(smem, ring, chunk, group);
+        if (kReadsC) OldC::wait_for(smem, ring, chunk);
         const char* old = reinterpret_cast<const char*>(OldC::chunk_of(smem.slots[ring.slot], tile_group, chunk));
         const float* sums = &acc[chunk / kChunks][chunk % kChunks * kChunk / 2];
         const int warp_row = row + chunk / kChunks * 64 + 16 * warp;

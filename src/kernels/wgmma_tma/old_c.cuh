@@ -40,9 +40,11 @@ struct WgmmaTmaOldC {
       kSlotBytes / static_cast<int>(Cta::kChunkElements * sizeof(Element)) / Cta::kTileGroups;
   static_assert(kChunksPerSlot >= 1, "a slot of the ring must hold a chunk of C for each consumer");
   static constexpr int kSlots = (kTileChunks + kChunksPerSlot - 1) / kChunksPerSlot;
-  static_assert(!kConfig.ping_pong || kSlots <= Cta::kStages);
+  static_assert(kSlots <= Cta::kStages);
 
-  XGEMM_DEVICE static bool by_consumers(const WgmmaTmaParams& p) { return sizeof(Element) == 4 && !p.c_old_by_tma; }
+  XGEMM_DEVICE static bool by_consumers(const WgmmaTmaParams& p) {
+    return sizeof(Element) == 4 && kConfig.copy == Copy::bulk && !p.c_old_by_tma;
+  }
 
   XGEMM_DEVICE static constexpr bool begins_slot(int chunk) { return chunk % kChunksPerSlot == 0; }
   XGEMM_DEVICE static constexpr bool ends_slot(int chunk) {
@@ -97,31 +99,17 @@ struct WgmmaTmaOldC {
   template <int kThreads>
   XGEMM_DEVICE static void load_lines(const WgmmaTmaParams& p, typename SharedStorage::Slot& slot, const Place& place,
                                       const Tile& tile, int index, int thread) {
-    if constexpr (sizeof(Element) == 2) {
-      static_assert(kBoxes == 1 && kRow * sizeof(Element) == kSwizzle, "a line is a column of C");
-      const WordLines& c = p.c_lines;
-      const auto* const data = entry_of<const Element>(c, tile.batch);
-      XGEMM_NO_UNROLL
-      for (int i = 0; i < Cta::kTileGroups * kChunksPerSlot; ++i) {
-        const int g = i / kChunksPerSlot, chunk = index * kChunksPerSlot + i % kChunksPerSlot;
-        if (chunk >= kTileChunks || !Cta::reaches_c(p, tile, g) || !place.stores(chunk, g)) continue;
-        const int d_row = tile.row + Cta::group_row(g) + chunk / kChunks * 64;
-        const int d_column = tile.column + Cta::group_column(g) + chunk % kChunks * kChunk;
-        const int row = kTransposed ? d_column : d_row, column = kTransposed ? d_row : d_column;
-        // No vector reaches into rows that others may be writing: a chunk is a matrix of its own.
-        const int rows = p.m - row < kRow ? p.m - row : kRow;
-        const int columns = p.n - column < kLines ? p.n - column : kLines;
-        // Of many lines a few at a time: that is less code, and takes fewer registers.
-        constexpr int kFew = kFollows<Epilogue> ? kThreads * 16 / kSwizzle : kThreads < 128 ? 16 : kLines;
-        constexpr int kAtOnce = kLines % kFew == 0 ? kFew : kLines;
-        XGEMM_NO_UNROLL
-        for (int first = 0; first < kLines; first += kAtOnce) {
-          auto lines = LineLoader<Element, kAtOnce, kSwizzle, kThreads>::make(data + column * c.stride + row, c.stride,
-                                                                              columns, rows, first, 0, thread);
-          lines.fetch(0, 0, columns - first, rows);
-          lines.deposit(chunk_of(slot, g, chunk) + first * kRow);
-        }
-      }
+    const WordLines& c = p.c_lines;
+    const auto* const data = entry_of<const Element>(c, tile.batch);
+    XGEMM_NO_UNROLL
+    for (int i = 0; i < Cta::kTileGroups * kChunksPerSlot; ++i) {
+      const int g = i / kChunksPerSlot, chunk = index * kChunksPerSlot + i % kChunksPerSlot;
+      if (chunk >= kTileChunks || !Cta::reaches_c(p, tile, g) || !place.stores(chunk, g)) continue;
+      const int d_row = tile.row + Cta::group_row(g) + chunk / kChunks * 64;
+      const int d_column = tile.column + Cta::group_column(g) + chunk % kChunks * kChunk;
+      const int row = kTransposed ? d_column : d_row, column = kTransposed ? d_row : d_column;
+      const auto* const first = data + column * c.stride + row;
+      load_chunk<kThreads>(chunk_of(slot, g, chunk), first, c.stride, p.m - row, p.n - column, thread);
     }
   }
 
@@ -145,7 +133,44 @@ struct WgmmaTmaOldC {
     for (int s = 0; s < kSlots; ++s, lent.next()) gpu::mbarrier_wait_cluster(smem.empty[lent.slot], lent.phase);
   }
 
+ private:
+  // A chunk, of so many rows and columns, or as many as it has.
+  template <int kThreads>
+  XGEMM_DEVICE static void load_chunk(Element* chunk, const Element* from, std::int64_t stride, int rows, int columns,
+                                      int thread) {
+    if constexpr (sizeof(Element) == 4) {
+      XGEMM_NO_UNROLL
+      for (int i = gpu::opaque(thread); i < Cta::kChunkElements; i += kThreads) {
+        const int box = i / kBoxElements, line = i % kBoxElements / kRow, row = box * kRow + i % kRow;
+        gpu::copy_async<4>(chunk + box * kBoxElements + swizzled(i % kBoxElements), from + line * stride + row,
+                           row < rows && line < columns ? 4 : 0);
+      }
+      gpu::copy_async_commit();
+      gpu::copy_async_wait<0>();
+    } else {
+      static_assert(kBoxes == 1 && kRow * sizeof(Element) == kSwizzle, "a line is a column of C");
+      // No vector reaches into rows that others may be writing: a chunk is a matrix of its own.
+      const int length = rows < kRow ? rows : kRow, lines = columns < kLines ? columns : kLines;
+      // Of many lines a few at a time: that is less code, and takes fewer registers.
+      constexpr int kFew = kFollows<Epilogue> ? kThreads * 16 / kSwizzle : kThreads < 128 ? 16 : kLines;
+      constexpr int kAtOnce = kLines % kFew == 0 ? kFew : kLines;
+      XGEMM_NO_UNROLL
+      for (int first = 0; first < kLines; first += kAtOnce) {
+        auto loader =
+            LineLoader<Element, kAtOnce, kSwizzle, kThreads>::make(from, stride, lines, length, first, 0, thread);
+        loader.fetch(0, 0, lines - first, length);
+        loader.deposit(chunk + first * kRow);
+      }
+    }
+  }
+
  protected:
+  // Where an element of a box lies.
+  XGEMM_DEVICE static int swizzled(int element) {
+    constexpr int kSize = sizeof(Element);
+    return kSwizzle == 0 ? element : element ^ (element >> 3 & (kSwizzle - 16) / kSize);
+  }
+
   // Whether old C comes for a chunk of a part of a tile, which begins at (row, column): of matrices that are found by
   // pointers not where nothing of the chunk is in C (TensorBox::anywhere).
   XGEMM_DEVICE static bool is_loaded(const WgmmaTmaParams& p, int chunk, int row, int column) {
@@ -154,20 +179,19 @@ struct WgmmaTmaOldC {
     return row + chunk / kChunks * 64 < Cta::rows_of(p) && column + chunk % kChunks * kChunk < Cta::columns_of(p);
   }
 
-  // Before a chunk is read, and after it. Of ping-pong consumers the other one begins when this one has all that it is
-  // sent, and its products run while this one stores; of 16 bits when this one has read it: to wait for all of it first
-  // would take longer.
-  XGEMM_DEVICE static void wait_for(SharedStorage& smem, const Ring& ring, int chunk, int group) {
-    if (!begins_slot(chunk)) return;
+  // Before the first chunk is read, before each, and after it. Of ping-pong consumers the other one begins when this
+  // one has all that it is sent, and its products run while this one stores; of 16 bits when this one has read it: to
+  // wait for all of it first would take longer.
+  XGEMM_DEVICE static void begin(SharedStorage& smem, const Ring& ring, int group) {
     if constexpr (kTurnsEarly) {
-      if (chunk != 0) return;
       Ring each = ring;
       XGEMM_UNROLL
       for (int s = 0; s < kSlots; ++s, each.next()) gpu::mbarrier_wait(smem.full[each.slot], each.phase);
       Cta::pass_turn(smem, group);
-    } else {
-      gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
     }
+  }
+  XGEMM_DEVICE static void wait_for(SharedStorage& smem, const Ring& ring, int chunk) {
+    if (!kTurnsEarly && begins_slot(chunk)) gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
   }
   XGEMM_DEVICE static void release(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place, Ring& ring,
                                    int chunk, int group) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/common/dtype.cuh"
+#include "kernels/common/sm90/tma.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/cta.cuh"
 #include "kernels/wgmma_tma/fragment.cuh"
@@ -32,6 +33,20 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
 
   using Matrix = typename Cta::template MatrixC<Epilogue>;
 
+  // Asks for an old C that TMA cannot bring, of a consumer's part of a tile from (row, column) of D on, to be in the L2
+  // by when it is read.
+  XGEMM_DEVICE static void prefetch_c(const WgmmaTmaParams& p, int row, int column, const Matrix& c) {
+    if (Cta::kPlanes > 1 || p.c_old_by_tma) return;  // beside sums of parts there are no registers for it
+    const int rows = Cta::rows_of(p) - row < Cta::kGroupRows ? Cta::rows_of(p) - row : Cta::kGroupRows;
+    const int columns =
+        Cta::columns_of(p) - column < Cta::kGroupColumns ? Cta::columns_of(p) - column : Cta::kGroupColumns;
+    const int length = Cta::kTransposed ? columns : rows, lines = Cta::kTransposed ? rows : columns;
+    const float* const first = c.data(p) + (Cta::kTransposed ? row * p.c_ld + column : column * p.c_ld + row);
+    XGEMM_NO_UNROLL
+    for (int line = gpu::thread_index() % gpu::kGroupThreads; line < lines; line += gpu::kGroupThreads)
+      gpu::bulk_prefetch(first + line * p.c_ld, length * static_cast<int>(sizeof(float)));
+  }
+
   // Stores the 2 * kRegisters columns from (row, column) on.
   template <bool kReadsC, int kRegisters>
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place,
@@ -40,16 +55,32 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
     const int tile_group = kConfig.ping_pong ? 0 : group;
     const int lane = gpu::opaque(gpu::lane_index());  // what follows from it would be kept all the time
     const OldLane old = OldLane::make(warp, lane);
+    if constexpr (kReadsC) {
+      OldC::begin(smem, ring, group);
+      if (OldC::by_consumers(p)) {  // all that fits is on its way at a time
+        Ring each = ring;
+        XGEMM_NO_UNROLL
+        for (int chunk = 0; chunk < OldC::kTileChunks; ++chunk) {
+          OldC::wait_for(smem, each, chunk);
+          if (place.stores(chunk, tile_group)) {
+            const int of_slab = chunk % OldC::kChunks * Cta::kChunk;
+            old.bring(OldC::chunk_of(smem.slots[each.slot], tile_group, chunk),
+                      NewLane::make(p, row + chunk / OldC::kChunks * 64 + 16 * warp, column + of_slab, lane, c));
+          }
+          if (OldC::ends_slot(chunk)) each.next();
+        }
+        gpu::copy_async_commit();
+        gpu::copy_async_wait<0>();
+        gpu::fence_async_shared();  // TMA writes there next
+      }
+    }
     XGEMM_UNROLL
     for (int chunk = 0; chunk < OldC::kTileChunks; ++chunk) {
       const int slab = chunk / OldC::kChunks, first = chunk % OldC::kChunks * kFragments;
-      if constexpr (kReadsC) OldC::wait_for(smem, ring, chunk, group);
+      if constexpr (kReadsC) OldC::wait_for(smem, ring, chunk);
       if (place.stores(chunk, tile_group)) {
         const NewLane now = NewLane::make(p, row + 64 * slab + 16 * warp, column + 8 * first, lane, c);
-        float* const waiting = OldC::chunk_of(smem.slots[ring.slot], tile_group, chunk);
-        if constexpr (kReadsC) {
-          if (OldC::by_consumers(p)) old.bring(waiting, now);
-        }
+        const float* const waiting = OldC::chunk_of(smem.slots[ring.slot], tile_group, chunk);
         XGEMM_UNROLL
         for (int f = 0; f < kFragments; ++f) {
           XGEMM_UNROLL
@@ -123,11 +154,7 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
       const int row = 16 * warp + gpu::wgmma_row(lane, 0), column = gpu::wgmma_column(lane, 0);
       const int line = Cta::kTransposed ? row : column, at = Cta::kTransposed ? column : row;
       const bool swaps = Cta::kTransposed && (line >> kSwapBit & 1) != 0;
-      return {at / kRow * kBoxElements + swizzled(line * kRow + at % kRow) + (swaps ? 1 : 0), swaps};
-    }
-    XGEMM_DEVICE static int swizzled(int element) {
-      constexpr int kSwizzle = OldC::kSwizzle / static_cast<int>(sizeof(float));
-      return kSwizzle == 0 ? element : element ^ (element >> 3 & (kSwizzle - 4));
+      return {at / kRow * kBoxElements + OldC::swizzled(line * kRow + at % kRow) + (swaps ? 1 : 0), swaps};
     }
 
     // Of the first element of a pair that is read, and of the other one. What fragments and halves add leaves the
@@ -138,7 +165,7 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
         const int in_row = OldC::kSwizzle == 0 ? base + along : base ^ along;
         return (in_row ^ which) + 8 * fragment / kRow * kBoxElements + 8 * half * kRow;
       } else {
-        return (base ^ 8 * half ^ which * swizzled(kRow)) + 8 * fragment * kRow;
+        return (base ^ 8 * half ^ which * OldC::swizzled(kRow)) + 8 * fragment * kRow;
       }
     }
 
@@ -163,9 +190,6 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
           }
         }
       }
-      gpu::copy_async_commit();
-      gpu::copy_async_wait<0>();
-      gpu::fence_async_shared();  // TMA writes here next
     }
   };
 };

@@ -185,6 +185,8 @@ struct WgmmaTma {
         if constexpr (kFindsCEarly) return early;
         return Output::Matrix::make(p, tile.batch);
       };
+      if (inside && epilogue.reads_c() && !units.partial())
+        Output::prefetch_c(p, tile.row + Cta::group_row(tile_group), tile.column + Cta::group_column(tile_group), c());
       typename Cta::Sums acc;
       mainloop.run(smem, place, ring, slices, acc, inside, c_slots == 0, group);
       if (units.partial()) {

@@ -118,10 +118,11 @@ struct WgmmaTmaWordProducer {
       }
       if constexpr (Output::kSlots > 0) {
         if (!epilogue.reads_c() || units.partial()) continue;
+        const typename Cta::Tile of_c = units.at(p, place);  // anew, rather than kept beside slices
         XGEMM_NO_UNROLL
         for (; ahead < Output::kSlots; ahead += kTeams) {
           fill([&](typename Cta::SharedStorage::Slot& slot) {
-            Output::template load_lines<kTeamThreads>(p, slot, place, tile, ahead, thread);
+            Output::template load_lines<kTeamThreads>(p, slot, place, of_c, ahead, thread);
           });
         }
         ahead -= Output::kSlots;

@@ -34,6 +34,7 @@ using kernels::BoxEntry;
 #if defined(XGEMM_SIM)
 
 inline void tma_prefetch_map(const TensorMap&, Loc = Loc::current()) {}
+inline void bulk_prefetch(const void*, int) {}
 template <class Entry>
 void tma_load(void* destination, const TensorMap& map, Mbarrier& barrier, int x, int y, Entry entry,
               Loc loc = Loc::current()) {
@@ -63,6 +64,14 @@ inline void fence_async_shared(Loc = Loc::current()) {
 
 XGEMM_DEVICE void tma_prefetch_map(const TensorMap& map, Loc = Loc::current()) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<std::uint64_t>(&map)) : "memory");
+}
+
+// Asks for so many bytes of global memory to be in the L2 soon, with what shares a vector of 16 bytes with them.
+XGEMM_DEVICE void bulk_prefetch(const void* from, int bytes) {
+  const auto begin = static_cast<std::uint64_t>(__cvta_generic_to_global(from));
+  const auto first = begin & ~std::uint64_t{15}, end = (begin + static_cast<unsigned>(bytes) + 15) & ~std::uint64_t{15};
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(first), "r"(static_cast<unsigned>(end - first))
+               : "memory");
 }
 
 XGEMM_DEVICE void tma_load(void* destination, const TensorMap& map, Mbarrier& barrier, int x, int y, int z,
