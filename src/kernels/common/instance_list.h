@@ -205,11 +205,23 @@ constexpr bool is_for_sm80(const typename Instances<kFamily>::Config& config) {
   }
 }
 
+// Whether an instance is launched as the kernel of the one before it in the list.
+template <Family kFamily>
+constexpr bool has_code_of_last(std::size_t index) {
+  const auto& configs = kConfigs<kFamily>;
+  if constexpr (requires { configs[0].code(); })
+    return index > 0 && configs[index] != configs[index].code() && configs[index - 1] == configs[index].code();
+  return false;
+}
+
 // The part that compiles each of a family's instances. A part is a stretch of the list: neighbours are alike, and code
 // that is alike packs well. Stretches are as long as takes about the same time to compile, which goes with the tile.
 template <Family kFamily>
 constexpr std::array<int, kCount<kFamily>> part_of_each(const Parts& parts) {
-  const auto weight = [](const KernelInfo& kernel) { return 8192 + kernel.config.cta_m * kernel.config.cta_n; };
+  const auto weight = [](const KernelInfo& kernel) {
+    if (has_code_of_last<kFamily>(static_cast<std::size_t>(kernel.index))) return 0;
+    return 8192 + kernel.config.cta_m * kernel.config.cta_n;
+  };
   std::array<int, kCount<kFamily>> result{};
   for (const bool for_sm80 : {false, true}) {
     const int first = for_sm80 ? parts.number : 0, number = for_sm80 ? parts.for_sm80 : parts.number;
@@ -219,7 +231,7 @@ constexpr std::array<int, kCount<kFamily>> part_of_each(const Parts& parts) {
     for (std::size_t i = 0; i < kCount<kFamily>; ++i) {
       if (is_for_sm80<kFamily>(kConfigs<kFamily>[i]) != for_sm80) continue;
       const std::int64_t own = weight(kInfos<kFamily>[i]);
-      result[i] = first + static_cast<int>((before + own / 2) * number / all);
+      result[i] = own == 0 ? result[i - 1] : first + static_cast<int>((before + own / 2) * number / all);
       before += own;
     }
   }

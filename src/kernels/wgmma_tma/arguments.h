@@ -125,6 +125,7 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   p.n = static_cast<int>(g.n);
   const bool has_product = g.k > 0 && !g.alpha.is_zero<float>();
   p.k = has_product ? static_cast<int>(g.k) : 0;
+  p.bf16 = boxes.mma.element == DType::bf16;
   p.c_data = g.c.data;
   p.c_ld = g.c.col_stride;
   p.c_batch = g.c.batch_stride;

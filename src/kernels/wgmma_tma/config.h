@@ -45,6 +45,15 @@ struct WgmmaTmaConfig {
 
   constexpr bool operator==(const WgmmaTmaConfig&) const = default;
 
+  // Where C is in fp32, elements of 16 bits of either type are multiplied by the same kernel: it differs in an
+  // instruction (mainloop.cuh). The config that it is compiled for.
+  constexpr bool has_either_type() const { return size_of(type) == 2 && type_c == DType::f32; }
+  constexpr WgmmaTmaConfig code() const {
+    WgmmaTmaConfig c = *this;
+    if (has_either_type()) c.type = c.element = DType::f16;
+    return c;
+  }
+
   constexpr MmaPolicy mma() const { return {element, planes}; }
   constexpr int cta_k() const { return mma().slice_k(); }
   constexpr int tile_groups() const { return groups_rows * groups_columns; }
@@ -169,6 +178,15 @@ struct WgmmaTmaConfig {
     return fit < chunks(chunk) ? fit : chunks(chunk);
   }
 };
+
+// Adds an instance, and with one of either type the one for bf16, which has its code.
+template <class Add>
+constexpr void add_each_type(WgmmaTmaConfig c, const Add& add) {
+  add(c);
+  if (!c.has_either_type()) return;
+  c.type = c.element = DType::bf16;
+  add(c);
+}
 
 // The clusters that instances form, of as many CTAs as every GPU can hold, in the order of those along K.
 inline constexpr ClusterShape kClusterShapes[] = {

@@ -40,8 +40,7 @@ struct Instances<Family::wgmma_tma> {
   };
   static constexpr Product kProducts[] = {{DType::f16, DType::f16, kF16},
                                           {DType::bf16, DType::bf16, kBf16},
-                                          {DType::f16, DType::f32, kF32c},
-                                          {DType::bf16, DType::f32, kF32c},
+                                          {DType::f16, DType::f32, kF32c},  // and as it bf16
                                           {DType::f32, DType::f32, kTf32}};
 
   struct Tile {
@@ -58,7 +57,7 @@ struct Instances<Family::wgmma_tma> {
     constexpr Tile kTiles[] = {
       // Ping-pong.
       {{.cta_m = 128, .cta_n = 192, .stages = 4, .ping_pong = true}, kAll, kNN | kTN, kAllFlags, kTN, true},
-      {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k16, kNN | kTN},
+      {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k32, kNN | kTN},
       {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll, kNN | kTN, kAllFlags, kTN, true},
       // Large.
       {{.cta_m = 160, .cta_n = 256, .stages = 4, .transposed = true}, k16},
@@ -72,20 +71,20 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 128, .cta_n = 160, .stages = 5}, k16, kTN},
       {{.cta_m = 128, .cta_n = 128, .stages = 6}, k16, kNN | kTN},
       {{.cta_m = 160, .cta_n = 128, .stages = 5, .transposed = true}, k16},
-      {{.cta_m = 192, .cta_n = 96, .stages = 5}, k16, kTN},
+      {{.cta_m = 192, .cta_n = 96, .stages = 5}, k32, kTN},
       // Of operands along k, which are stored no wider.
       {{.cta_m = 192, .cta_n = 112, .stages = 5}, k16, 0, kNN | kTN},
       {{.cta_m = 128, .cta_n = 112, .stages = 7}, k16, 0, kNN | kTN},
       {{.cta_m = 128, .cta_n = 80, .stages = 8}, k16, 0, kNN | kTN},
       {{.cta_m = 80, .cta_n = 128, .stages = 8, .transposed = true}, k16, 0, kTN | kTT},
       // Medium.
-      {{.cta_m = 128, .cta_n = 96, .stages = 7}, k16, kNN | kTN, kAllFlags, 0, true},
-      {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true}, k16, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 96, .stages = 7}, k32, kNN | kTN, kAllFlags, 0, true},
+      {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true}, k32, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8}, kF16 | kF32c | kTf32, 0, kAllFlags, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true}, k16, kTN, kAllFlags, kTN, true},
-      {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true}, k16 | kTf32, kNN | kTN, kAllFlags, kTT},
-      {{.cta_m = 64, .cta_n = 96, .stages = 10}, k16, kTN},
-      {{.cta_m = 96, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN},
+      {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true}, kAll, kNN | kTN, kAllFlags, kTT},
+      {{.cta_m = 64, .cta_n = 96, .stages = 10}, k32, kTN},
+      {{.cta_m = 96, .cta_n = 64, .stages = 10, .transposed = true}, k32, kTN},
       // Not for B along n, which would be stored 128 wide.
       {{.cta_m = 64, .cta_n = 80, .stages = 11}, k16, 0, kNN | kTN},
       // Small.
@@ -93,7 +92,7 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 64, .cta_n = 64, .stages = 13, .transposed = true}, kTf32, 0, 0, kTT},
       // Few columns times weights: 48 rows, where 64 would leave SMs without work.
       {{.cta_m = 48, .cta_n = 64, .stages = 10, .transposed = true}, kF16, 0, kTN},
-      {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k16, kTN, kAllFlags, kTN, true},
+      {{.cta_m = 32, .cta_n = 64, .stages = 10, .transposed = true}, k32, kTN, kAllFlags, kTN, true},
       {{.cta_m = 64, .cta_n = 32, .stages = 10}, k32, kNN | kTN},
       {{.cta_m = 64, .cta_n = 16, .stages = 16}, k32, kNN | kTN},
       {{.cta_m = 16, .cta_n = 64, .stages = 16, .transposed = true}, k32},
@@ -112,7 +111,7 @@ struct Instances<Family::wgmma_tma> {
           const unsigned pair = instance.a_along_k() ? kTN : kNN;
           instance.follows = tile.follows && (product.kind & k16) != 0;
           instance.finishes = c.c_through_shared() && instance.b_along_k() && (tile.finishing & pair) != 0;
-          add(instance);
+          add_each_type(instance, add);
         });
       }
   }

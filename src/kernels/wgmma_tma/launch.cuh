@@ -29,12 +29,13 @@ template <WgmmaTmaConfig kConfig>
 const WgmmaTmaInstance& wgmma_tma_instance() {
   static_assert(2 * (kConfig.shared_bytes() + 1024) > 228 * 1024,
                 "one CTA on an SM: by that resident clusters are counted");
+  constexpr WgmmaTmaConfig kCode = kConfig.code();
   static const WgmmaTmaInstance instance = {.config = kConfig,
                                             .boxes = wgmma_tma_boxes(kConfig),
-                                            .shared_bytes = sizeof(typename WgmmaTma<kConfig>::SharedStorage),
-                                            .plain = wgmma_tma_kernel<WgmmaTma<kConfig>>(),
-                                            .finishing = wgmma_tma_kernel<WgmmaTmaTwin<kConfig>>(),
-                                            .following = wgmma_tma_kernel<WgmmaTmaFollower<kConfig>>()};
+                                            .shared_bytes = sizeof(typename WgmmaTma<kCode>::SharedStorage),
+                                            .plain = wgmma_tma_kernel<WgmmaTma<kCode>>(),
+                                            .finishing = wgmma_tma_kernel<WgmmaTmaTwin<kCode>>(),
+                                            .following = wgmma_tma_kernel<WgmmaTmaFollower<kCode>>()};
   return instance;
 }
 

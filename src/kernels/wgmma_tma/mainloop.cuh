@@ -42,9 +42,9 @@ struct WgmmaTmaMainloop {
   }
 
   // The sums of the next `slices` slots, zeros for a consumer that is not inside of C. Of ping-pong consumers this one
-  // passes its turn on when the last slot has arrived, if `passes_turn`.
+  // passes its turn on when the last slot has arrived, if `passes_turn`. bf16: of kernels for either type.
   XGEMM_DEVICE void run(SharedStorage& smem, const Place& place, Ring& ring, int slices, Sums& sums, bool inside,
-                        bool passes_turn, int group) const {
+                        bool passes_turn, int group, bool bf16) const {
     clear(sums);
     if (!inside) {
       Cta::pass_slots(smem, place, ring, slices);
@@ -53,8 +53,14 @@ struct WgmmaTmaMainloop {
     }
     if constexpr (kConfig.x_through_registers()) {
       multiply_fragments(smem, place, ring, slices, sums, passes_turn, group);
+    } else if constexpr (kConfig.has_either_type()) {
+      if (bf16) {
+        multiply<gpu::ElementOf<DType::bf16>>(smem, place, ring, slices, sums, passes_turn, group);
+      } else {
+        multiply<gpu::ElementOf<DType::f16>>(smem, place, ring, slices, sums, passes_turn, group);
+      }
     } else if constexpr (Cta::kPlanes == 1) {
-      multiply(smem, place, ring, slices, sums, passes_turn, group);
+      multiply<typename Cta::Element>(smem, place, ring, slices, sums, passes_turn, group);
     } else {
       if (slices <= MmaPolicy::kShortSlices) {
         multiply_parts<true>(smem, place, ring, slices, sums);
@@ -76,6 +82,7 @@ struct WgmmaTmaMainloop {
     keep(sums);
   }
 
+  template <class Element>
   XGEMM_DEVICE void multiply(SharedStorage& smem, const Place& place, Ring& ring, int slices, Sums& sums,
                              bool passes_turn, int group) const {
     int previous = 0;
@@ -83,7 +90,7 @@ struct WgmmaTmaMainloop {
     for (int slice = 0; slice < slices; ++slice) {
       gpu::mbarrier_wait(smem.full[ring.slot], ring.phase);
       gpu::wgmma_fence();
-      multiply_steps(ring.slot, 0, kSteps, sums);
+      multiply_steps<true, Element>(ring.slot, 0, kSteps, sums);
       gpu::wgmma_commit();
       gpu::wgmma_wait<1>();
       if (slice > 0) Cta::release(smem, previous, place);
@@ -243,7 +250,7 @@ struct WgmmaTmaMainloop {
 
   // The product of a plane of X and one of Y, over some steps of a slot's K, added to sums, or, without kAdds, in place
   // of them.
-  template <bool kAdds = true>
+  template <bool kAdds = true, class Element = typename Cta::Element>
   XGEMM_DEVICE void multiply_steps(int slot, int begin, int end, Sums& sums, int plane_x = 0, int plane_y = 0) const {
     constexpr int kPlaneX = Cta::kXElements * Cta::kElementBytes;
     constexpr int kPlaneY = Cta::kYElements * Cta::kElementBytes;
@@ -252,7 +259,7 @@ struct WgmmaTmaMainloop {
     const auto multiply_step = [&](int step, auto adds) {
       XGEMM_UNROLL
       for (int i = 0; i < Cta::kSlabs; ++i) {
-        gpu::wgmma<typename Cta::Element, Cta::kGroupColumns, Cta::kMajorX, Cta::kMajorY, adds>(
+        gpu::wgmma<Element, Cta::kGroupColumns, Cta::kMajorX, Cta::kMajorY, adds>(
             sums[i], gpu::wgmma_advance(slot_x, step * Cta::kStepX + i * 64 * Cta::kRowBytes),
             gpu::wgmma_advance(slot_y, step * Cta::kStepY));
       }

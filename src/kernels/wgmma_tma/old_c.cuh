@@ -139,14 +139,24 @@ struct WgmmaTmaOldC {
   XGEMM_DEVICE static void load_chunk(Element* chunk, const Element* from, std::int64_t stride, int rows, int columns,
                                       int thread) {
     if constexpr (sizeof(Element) == 4) {
+      constexpr int kEach = Cta::kChunkElements / kThreads, kFew = 8;
+      static_assert(kEach % kFew == 0);
+      const auto for_few = [&](int first, const auto& f) {  // f(which, its place in the chunk, column, row)
+        XGEMM_UNROLL
+        for (int j = 0; j < kFew; ++j) {
+          const int i = (first + j) * kThreads + thread, in_box = i % kBoxElements;
+          f(j, i - in_box + swizzled(in_box), in_box / kRow, i / kBoxElements * kRow + i % kRow);
+        }
+      };
       XGEMM_NO_UNROLL
-      for (int i = gpu::opaque(thread); i < Cta::kChunkElements; i += kThreads) {
-        const int box = i / kBoxElements, line = i % kBoxElements / kRow, row = box * kRow + i % kRow;
-        gpu::copy_async<4>(chunk + box * kBoxElements + swizzled(i % kBoxElements), from + line * stride + row,
-                           row < rows && line < columns ? 4 : 0);
+      for (int first = 0; first < kEach; first += kFew) {
+        Element values[kFew];
+        for_few(first, [&](int j, int, int column, int row) {
+          const bool inside = row < rows && column < columns;
+          values[j] = inside ? gpu::read<gpu::Space::global>(from + column * stride + row) : Element{};
+        });
+        for_few(first, [&](int j, int place, int, int) { gpu::write<gpu::Space::shared>(chunk + place, values[j]); });
       }
-      gpu::copy_async_commit();
-      gpu::copy_async_wait<0>();
     } else {
       static_assert(kBoxes == 1 && kRow * sizeof(Element) == kSwizzle, "a line is a column of C");
       // No vector reaches into rows that others may be writing: a chunk is a matrix of its own.

@@ -62,6 +62,7 @@ struct WgmmaTmaScalars : EpilogueArguments, WgmmaTmaStart {
   std::int64_t c_ld;  // elements
   std::int64_t c_batch;
   bool c_old_by_tma;       // else threads bring it
+  bool bf16;               // of kernels for either type of 16 bits
   Condition condition;     // of instances whose operands are in parts
   const float* factors_x;  // of rows and columns of D, of instances whose operands are in parts
   const float* factors_y;

@@ -188,7 +188,7 @@ struct WgmmaTma {
       if (inside && epilogue.reads_c() && !units.partial())
         Output::prefetch_c(p, tile.row + Cta::group_row(tile_group), tile.column + Cta::group_column(tile_group), c());
       typename Cta::Sums acc;
-      mainloop.run(smem, place, ring, slices, acc, inside, c_slots == 0, group);
+      mainloop.run(smem, place, ring, slices, acc, inside, c_slots == 0, group, p.bf16);
       if (units.partial()) {
         store_partial(p, units, place, tile_group, acc);
         continue;

@@ -27,16 +27,16 @@ struct Instances<Family::wgmma_words> {
         {.cta_m = 64, .cta_n = 64, .stages = 8, .groups_rows = 1, .producers = 4, .teams = 2},
         {.cta_m = 64, .cta_n = 32, .stages = 10, .groups_rows = 1, .producers = 4, .teams = 4},
     };
+    const auto add_tile = [&](const WgmmaTmaConfig& tile, DType type, DType type_c) {
+      WgmmaTmaConfig c = tile;
+      c.type = c.element = type;
+      c.type_c = type_c;
+      c.copy = Copy::prefetch;
+      add_flags(c, kAllFlags, [&](const WgmmaTmaConfig& instance) { add_each_type(instance, add); });
+    };
     for (const DType type : {DType::f16, DType::bf16})
-      for (const DType type_c : {type, DType::f32})
-        for (const WgmmaTmaConfig& tile : kTiles) {
-          if (type_c == DType::f32 && tile.cta_n > 32) continue;  // has no registers left
-          WgmmaTmaConfig c = tile;
-          c.type = c.element = type;
-          c.type_c = type_c;
-          c.copy = Copy::prefetch;
-          add_flags(c, kAllFlags, add);
-        }
+      for (const WgmmaTmaConfig& tile : kTiles) add_tile(tile, type, type);
+    add_tile(kTiles[1], DType::f16, DType::f32);  // the larger one has no registers left
     // For a large operand with lines that start anywhere and one, or a copy, that TMA can address, of few rows or
     // columns.
     for (const DType type : {DType::f16, DType::bf16})
