@@ -82,9 +82,8 @@ struct WgmmaTmaBoxes {
   int piece_x, piece_y;
   int extent_x, extent_y;  // of the tile in shared memory, along mn
   bool c_through_shared;
-  int c_bytes;                       // of an element,
-  int c_rows, c_columns, c_swizzle;  // of a box of C that leaves through shared memory,
-  int old_c_rows, old_c_swizzle;     // and of one of old C, of as many columns
+  int c_bytes;                       // of an element
+  int c_rows, c_columns, c_swizzle;  // of a box of C, and of old C
 };
 
 constexpr WgmmaTmaBoxes wgmma_tma_boxes(const WgmmaTmaConfig& c) {
@@ -100,11 +99,9 @@ constexpr WgmmaTmaBoxes wgmma_tma_boxes(const WgmmaTmaConfig& c) {
           .extent_y = c.y_columns(),
           .c_through_shared = c.c_through_shared(),
           .c_bytes = size_of(c.type_c),
-          .c_rows = c.chunk_row_bytes() / size_of(c.type_c),
+          .c_rows = c.c_row(),
           .c_columns = c.transposed ? 64 : c.chunk(),
-          .c_swizzle = c.chunk_swizzle(),
-          .old_c_rows = c.old_c_row(),
-          .old_c_swizzle = c.old_c_swizzle()};
+          .c_swizzle = c.c_swizzle()};
 }
 
 inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& boxes, const GemmParams& g,
@@ -136,9 +133,10 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   p.x_batch_step = batch_step(x);
   p.y_batch_step = batch_step(y);
 
-  const auto box = [&](const auto& c, std::int64_t rows, int box_rows, int swizzle) {
-    return TensorBox{c.data,          rows,    g.n,           g.batch_count, c.col_stride,   c.batch_stride, box_rows,
-                     boxes.c_columns, swizzle, boxes.c_bytes, false,         c.by_pointers()};
+  const auto box = [&](const auto& c, std::int64_t rows) {
+    return TensorBox{c.data,          rows,           g.n,          g.batch_count,
+                     c.col_stride,    c.batch_stride, boxes.c_rows, boxes.c_columns,
+                     boxes.c_swizzle, boxes.c_bytes,  false,        c.by_pointers()};
   };
   const auto by_tma = [&](const auto& c) {
     constexpr double kReach = 0x1p40;  // of the copy engine's strides, in bytes
@@ -147,15 +145,15 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
            (g.n <= 1 || (c.col_stride * boxes.c_bytes % 16 == 0 && reaches(c.col_stride))) &&
            (g.batch_count <= 1 || reaches(c.batch_stride));
   };
-  if (boxes.c_through_shared) {
-    const int whole = 16 / boxes.c_bytes;
-    if (by_tma(g.c)) p.c_whole_m = p.m / whole * whole;
-    if (p.c_whole_m != 0) p.c = box(g.c, p.c_whole_m, boxes.c_rows, boxes.c_swizzle);
-  }
+  const int whole = 16 / boxes.c_bytes;
+  // Of fp32 where there is no old C.
+  if (boxes.c_through_shared && (boxes.c_bytes == 2 || g.beta.is_zero<float>()) && by_tma(g.c))
+    p.c_whole_m = p.m / whole * whole;
+  if (p.c_whole_m != 0) p.c = box(g.c, p.c_whole_m);
   if (!g.beta.is_zero<float>() && boxes.copy == Copy::bulk) {
     const auto old_c = [&](const auto& c) {
       p.c_old_by_tma = by_tma(c);
-      if (p.c_old_by_tma) p.c_old = box(c, g.m, boxes.old_c_rows, boxes.old_c_swizzle);
+      if (p.c_old_by_tma) p.c_old = box(c, g.m);
     };
     g.c_copy.data != nullptr ? old_c(g.c_copy) : old_c(g.c);
   }

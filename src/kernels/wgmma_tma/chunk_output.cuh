@@ -1,7 +1,8 @@
-// How 16-bit C leaves a wgmma_tma kernel: by chunks of 64 rows x kChunk columns of D, registers -> stmatrix -> buffer
-// -> TMA store, which runs under the next chunk and the next tile's mainloop. What TMA cannot store (rows beyond whole
-// vectors, a C that is not aligned) the consumer's threads copy from the buffers. Old C (old_c.cuh) is read with
-// ldmatrix into the layout of the accumulators.
+// How C leaves a wgmma_tma kernel: by chunks of 64 rows x kChunk columns of D, registers -> buffer -> TMA store, which
+// runs under the next chunk and the next tile's mainloop. What TMA cannot store (rows beyond whole vectors, a C that is
+// not aligned) the consumer's threads copy from the buffers. Old C (old_c.cuh) is read with ldmatrix into the layout of
+// the accumulators; elements of 16 bits go to the buffers with stmatrix. Of fp32 so leaves what is large, aligned, and
+// has no old C (register_output.cuh).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -13,6 +14,7 @@
 #include "kernels/common/sm90/warpgroup.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/cta.cuh"
+#include "kernels/wgmma_tma/float_lane.cuh"
 #include "kernels/wgmma_tma/fragment.cuh"
 #include "kernels/wgmma_tma/old_c.cuh"
 
@@ -26,10 +28,11 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
   using Place = typename Cta::Place;
   using Ring = typename Cta::Ring;
   using SharedStorage = typename Cta::SharedStorage;
-  static_assert(sizeof(Element) == 2, "ldmatrix and stmatrix move 16-bit elements");
+  using FloatLane = WgmmaTmaFloatLane<kConfig, OldC>;  // of fp32
 
   static constexpr bool kTransposed = Cta::kTransposed;
   static constexpr int kChunk = Cta::kChunk;
+  static constexpr int kRow = OldC::kRow;
   static constexpr int kChunks = OldC::kChunks;
   static constexpr int kTileChunks = OldC::kTileChunks;
   static constexpr int kBuffers = Cta::kBuffers;
@@ -51,7 +54,7 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
     XGEMM_DEVICE int whole_m(const WgmmaTmaParams& p) const {
       return Base::kMayFollow && !gpu::BoxEntry::holds(this->found) ? 0 : p.c_whole_m;
     }
-    XGEMM_DEVICE void store_box(const WgmmaTmaParams& p, const char* buffer, int row, int column) const {
+    XGEMM_DEVICE void store_box(const WgmmaTmaParams& p, const Element* buffer, int row, int column) const {
       if constexpr (Base::kMayFollow) {
         if (Cta::template follows<Epilogue>(p))
           return gpu::tma_store(p.c, buffer, row, column, gpu::BoxEntry::at(this->found));
@@ -73,18 +76,20 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
     const auto for_batch = [&](int first, const auto& f) {
       XGEMM_UNROLL
       for (int chunk = first; chunk < first + kChunkBatch; ++chunk) {
-        if (chunk < kTileChunks) f(chunk, reinterpret_cast<char*>(smem.c.chunks[group][chunk % kBuffers]));
+        if (chunk < kTileChunks) f(chunk, smem.c.chunks[group][chunk % kBuffers]);
       }
     };
     const auto for_stored = [&](int first, const auto& f) {
-      for_batch(first, [&](int chunk, const char* buffer) {
+      for_batch(first, [&](int chunk, const Element* buffer) {
         if (place.stores(chunk, tile_group)) f(chunk, buffer);
       });
     };
+    const int lane = lane_index();
+    static_assert(!kReadsC || sizeof(Element) == 2);
     XGEMM_UNROLL
     for (int first = 0; first < kTileChunks; first += kChunkBatch) {
       // The stores that last used these buffers have read them.
-      if (is_storer(warp)) {
+      if (is_storer(warp, lane)) {
         if (first == 0) {
           gpu::tma_store_wait_read<0>();
         } else {
@@ -92,23 +97,27 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
         }
       }
       gpu::named_barrier_sync(1 + group, gpu::kGroupThreads);
-      for_batch(first, [&](int chunk, char* buffer) {
+      for_batch(first, [&](int chunk, Element* buffer) {
         if (kReadsC) OldC::wait_for(smem, ring, chunk);
-        const char* old = reinterpret_cast<const char*>(OldC::chunk_of(smem.slots[ring.slot], tile_group, chunk));
+        const Element* const old = OldC::chunk_of(smem.slots[ring.slot], tile_group, chunk);
         const float* sums = &acc[chunk / kChunks][chunk % kChunks * kChunk / 2];
         const int warp_row = row + chunk / kChunks * 64 + 16 * warp;
         const int first_column = column + chunk % kChunks * kChunk;
         // Without old C, chunks that others store are converted as well: asking here would take as long.
         if (!kReadsC || (place.stores(chunk, tile_group) && OldC::is_loaded(p, chunk, row, column))) {
-          XGEMM_UNROLL
-          for (int c = 0; c < kChunk / 16 * 16; c += 16) {
-            convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,
-                                 first_column + c);
-          }
-          if constexpr (kChunk % 16 != 0) {
-            constexpr int kLast = kChunk - 8;
-            convert<kReadsC, 8>(p, epilogue, sums + kLast / 2, old, buffer, lane_offset(warp, kLast), warp_row,
-                                first_column + kLast);
+          if constexpr (sizeof(Element) == 4) {
+            finish_chunk(p, epilogue, sums, buffer, FloatLane::make(warp, lane), warp_row, first_column);
+          } else {
+            XGEMM_UNROLL
+            for (int c = 0; c < kChunk / 16 * 16; c += 16) {
+              convert<kReadsC, 16>(p, epilogue, sums + c / 2, old, buffer, lane_offset(warp, c), warp_row,
+                                   first_column + c);
+            }
+            if constexpr (kChunk % 16 != 0) {
+              constexpr int kLast = kChunk - 8;
+              convert<kReadsC, 8>(p, epilogue, sums + kLast / 2, old, buffer, lane_offset(warp, kLast), warp_row,
+                                  first_column + kLast);
+            }
           }
         }
         if (kReadsC) OldC::release(p, smem, place, ring, chunk, group);
@@ -120,10 +129,14 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
         const int d_column = column + chunk % kChunks * kChunk;
         f(kTransposed ? d_column : d_row, kTransposed ? d_row : d_column);
       };
-      if (is_storer(warp)) {
-        for_stored(first, [&](int chunk, const char* buffer) {
+      if (is_storer(warp, lane)) {
+        for_stored(first, [&](int chunk, const Element* buffer) {
           at(chunk, [&](int c_row, int c_column) {
-            if (c_row < matrix.whole_m(p) && c_column < p.n) matrix.store_box(p, buffer, c_row, c_column);
+            XGEMM_UNROLL
+            for (int box = 0; box < OldC::kBoxes; ++box) {
+              if (c_row + box * kRow < matrix.whole_m(p) && c_column < p.n)
+                matrix.store_box(p, buffer + box * OldC::kBoxElements, c_row + box * kRow, c_column);
+            }
           });
         });
         gpu::tma_store_commit();
@@ -132,8 +145,10 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
         XGEMM_NO_UNROLL
         for (int chunk = first; chunk < first + kChunkBatch && chunk < kTileChunks; ++chunk) {
           if (!place.stores(chunk, tile_group)) continue;
-          const auto* const buffer = reinterpret_cast<const char*>(smem.c.chunks[group][chunk % kBuffers]);
-          at(chunk, [&](int c_row, int c_column) { store_rest(p, buffer, c_row, c_column, matrix); });
+          const Element* const buffer = smem.c.chunks[group][chunk % kBuffers];
+          at(chunk, [&](int c_row, int c_column) {
+            store_rest(p, buffer, gpu::kWarpSize * warp + lane, c_row, c_column, matrix);
+          });
         }
       }
     }
@@ -141,13 +156,17 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
 
   // Before a consumer ends: its stores have read the buffers.
   XGEMM_DEVICE static void finish(int warp) {
-    if (is_storer(warp)) gpu::tma_store_wait_read<0>();
+    if (is_storer(warp, gpu::lane_index())) gpu::tma_store_wait_read<0>();
   }
 
  private:
-  XGEMM_DEVICE static bool is_storer(int warp) { return warp == 0 && gpu::lane_index() == 0; }
+  XGEMM_DEVICE static bool is_storer(int warp, int lane) { return warp == 0 && lane == 0; }
+  // What follows from that of fp32 would be kept all the time.
+  XGEMM_DEVICE static int lane_index() {
+    return sizeof(Element) == 4 ? gpu::opaque(gpu::lane_index()) : gpu::lane_index();
+  }
 
-  // The byte offset in a chunk's buffer of this lane's row for stmatrix and ldmatrix, for the kWide columns from
+  // The element in a chunk's buffer that begins this lane's row for stmatrix and ldmatrix, for the kWide columns from
   // `column` on (8 or 16): matrices 0 and 1 are rows 0..7 and 8..15 of the warp, 2 and 3 the same of the next 8
   // columns.
   XGEMM_DEVICE static int lane_offset(int warp, int column) {
@@ -155,22 +174,19 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
     const int row = 16 * warp + 8 * (lane / 8 % 2);
     const int column8 = column + 8 * (lane / 16);
     if constexpr (kTransposed) {  // buffer: 64 rows of kChunk columns
-      return swizzled((row + lane % 8) * Cta::kChunkRowBytes + column8 * 2);
+      return OldC::swizzled((row + lane % 8) * kRow + column8);
     } else {  // buffer: kChunk columns of 64 rows
-      return swizzled((column8 + lane % 8) * Cta::kChunkRowBytes + row * 2);
+      return OldC::swizzled((column8 + lane % 8) * kRow + row);
     }
   }
-  XGEMM_DEVICE static int swizzled(int offset) {
-    return Cta::kSwizzleC == 0 ? offset : offset ^ (offset >> 3 & (Cta::kSwizzleC - 16));
-  }
 
-  // The rows of C from c_whole_m on, where they lie in this chunk: the last m % 8, or all of a C that the copy engine
+  // The rows of C from c_whole_m on, where they lie in this chunk: the last few, or all of a C that the copy engine
   // cannot address. An access of a warp is of 32 rows of a column, whatever they start on. Vectors that are aligned in
   // memory would be fewer accesses, but each of many columns, and the ends beside: more sectors for the L2 in all.
   // Accesses of what 64 bytes of memory have of a column ask for five sectors where these do for six, but there are
   // three for two, each within bounds of its own, and take longer.
-  XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const char* buffer, int c_row, int c_column,
-                                      const Matrix& matrix) {
+  XGEMM_DEVICE static void store_rest(const WgmmaTmaParams& p, const Element* buffer, int thread, int c_row,
+                                      int c_column, const Matrix& matrix) {
     constexpr int kRows = kTransposed ? kChunk : 64;  // of C
     constexpr int kColumns = kTransposed ? 64 : kChunk;
     constexpr int kPieces = (kRows + gpu::kWarpSize - 1) / gpu::kWarpSize;  // of a column
@@ -178,15 +194,13 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
     const int rows = (p.m - c_row < kRows ? p.m - c_row : kRows) - first;
     if (rows <= 0) return;
     const int columns = p.n - c_column < kColumns ? p.n - c_column : kColumns;
-    // Threads that share a column: of few rows, such as the last m % 8, a warp has several columns.
+    // Threads that share a column: of few rows, such as the last ones, a warp has several columns.
     const int log_places = rows > 8 ? 5 : 3;
-    const int thread = gpu::thread_index() % gpu::kGroupThreads;
     const int place = thread & ((1 << log_places) - 1), step = gpu::kGroupThreads >> log_places;
     int column = thread >> log_places;
     Element* c = matrix.data(p) + (c_column + column) * p.c_ld + c_row + first + place;
     XGEMM_NO_UNROLL
     for (; column < columns; column += step, c += step * p.c_ld) {
-      const int line = column * Cta::kChunkRowBytes;
       Element values[kPieces] = {};
       const auto for_each_piece = [&](const auto& f) {  // f(value, rows from the thread's first one on)
         XGEMM_UNROLL
@@ -194,8 +208,7 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
           if (place + gpu::kWarpSize * piece < rows) f(values[piece], gpu::kWarpSize * piece);
       };
       for_each_piece([&](Element& value, int row) {
-        const int at = line + ((first + place + row) * static_cast<int>(sizeof(Element)) ^ line ^ swizzled(line));
-        value = gpu::read<gpu::Space::shared>(reinterpret_cast<const Element*>(buffer + at));
+        value = gpu::read<gpu::Space::shared>(buffer + OldC::place(column, first + place + row));
       });
       for_each_piece([&](const Element& value, int row) { gpu::write<gpu::Space::global>(c + row, value); });
     }
@@ -205,7 +218,7 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
   // counts, to the buffer.
   template <bool kReadsC, int kWide>
   XGEMM_DEVICE static void convert(const WgmmaTmaParams& p, const Epilogue& epilogue, const float* sums,
-                                   const char* old, char* buffer, int offset, int row, int column) {
+                                   const Element* old, Element* buffer, int offset, int row, int column) {
     std::uint32_t pairs[kWide / 4];
     if constexpr (kReadsC) gpu::load_matrices<!kTransposed>(pairs, old + offset);
     XGEMM_UNROLL
@@ -217,6 +230,21 @@ struct WgmmaTmaChunkOutput : WgmmaTmaOldC<kConfig, Epilogue> {
           finish_sum<kReadsC, kTransposed>(epilogue, p, sums[2 * e + 1], high, row, column, 2 * e + 1));
     }
     gpu::store_matrices<!kTransposed>(buffer + offset, pairs);
+  }
+
+  // The same of a chunk of fp32, of which a thread has pairs, without old C.
+  XGEMM_DEVICE static void finish_chunk(const WgmmaTmaParams& p, const Epilogue& epilogue, const float* sums,
+                                        float* buffer, const FloatLane& own, int row, int column) {
+    XGEMM_UNROLL
+    for (int f = 0; f < FloatLane::kFragments; ++f) {
+      XGEMM_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        const auto finished = [&](int r) {
+          return finish_sum<false, kTransposed>(epilogue, p, sums[4 * f + r], 0.0f, row, column + 8 * f, r);
+        };
+        own.store(buffer, {finished(2 * half), finished(2 * half + 1)}, f, half);
+      }
+    }
   }
 };
 

@@ -90,16 +90,20 @@ struct WgmmaTmaConfig {
   }
 
   // Elements of 16 bits leave for C through shared memory: in a row of a fragment there are too few neighbours of them
-  // for an access. Fragments of fp32 have sectors of 32 bytes, and go straight to C.
-  constexpr bool c_through_shared() const { return size_of(type_c) == 2; }
-  // Elements that accesses to C need aligned: pairs along the rows of D or single ones. Where C leaves through shared
-  // memory, the copy engine stores what it can address, and brings old C.
-  constexpr int vector_c() const { return !c_through_shared() && transposed ? 2 : 1; }
-  constexpr int vector_old_c() const { return c_through_shared() ? 16 / size_of(type_c) : vector_c(); }
+  // for an access. Fragments of fp32 have sectors of 32 bytes: of large tiles they may leave so, others go straight to
+  // C.
+  constexpr bool c_through_shared() const {
+    return size_of(type_c) == 2 || (planes == 1 && cta_m * cta_n >= 128 * 128);
+  }
+  // Elements that accesses to C need aligned: pairs along the rows of D or single ones. Of C in 16 bits the copy engine
+  // stores what it can address, and brings what is old.
+  constexpr int vector_c() const { return size_of(type_c) == 4 && transposed ? 2 : 1; }
+  constexpr int vector_old_c() const { return size_of(type_c) == 2 ? 8 : vector_c(); }
 
-  // Then C leaves in chunks of 64 rows of D: what a consumer has converted waits in a buffer for the copy engine. The
-  // more of a tile the buffers hold, the fewer times the consumer waits. A chunk's rows (of D or, not transposed,
-  // columns) are 32, 64 or 128 bytes in a swizzle, or an odd multiple of 16 bytes without: neither has bank conflicts.
+  // Through shared memory C leaves in chunks of 64 rows of D: what a consumer has converted waits in a buffer for the
+  // copy engine. The more of a tile the buffers hold, the fewer times the consumer waits. A chunk's rows (of D or, not
+  // transposed, columns) are 32, 64 or 128 bytes in a swizzle, or an odd multiple of 16 bytes without: neither has bank
+  // conflicts.
   constexpr int group_columns() const { return tile_columns() / groups_columns; }  // of a consumer
   constexpr int chunks(int chunk) const {
     return (ping_pong ? tile_rows() : tile_rows() / groups_rows) / 64 * (group_columns() / chunk);
@@ -117,17 +121,13 @@ struct WgmmaTmaConfig {
     return 8;
   }
   constexpr int buffers() const { return c_through_shared() ? buffers(chunk()) : 0; }  // of a consumer
-  // A row of a buffer is contiguous in C.
-  constexpr int chunk_row_bytes() const { return (transposed ? chunk() : 64) * size_of(type_c); }
-  constexpr int chunk_swizzle() const { return swizzle_of(chunk_row_bytes()); }
-
-  // Old C comes to the ring in chunks as well, each of boxes of so many elements of a column of C. A row of a chunk of
-  // fp32 may be longer than a swizzle is wide.
-  constexpr int old_c_row() const {
-    const int elements = chunk_row_bytes() / size_of(type_c), widest = 128 / size_of(type_c);
-    return elements % widest == 0 ? widest : elements;
+  // A chunk is one or more boxes, each of so many elements of each of some columns of C: its row may be longer than a
+  // swizzle is wide. Old C comes to the ring in the same boxes.
+  constexpr int c_row() const {
+    const int row = transposed ? chunk() : 64, widest = 128 / size_of(type_c);
+    return row % widest == 0 ? widest : row;
   }
-  constexpr int old_c_swizzle() const { return swizzle_of(old_c_row() * size_of(type_c)); }
+  constexpr int c_swizzle() const { return swizzle_of(c_row() * size_of(type_c)); }
 
   // Shared memory of a CTA: the ring, barriers, the buffers of the epilogue.
   constexpr int slot_bytes() const { return mma().slot_bytes(tile_rows(), y_columns()); }
@@ -247,8 +247,6 @@ struct WgmmaTmaShape {
 
   // Chunks of C: 64 rows of D x kChunk columns.
   static constexpr int kChunk = kConfig.chunk();
-  static constexpr int kChunkRowBytes = kConfig.chunk_row_bytes();
-  static constexpr int kSwizzleC = kConfig.chunk_swizzle();
   static_assert(kTileRows <= 256 && kYColumns <= 256, "extent of a TMA box");
   static_assert(kMajorY == gpu::Major::k || kConfig.element != DType::f32, "no way to the tensor cores");
 };

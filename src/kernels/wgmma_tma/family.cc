@@ -40,7 +40,7 @@ bool extents_fit_tma(const WgmmaTmaConfig& c, const Problem& p) {
 
 // The operand whose strides are too long for TMA; nullptr when none is.
 const char* out_of_reach(const WgmmaTmaConfig& c, const Request& request) {
-  if (c.c_through_shared() && !request.c.fit_tma(Axis::row)) return "C";
+  if (size_of(c.type_c) == 2 && !request.c.fit_tma(Axis::row)) return "C";
   if (!request.problem.reads_inputs()) return nullptr;
   if (!request.a.fit_tma(c.a_contiguous)) return "A";
   return request.b.fit_tma(c.b_contiguous) ? nullptr : "B";
@@ -107,7 +107,7 @@ double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double ro
   constexpr double kCycles = 1300, kCyclesPerElement = 0.02;
   constexpr double kShare = 0.45, kShareOfPingPong = 0.65, kRowsOfAnAccess = 32;
   const Problem& p = request.problem;
-  if (!c.c_through_shared() || divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
+  if (size_of(c.type_c) != 2 || divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
   const device::Rates& rates = request.device.rates;
   const double sectors_us = misaligned_c_us(double(p.m) * double(p.n) * double(p.batch_count), size_of(p.c.type),
                                             kRowsOfAnAccess, double(p.m), rates, request.device.sm_count);

@@ -57,7 +57,7 @@ struct Instances<Family::wgmma_tma> {
     constexpr Tile kTiles[] = {
       // Ping-pong.
       {{.cta_m = 128, .cta_n = 192, .stages = 4, .ping_pong = true}, kAll, kNN | kTN, kAllFlags, kTN, true},
-      {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k32, kNN | kTN},
+      {{.cta_m = 192, .cta_n = 128, .stages = 4, .transposed = true, .ping_pong = true}, k16, kNN | kTN},
       {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll, kNN | kTN, kAllFlags, kTN, true},
       // Large.
       {{.cta_m = 160, .cta_n = 256, .stages = 4, .transposed = true}, k16},
@@ -78,11 +78,11 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 128, .cta_n = 80, .stages = 8}, k16, 0, kNN | kTN},
       {{.cta_m = 80, .cta_n = 128, .stages = 8, .transposed = true}, k16, 0, kTN | kTT},
       // Medium.
-      {{.cta_m = 128, .cta_n = 96, .stages = 7}, k32, kNN | kTN, kAllFlags, 0, true},
+      {{.cta_m = 128, .cta_n = 96, .stages = 7}, k16, kNN | kTN, kAllFlags, 0, true},
       {{.cta_m = 96, .cta_n = 128, .stages = 7, .transposed = true}, k32, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8}, kF16 | kF32c | kTf32, 0, kAllFlags, kNN | kTN},
       {{.cta_m = 128, .cta_n = 64, .stages = 8, .transposed = true}, k16, kTN, kAllFlags, kTN, true},
-      {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true}, kAll, kNN | kTN, kAllFlags, kTT},
+      {{.cta_m = 64, .cta_n = 128, .stages = 8, .transposed = true}, k16 | kTf32, kNN | kTN, kAllFlags, kTT},
       {{.cta_m = 64, .cta_n = 96, .stages = 10}, k32, kTN},
       {{.cta_m = 96, .cta_n = 64, .stages = 10, .transposed = true}, k32, kTN},
       // Not for B along n, which would be stored 128 wide.
@@ -110,7 +110,7 @@ struct Instances<Family::wgmma_tma> {
         add_flags(c, flags, [&](WgmmaTmaConfig instance) {
           const unsigned pair = instance.a_along_k() ? kTN : kNN;
           instance.follows = tile.follows && (product.kind & k16) != 0;
-          instance.finishes = c.c_through_shared() && instance.b_along_k() && (tile.finishing & pair) != 0;
+          instance.finishes = size_of(c.type_c) == 2 && instance.b_along_k() && (tile.finishing & pair) != 0;
           add_each_type(instance, add);
         });
       }

@@ -1,6 +1,6 @@
 // How old C comes to the consumers of a wgmma_tma kernel: by the slots of the ring, after the last slice of K, in
 // chunks of 64 rows of D x kChunk columns. TMA brings it, or, where it lies as it may, threads do: of 16 bits the
-// producers; of fp32 the consumers (register_output.cuh), each thread its own elements.
+// producers; of fp32 the consumers, each thread its own elements.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -28,11 +28,11 @@ struct WgmmaTmaOldC {
   static constexpr int kChunks = Cta::kGroupColumns / kChunk;  // of one slab
   static constexpr int kTileChunks = Cta::kSlabs * kChunks;    // of a consumer
   // A chunk is boxes of kLines columns of C, kRow elements of each.
-  static constexpr int kRow = kConfig.old_c_row();
+  static constexpr int kRow = kConfig.c_row();
   static constexpr int kLines = kTransposed ? 64 : kChunk;
   static constexpr int kBoxElements = kRow * kLines;
   static constexpr int kBoxes = Cta::kChunkElements / kBoxElements;
-  static constexpr int kSwizzle = kConfig.old_c_swizzle();
+  static constexpr int kSwizzle = kConfig.c_swizzle();
   // Where threads bring old C, none where the copy engine of another CTA writes.
   static constexpr int kSlotBytes =
       kConfig.by_lines() ? Cta::kXElements * static_cast<int>(sizeof(Element)) : kConfig.slot_bytes();
@@ -53,6 +53,15 @@ struct WgmmaTmaOldC {
   XGEMM_DEVICE static Element* chunk_of(typename SharedStorage::Slot& slot, int tile_group, int chunk) {
     return reinterpret_cast<Element*>(&slot) +
            (tile_group * kChunksPerSlot + chunk % kChunksPerSlot) * Cta::kChunkElements;
+  }
+
+  // Where an element of a box lies, and where the one in row `at` of a line of a chunk does.
+  XGEMM_DEVICE static int swizzled(int element) {
+    constexpr int kSize = sizeof(Element);
+    return kSwizzle == 0 ? element : element ^ (element >> 3 & (kSwizzle - 16) / kSize);
+  }
+  XGEMM_DEVICE static int place(int line, int at) {
+    return at / kRow * kBoxElements + swizzled(line * kRow + at % kRow);
   }
 
   // The producer's part: asks TMA for it. matrix: its number, or where it lies.
@@ -175,12 +184,6 @@ struct WgmmaTmaOldC {
   }
 
  protected:
-  // Where an element of a box lies.
-  XGEMM_DEVICE static int swizzled(int element) {
-    constexpr int kSize = sizeof(Element);
-    return kSwizzle == 0 ? element : element ^ (element >> 3 & (kSwizzle - 16) / kSize);
-  }
-
   // Whether old C comes for a chunk of a part of a tile, which begins at (row, column): of matrices that are found by
   // pointers not where nothing of the chunk is in C (TensorBox::anywhere).
   XGEMM_DEVICE static bool is_loaded(const WgmmaTmaParams& p, int chunk, int row, int column) {

@@ -2,10 +2,12 @@
 // of 32 bytes: 8 rows of each of 4 columns of C, or, transposed, 8 rows (pairs of 4 lanes) of 8 columns. C may have any
 // leading dimension. Old C waits in the ring (old_c.cuh).
 //
+// A C without old values that TMA can store leaves large tiles in its boxes (chunk_output.cuh): whole lines at a time,
+// a large one takes a fifth less. It takes longer until a tile has left, of small ones too long.
+//
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -13,7 +15,9 @@
 #include "kernels/common/dtype.cuh"
 #include "kernels/common/sm90/tma.cuh"
 #include "kernels/common/target.cuh"
+#include "kernels/wgmma_tma/chunk_output.cuh"
 #include "kernels/wgmma_tma/cta.cuh"
+#include "kernels/wgmma_tma/float_lane.cuh"
 #include "kernels/wgmma_tma/fragment.cuh"
 #include "kernels/wgmma_tma/old_c.cuh"
 
@@ -26,10 +30,18 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
   using Place = typename Cta::Place;
   using Ring = typename Cta::Ring;
   using SharedStorage = typename Cta::SharedStorage;
+  using Chunks = WgmmaTmaChunkOutput<kConfig, Epilogue>;
+  using OldLane = WgmmaTmaFloatLane<kConfig, OldC>;
   static_assert(std::is_same_v<typename Cta::ElementC, float>);
 
-  XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams&) {}
-  XGEMM_DEVICE static void finish(int) {}
+  static constexpr bool kByChunks = kConfig.c_through_shared();  // where that may be
+
+  XGEMM_DEVICE static void prefetch_maps(const WgmmaTmaParams& p) {
+    if constexpr (kByChunks) Chunks::prefetch_maps(p);
+  }
+  XGEMM_DEVICE static void finish(int warp) {
+    if constexpr (kByChunks) Chunks::finish(warp);
+  }
 
   using Matrix = typename Cta::template MatrixC<Epilogue>;
 
@@ -52,6 +64,11 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place,
                                  const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
                                  const Matrix& c, const float (&acc)[Cta::kSlabs][kRegisters]) {
+    if constexpr (!kReadsC && kByChunks) {
+      if (p.c_whole_m == p.m) {
+        return Chunks::template store<false, true>(p, smem, place, epilogue, ring, group, warp, row, column, {c}, acc);
+      }
+    }
     const int tile_group = kConfig.ping_pong ? 0 : group;
     const int lane = gpu::opaque(gpu::lane_index());  // what follows from it would be kept all the time
     const OldLane old = OldLane::make(warp, lane);
@@ -85,15 +102,13 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
         for (int f = 0; f < kFragments; ++f) {
           XGEMM_UNROLL
           for (int half = 0; half < 2; ++half) {
-            float pair[2] = {};
-            if constexpr (kReadsC) old.load(pair, waiting, f, half);
-            XGEMM_UNROLL
-            for (int e = 0; e < 2; ++e) {
-              const int r = 2 * half + e;
-              pair[e] = finish_sum<kReadsC, Cta::kTransposed>(epilogue, p, acc[slab][4 * (first + f) + r], pair[e],
-                                                              row + 64 * slab + 16 * warp, column + 8 * (first + f), r);
-            }
-            now.store(pair, f, half);
+            Pair pair{};
+            if constexpr (kReadsC) pair = old.load(waiting, f, half);
+            const auto finished = [&](float old_c, int r) {
+              return finish_sum<kReadsC, Cta::kTransposed>(epilogue, p, acc[slab][4 * (first + f) + r], old_c,
+                                                           row + 64 * slab + 16 * warp, column + 8 * (first + f), r);
+            };
+            now.store({finished(pair.low, 2 * half), finished(pair.high, 2 * half + 1)}, f, half);
           }
         }
       }
@@ -102,7 +117,8 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
   }
 
  private:
-  static constexpr int kFragments = Cta::kChunk / 8;  // of 8 columns, of a chunk
+  static constexpr int kFragments = OldLane::kFragments;
+  using Pair = typename OldLane::Pair;
 
   // Where a thread's sums of a chunk lie in C.
   struct NewLane {
@@ -128,67 +144,14 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
       return 8 * fragment + 1 < columns ? 2 : 1;
     }
 
-    XGEMM_DEVICE void store(const float (&pair)[2], int fragment, int half) const {
+    XGEMM_DEVICE void store(const Pair& pair, int fragment, int half) const {
       const int count = inside(fragment, half);
       if (Cta::kTransposed && count == 2) {
         gpu::write<gpu::Space::global>(reinterpret_cast<gpu::Vector<float, 2>*>(address(fragment, half, 0)),
-                                       gpu::Vector<float, 2>{{pair[0], pair[1]}});
+                                       gpu::Vector<float, 2>{{pair.low, pair.high}});
       } else {
-        if (count > 0) gpu::write<gpu::Space::global>(address(fragment, half, 0), pair[0]);
-        if (count > 1) gpu::write<gpu::Space::global>(address(fragment, half, 1), pair[1]);
-      }
-    }
-  };
-
-  // Where a thread's old elements of a chunk lie in shared memory. Transposed, in two lines of C that begin in the same
-  // bank each element of a pair has what the other one has in the other: of such lines the second one's pairs are read
-  // in reverse.
-  struct OldLane {
-    static constexpr int kRow = OldC::kRow, kBoxElements = OldC::kBoxElements;
-    static constexpr int kSwapBit = 5 - std::countr_zero(static_cast<unsigned>(kRow | 32));  // of a line's number
-
-    int base;  // in elements
-    bool swaps;
-
-    XGEMM_DEVICE static OldLane make(int warp, int lane) {
-      const int row = 16 * warp + gpu::wgmma_row(lane, 0), column = gpu::wgmma_column(lane, 0);
-      const int line = Cta::kTransposed ? row : column, at = Cta::kTransposed ? column : row;
-      const bool swaps = Cta::kTransposed && (line >> kSwapBit & 1) != 0;
-      return {at / kRow * kBoxElements + OldC::swizzled(line * kRow + at % kRow) + (swaps ? 1 : 0), swaps};
-    }
-
-    // Of the first element of a pair that is read, and of the other one. What fragments and halves add leaves the
-    // swizzle as it is, or lies in bits of its own.
-    XGEMM_DEVICE int offset(int fragment, int half, int which) const {
-      if constexpr (Cta::kTransposed) {
-        const int along = 8 * fragment % kRow;
-        const int in_row = OldC::kSwizzle == 0 ? base + along : base ^ along;
-        return (in_row ^ which) + 8 * fragment / kRow * kBoxElements + 8 * half * kRow;
-      } else {
-        return (base ^ 8 * half ^ which * OldC::swizzled(kRow)) + 8 * fragment * kRow;
-      }
-    }
-
-    XGEMM_DEVICE void load(float (&pair)[2], const float* chunk, int fragment, int half) const {
-      const float first = gpu::read<gpu::Space::shared>(chunk + offset(fragment, half, 0));
-      const float second = gpu::read<gpu::Space::shared>(chunk + offset(fragment, half, 1));
-      pair[0] = swaps ? second : first;
-      pair[1] = swaps ? first : second;
-    }
-
-    // From a C that TMA cannot bring, to where load() reads.
-    XGEMM_DEVICE void bring(float* chunk, const NewLane& now) const {
-      XGEMM_NO_UNROLL
-      for (int f = 0; f < kFragments; ++f) {
-        XGEMM_UNROLL
-        for (int half = 0; half < 2; ++half) {
-          XGEMM_UNROLL
-          for (int which = 0; which < 2; ++which) {
-            const int e = swaps ? 1 - which : which;
-            gpu::copy_async<4>(chunk + offset(f, half, which), now.address(f, half, e),
-                               e < now.inside(f, half) ? 4 : 0);
-          }
-        }
+        if (count > 0) gpu::write<gpu::Space::global>(address(fragment, half, 0), pair.low);
+        if (count > 1) gpu::write<gpu::Space::global>(address(fragment, half, 1), pair.high);
       }
     }
   };

@@ -42,7 +42,8 @@
 //   exchange.cuh                           sums of a cluster along K
 //   finisher.cuh                           bias, activation and scales, of instances that finish
 //   old_c.cuh                              C that beta multiplies, by the ring to the consumers
-//   chunk_output.cuh, register_output.cuh  sums to C, of 16 or 32 bits
+//   chunk_output.cuh, register_output.cuh  sums to C, by boxes or by the consumers' threads
+//   float_lane.cuh                         a thread's elements of fp32 in a box
 //
 // Edges: TMA fills zeros outside of k in both X and Y, so that zeros never meet an Inf, and stores nothing outside of
 // C. Boxes of X and Y end at the edge of the operand: what would lie beyond is not loaded; the sums are of what was
@@ -81,7 +82,7 @@ template <WgmmaTmaConfig kConfig, class Epilogue = LinearCombination>
 struct WgmmaTma {
   using Cta = WgmmaTmaCta<kConfig>;
   using Units = WgmmaTmaUnits<kConfig>;
-  using Output = std::conditional_t<kConfig.c_through_shared(), WgmmaTmaChunkOutput<kConfig, Epilogue>,
+  using Output = std::conditional_t<sizeof(typename Cta::ElementC) == 2, WgmmaTmaChunkOutput<kConfig, Epilogue>,
                                     WgmmaTmaRegisterOutput<kConfig, Epilogue>>;
   static constexpr bool kByThreads = kConfig.copy != Copy::bulk;
   using Producer =

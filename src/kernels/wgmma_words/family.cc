@@ -33,7 +33,7 @@ constexpr int kClasses = BasicWgmmaTmaLineParams<TensorBox>::kClasses;
 
 // Of C, that the copy engine stores what it can; of what else it brings.
 bool strides_fit(const WgmmaTmaConfig& c, const Request& request) {
-  if (c.c_through_shared() && !request.c.fit_tma(Axis::row)) return false;
+  if (size_of(c.type_c) == 2 && !request.c.fit_tma(Axis::row)) return false;
   if (!c.by_lines() || !request.problem.reads_inputs()) return true;
   if (!request.a.fit_tma(c.a_contiguous) || !request.b.fit_tma(c.b_contiguous)) return false;
   const layout::StridedOperand& x = c.transposed ? request.facts.b : request.facts.a;

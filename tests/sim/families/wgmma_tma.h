@@ -22,10 +22,8 @@ Result launch_wgmma_tma(const typename Kernel::Params& params, GlobalMemory& mem
   shape.grid = static_cast<std::int64_t>(params.schedule.clusters) * shape.cluster;
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
-  // stmatrix, write_remote, rows of boxes; or elements of old C, each of which a thread brings
-  const bool by_elements =
-      sizeof(typename Kernel::Cta::ElementC) == 4 && !params.beta.template is_zero<float>() && !params.c_old_by_tma;
-  shape.granule = by_elements ? 4 : 16;
+  // stmatrix, write_remote, rows of boxes; or single elements of C
+  shape.granule = sizeof(typename Kernel::Cta::ElementC) == 4 ? 4 : 16;
   shape.dependent = true;
   // Barriers, warpgroups, threads that store.
   shape.agents = 2 * (Kernel::kStages + Kernel::kLineStages) + 4 + 2 * (1 + Kernel::kGroups);

@@ -93,7 +93,7 @@ bool tma_serves(const KernelInfo& kernel, const Problem& p, const Operands& x) {
   if (std::max({p.m, p.n, p.k, p.batch_count}) > kMost) return false;
   const auto tiles = [](std::int64_t extent, std::int64_t size) { return __int128{(extent + size - 1) / size}; };
   if (tiles(p.m, c.cta_m) * tiles(p.n, c.cta_n) * p.batch_count >= __int128{1} << 31) return false;
-  return (!c.c_through_shared() || tma_reaches(x.c, Axis::row)) &&
+  return (size_of(c.type_c) != 2 || tma_reaches(x.c, Axis::row)) &&
          (!p.reads_inputs() || (tma_reaches(x.a, c.a_contiguous) && tma_reaches(x.b, c.b_contiguous)));
 }
 
