@@ -98,7 +98,7 @@ void expect_bits(std::int64_t m, std::int64_t n, std::int64_t k, const kernels::
 
 TEST(MmaPolicy, PartsAreMultipliedInThreeProducts) {
   constexpr WgmmaTmaConfig kConfig{
-      .type_c = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .planes = 2};
+      .type = DType::f32, .cta_m = 128, .cta_n = 32, .stages = 3, .groups_rows = 2, .element = DType::f16, .planes = 2};
   expect_bits<nn(kConfig)>(136, 72, 64, {1, 2});
   expect_bits<nn(kConfig)>(136, 72, 328, {1, 2});
   expect_bits<nn(kConfig)>(72, 40, 1536);
@@ -106,8 +106,14 @@ TEST(MmaPolicy, PartsAreMultipliedInThreeProducts) {
 }
 
 TEST(MmaPolicy, PartsOfATransposedTile) {
-  constexpr WgmmaTmaConfig kConfig{
-      .type_c = DType::f32, .cta_m = 32, .cta_n = 64, .stages = 4, .transposed = true, .groups_rows = 1, .planes = 2};
+  constexpr WgmmaTmaConfig kConfig{.type = DType::f32,
+                                   .cta_m = 32,
+                                   .cta_n = 64,
+                                   .stages = 4,
+                                   .transposed = true,
+                                   .groups_rows = 1,
+                                   .element = DType::f16,
+                                   .planes = 2};
   expect_bits<nn(kConfig)>(40, 72, 600);
 }
 
