@@ -183,7 +183,8 @@ XGEMM_PROBE(small_stacks) {
 #if !defined(__SANITIZE_ADDRESS__)
 TEST(Threads, StacksMayBeSmall) {
   for (const char* engine : {"", "builtin"}) {
-    const ProbeResult r = run_probe("small_stacks", {{"XGEMM_CPU_BLAS", engine}});
+    // Of CPUs that OpenBLAS does not know it takes kernels whose own frames are larger than such a stack.
+    const ProbeResult r = run_probe("small_stacks", {{"XGEMM_CPU_BLAS", engine}, {"OPENBLAS_CORETYPE", "Haswell"}});
     EXPECT_TRUE(r.ok()) << engine << ": " << describe(r);
   }
 }
