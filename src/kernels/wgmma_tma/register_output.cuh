@@ -2,8 +2,8 @@
 // of 32 bytes: 8 rows of each of 4 columns of C, or, transposed, 8 rows (pairs of 4 lanes) of 8 columns. C may have any
 // leading dimension. Old C waits in the ring (old_c.cuh).
 //
-// A C without old values that TMA can store leaves large tiles in its boxes (chunk_output.cuh): whole lines at a time,
-// a large one takes a fifth less. It takes longer until a tile has left, of small ones too long.
+// A C without old values that TMA can store leaves large tiles in its boxes (chunk_output.cuh), whole lines at a time.
+// Until a tile has left it takes longer: small ones, of which a CTA has few, would lose by it.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

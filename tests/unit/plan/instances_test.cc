@@ -17,6 +17,7 @@
 #include "kernels/common/legality.h"
 #include "kernels/mma_swizzled/instances.h"
 #include "kernels/wgmma_tma/instances.h"
+#include "kernels/wgmma_words/instances.h"
 #include "plan/planner.h"
 #include "tuning/table.h"
 #include "unit/plan/devices.h"
@@ -58,6 +59,23 @@ TEST(Instances, AreNamedAndNumberedConsistently) {
   }
   for (const char* other : {"", "naive_", "n", "naive_f3", "naive_f32 ", "Naive"})
     EXPECT_FALSE(kernels::is_kernel_or_family(other)) << other;
+}
+
+// What is launched as another instance's kernel stands behind it in the list: elsewhere it would be compiled again.
+template <Family kFamily>
+int with_code_of_another() {
+  int found = 0;
+  for (std::size_t i = 0; i < kernels::kCount<kFamily>; ++i) {
+    const auto& config = kernels::kConfigs<kFamily>[i];
+    if (config == config.code()) continue;
+    EXPECT_TRUE(kernels::has_code_of_last<kFamily>(i)) << kernels::kInfos<kFamily>[i].name;
+    ++found;
+  }
+  return found;
+}
+TEST(Instances, ThoseThatShareCodeAreNeighbours) {
+  EXPECT_GT(with_code_of_another<Family::wgmma_tma>(), 0);
+  EXPECT_GT(with_code_of_another<Family::wgmma_words>(), 0);
 }
 
 // Compilation units are stretches of a family's list, none much longer to compile than another.
