@@ -14,7 +14,7 @@
 //     XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem);
 //   };
 //
-// kernel_entry<Kernel> makes a __global__ function of it (kernel_entry.cuh), sim::launch<Kernel> runs it without a GPU.
+// kernel_entry makes a __global__ function of it (kernel_entry.cuh), sim::launch<Kernel> runs it without a GPU.
 //
 // Rules
 //  * Touch the machine through namespace gpu and MatrixView alone: no CUDA built-ins, no inline PTX, no raw

@@ -15,17 +15,17 @@
 namespace xgemm::kernels {
 
 // More dynamic shared memory than the default needs an opt-in, once per kernel and device. The attribute sticks to the
-// device's primary context; setting it again is cheap and harmless. A kernel with a twin for matrices that are found by
-// pointers names it ByPointers.
-template <class Kernel>
+// device's primary context; setting it again is cheap and harmless.
+template <class Entry, Finds kFinds = Finds::by_strides>
 cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, void* workspace, cudaStream_t stream) {
-  if constexpr (requires { typename Kernel::ByPointers; }) {
-    using ByPointers = typename Kernel::ByPointers;
-    if constexpr (!std::is_same_v<Kernel, ByPointers>)
-      if (params.c.by_pointers()) return launch_instance<ByPointers>(params, schedule, workspace, stream);
+  using Kernel = KernelOf<Entry, kFinds>;
+  if constexpr (kFinds == Finds::by_strides && requires { typename Kernel::ByPointers; }) {
+    if constexpr (!std::is_same_v<Kernel, typename Kernel::ByPointers>)
+      if (params.c.by_pointers())
+        return launch_instance<Entry, Finds::by_pointers>(params, schedule, workspace, stream);
   }
   constexpr int kBytes = kSharedBytes<Kernel>;
-  const auto entry = kernel_entry<Kernel>;
+  const auto entry = kernel_entry<Entry, kFinds>;
   const TileParams p = {params, schedule, workspace};
   cudaError_t error = cudaSuccess;
   if constexpr (requires { Kernel::kStartsEarly; }) {
@@ -58,10 +58,10 @@ cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, 
 // A family whose kernels are launched otherwise specialises this in its launch.cuh.
 template <Family kFamily>
 struct Launch {
-  template <TileConfig kConfig>
+  template <class Entry>
   static cudaError_t instance(const GemmParams& params, const Schedule& schedule, void* workspace,
                               cudaStream_t stream) {
-    return launch_instance<typename Instances<kFamily>::template Kernel<kConfig>>(params, schedule, workspace, stream);
+    return launch_instance<Entry>(params, schedule, workspace, stream);
   }
 };
 

@@ -10,7 +10,7 @@ namespace xgemm::kernels {
 template <Family kFamily, int kPart>
 void set_launchers(Launcher* of_family) {
   for_each_in_part<kFamily, kPart>(
-      [&](auto index) { of_family[index] = Launch<kFamily>::template instance<kConfigs<kFamily>[index]>; });
+      [&](auto index) { of_family[index] = Launch<kFamily>::template instance<EntryOf<kFamily, index>>; });
 }
 
 }  // namespace xgemm::kernels

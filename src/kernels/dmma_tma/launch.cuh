@@ -12,9 +12,10 @@
 
 namespace xgemm::kernels {
 
-template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads, 1)
-    dmma_tma_entry(const __grid_constant__ typename Kernel::Params params) {
+template <class Entry>
+__global__ void __launch_bounds__(KernelOf<Entry>::kThreads, 1)
+    dmma_tma_entry(const __grid_constant__ DmmaTmaParams params) {
+  using Kernel = KernelOf<Entry>;
   extern __shared__ __align__(1024) unsigned char dynamic_shared[];
   if constexpr (gpu::kArch >= Kernel::kMinArch) {
     Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(dynamic_shared));
@@ -64,13 +65,13 @@ inline cudaError_t launch_dmma_tma(const DmmaTmaInstance& instance, const GemmPa
 
 template <>
 struct Launch<Family::dmma_tma> {
-  template <TileConfig kConfig>
+  template <class Entry>
   static cudaError_t instance(const GemmParams& params, const Schedule& schedule, void* workspace,
                               cudaStream_t stream) {
-    using Kernel = DmmaTma<kConfig>;
     static SharedOptIn opt_in;
-    return launch_dmma_tma({kConfig, int{sizeof(typename Kernel::SharedStorage)}, opt_in, dmma_tma_entry<Kernel>},
-                           params, schedule, workspace, stream);
+    constexpr int kBytes = sizeof(typename KernelOf<Entry>::SharedStorage);
+    return launch_dmma_tma({Entry::kConfig, kBytes, opt_in, dmma_tma_entry<Entry>}, params, schedule, workspace,
+                           stream);
   }
 };
 

@@ -16,21 +16,28 @@
 
 namespace xgemm::kernels {
 
-template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads, Kernel::kCtasPerSm)
-    ffma_tma_entry(const __grid_constant__ typename Kernel::Params params) {
+template <class Entry, class Epilogue>
+struct FfmaTmaOf {
+  using Kernel = FfmaTma<Entry::kConfig, Epilogue>;
+};
+
+template <class Entry, class Epilogue>
+__global__ void __launch_bounds__(KernelOf<Entry>::kThreads, KernelOf<Entry>::kCtasPerSm)
+    ffma_tma_entry(const __grid_constant__ FfmaTmaParams params) {
+  using Kernel = typename FfmaTmaOf<Entry, Epilogue>::Kernel;
   extern __shared__ __align__(1024) unsigned char dynamic_shared[];
   if constexpr (gpu::kArch >= Kernel::kMinArch) {
     Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(dynamic_shared));
   }
 }
 
-template <FfmaTmaConfig kConfig, class Epilogue>
+template <class Entry, class Epilogue>
 cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
-  using Kernel = FfmaTma<kConfig, Epilogue>;
+  using Kernel = typename FfmaTmaOf<Entry, Epilogue>::Kernel;
+  constexpr FfmaTmaConfig kConfig = Entry::kConfig;
   constexpr int kBytes = sizeof(typename Kernel::SharedStorage);
   static SharedOptIn opt_in;
-  cudaError_t error = opt_in_to_all_shared(reinterpret_cast<const void*>(ffma_tma_entry<Kernel>), opt_in);
+  cudaError_t error = opt_in_to_all_shared(reinterpret_cast<const void*>(ffma_tma_entry<Entry, Epilogue>), opt_in);
   if (error != cudaSuccess) return error;
 
   const BasicFfmaTmaParams<TensorBox> boxes = ffma_tma_arguments(kConfig, g, schedule, workspace);
@@ -57,7 +64,7 @@ cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void*
   config.stream = stream;
   config.attrs = attributes;
   config.numAttrs = cluster_size > 1 ? 2 : 1;
-  error = cudaLaunchKernelEx(&config, ffma_tma_entry<Kernel>, p);
+  error = cudaLaunchKernelEx(&config, ffma_tma_entry<Entry, Epilogue>, p);
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
   const SplitSumLayout layout = ffma_tma_sum_layout(kConfig, schedule);
   return launch_split_sum(DType::f32, split_sum_params(g, schedule, workspace, layout), stream);
@@ -65,16 +72,17 @@ cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void*
 
 template <>
 struct Launch<Family::ffma_tma> {
-  template <FfmaTmaConfig kConfig>
+  template <class Entry>
   static cudaError_t instance(const GemmParams& params, const Schedule& schedule, void* workspace,
                               cudaStream_t stream) {
+    constexpr FfmaTmaConfig kConfig = Entry::kConfig;
     if constexpr (kConfig.finishes()) {
-      if (params.finishing.any()) return launch_ffma_tma<kConfig, Finished>(params, schedule, workspace, stream);
+      if (params.finishing.any()) return launch_ffma_tma<Entry, Finished>(params, schedule, workspace, stream);
     }
     if constexpr (kConfig.follows) {
-      if (params.c.by_pointers()) return launch_ffma_tma<kConfig, Following>(params, schedule, workspace, stream);
+      if (params.c.by_pointers()) return launch_ffma_tma<Entry, Following>(params, schedule, workspace, stream);
     }
-    return launch_ffma_tma<kConfig, LinearCombination>(params, schedule, workspace, stream);
+    return launch_ffma_tma<Entry, LinearCombination>(params, schedule, workspace, stream);
   }
 };
 

@@ -14,13 +14,14 @@ namespace xgemm::kernels {
 
 template <>
 struct Launch<Family::fp16x3> {
-  template <WgmmaTmaConfig kConfig>
+  template <class Entry>
   static cudaError_t instance(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
     const auto split = [&](const SplitParams& p) { return (error = launch_split(p, stream)) == cudaSuccess; };
     const auto multiply = [&](const GemmParams& product) {
-      const Schedule own = wgmma_tma_block_schedule(kConfig, schedule, product.m, product.n, product.batch_count);
-      error = launch_wgmma_tma(wgmma_tma_instance<kConfig>(), product, own, nullptr, stream);
+      const Schedule own =
+          wgmma_tma_block_schedule(Entry::kConfig, schedule, product.m, product.n, product.batch_count);
+      error = launch_wgmma_tma(wgmma_tma_instance<Entry>(), product, own, nullptr, stream);
       return error == cudaSuccess;
     };
     run_split_product(g, schedule.workspace_bytes, workspace, device::fallback_counter(), split, multiply);

@@ -10,41 +10,50 @@
 
 namespace xgemm::kernels {
 
-template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads, 1)
-    wgmma_tma_entry(const __grid_constant__ typename Kernel::Params params) {
+template <class Entry, class Epilogue>
+struct WgmmaTmaOf {
+  using Kernel = WgmmaTma<Entry::kConfig, Epilogue>;
+};
+
+template <class Entry, class Epilogue>
+__global__ void __launch_bounds__(KernelOf<Entry>::kThreads, 1)
+    wgmma_tma_entry(const __grid_constant__ typename KernelOf<Entry>::Params params) {
+  using Kernel = typename WgmmaTmaOf<Entry, Epilogue>::Kernel;
   extern __shared__ __align__(1024) unsigned char dynamic_shared[];
   if constexpr (gpu::kArch >= Kernel::kMinArch) {
     Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(dynamic_shared));
   }
 }
 
-template <class Kernel>
+template <class Entry, class Epilogue>
 WgmmaTmaEntry wgmma_tma_kernel() {
   static SharedOptIn opt_in;
-  return {reinterpret_cast<const void*>(wgmma_tma_entry<Kernel>), opt_in};
+  return {reinterpret_cast<const void*>(wgmma_tma_entry<Entry, Epilogue>), opt_in};
 }
 
-template <WgmmaTmaConfig kConfig>
+template <class Instance>
 const WgmmaTmaInstance& wgmma_tma_instance() {
+  constexpr WgmmaTmaConfig kConfig = Instance::kConfig;
   static_assert(2 * (kConfig.shared_bytes() + 1024) > 228 * 1024,
                 "one CTA on an SM: by that resident clusters are counted");
-  constexpr WgmmaTmaConfig kCode = kConfig.code();
+  using Code = typename Instance::Code;
+  using Kernel = KernelOf<Code>;
+  static_assert(Code::kConfig == kConfig.code());
   static const WgmmaTmaInstance instance = {.config = kConfig,
                                             .boxes = wgmma_tma_boxes(kConfig),
-                                            .shared_bytes = sizeof(typename WgmmaTma<kCode>::SharedStorage),
-                                            .plain = wgmma_tma_kernel<WgmmaTma<kCode>>(),
-                                            .finishing = wgmma_tma_kernel<WgmmaTmaTwin<kCode>>(),
-                                            .following = wgmma_tma_kernel<WgmmaTmaFollower<kCode>>()};
+                                            .shared_bytes = sizeof(typename Kernel::SharedStorage),
+                                            .plain = wgmma_tma_kernel<Code, LinearCombination>(),
+                                            .finishing = wgmma_tma_kernel<Code, typename Kernel::Finishing>(),
+                                            .following = wgmma_tma_kernel<Code, typename Kernel::Finding>()};
   return instance;
 }
 
 template <>
 struct Launch<Family::wgmma_tma> {
-  template <WgmmaTmaConfig kConfig>
+  template <class Entry>
   static cudaError_t instance(const GemmParams& params, const Schedule& schedule, void* workspace,
                               cudaStream_t stream) {
-    return launch_wgmma_tma(wgmma_tma_instance<kConfig>(), params, schedule, workspace, stream);
+    return launch_wgmma_tma(wgmma_tma_instance<Entry>(), params, schedule, workspace, stream);
   }
 };
 

@@ -96,6 +96,10 @@ struct WgmmaTma {
   using Finisher = std::conditional_t<kFinishes, WgmmaTmaFinisher<kConfig>, WgmmaTmaNoFinisher>;
   using Place = typename Cta::Place;
   using Params = std::conditional_t<kConfig.by_lines(), WgmmaTmaLineParams, WgmmaTmaParams>;
+  // Epilogues of the kernels beside the plain one: that which finishes what a product is given as an epilogue, and that
+  // which finds the matrices of a batch by pointers. The plain one's of instances without such kernels.
+  using Finishing = std::conditional_t<kConfig.finishes, Finished, LinearCombination>;
+  using Finding = std::conditional_t<kConfig.follows, Following, LinearCombination>;
   using SharedStorage = typename Cta::SharedStorage;
 
   static constexpr int kThreads = kConfig.threads();
@@ -272,13 +276,5 @@ struct WgmmaTma {
     }
   }
 };
-
-// The kernel of an instance that finds the matrices of a batch by pointers; of others, the plain one.
-template <WgmmaTmaConfig kConfig>
-using WgmmaTmaFollower = WgmmaTma<kConfig, std::conditional_t<kConfig.follows, Following, LinearCombination>>;
-
-// The kernel of an instance that finishes what a product is given as an epilogue; of others, the plain one.
-template <WgmmaTmaConfig kConfig>
-using WgmmaTmaTwin = WgmmaTma<kConfig, std::conditional_t<kConfig.finishes, Finished, LinearCombination>>;
 
 }  // namespace xgemm::kernels

@@ -10,10 +10,10 @@ namespace xgemm::kernels {
 
 template <>
 struct Launch<Family::wgmma_words> {
-  template <WgmmaTmaConfig kConfig>
+  template <class Entry>
   static cudaError_t instance(const GemmParams& params, const Schedule& schedule, void* workspace,
                               cudaStream_t stream) {
-    return launch_wgmma_tma(wgmma_tma_instance<kConfig>(), params, schedule, workspace, stream);
+    return launch_wgmma_tma(wgmma_tma_instance<Entry>(), params, schedule, workspace, stream);
   }
 };
 

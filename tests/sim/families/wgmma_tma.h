@@ -57,16 +57,17 @@ auto arguments_of(const kernels::GemmParams& params, const kernels::Schedule& sc
 // As the launcher does it: the product, and the sums of its parts where it is split.
 template <kernels::WgmmaTmaConfig kConfig, class Epilogue = kernels::LinearCombination>
 Result run_wgmma_tma(const kernels::GemmParams& params, const Options& options) {
-  using Kernel = kernels::WgmmaTma<kConfig.code(), Epilogue>;
-  using Twin = kernels::WgmmaTmaTwin<kConfig.code()>;
+  constexpr kernels::WgmmaTmaConfig kCode = kConfig.code();
+  using Kernel = kernels::WgmmaTma<kCode, Epilogue>;
+  using Finisher = kernels::WgmmaTma<kCode, typename Kernel::Finishing>;
+  using Follower = kernels::WgmmaTma<kCode, typename Kernel::Finding>;
   return run_scheduled<kernels::SplitSum<gpu::ElementOf<kConfig.type_c>, Epilogue>>(
       params, schedule_of(kConfig, params, options), size_of(kConfig.type), size_of(kConfig.type_c), options,
       [](const kernels::Schedule& s) { return kernels::split_sum_layout(kConfig, s); },
       [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
         const auto arguments = arguments_of<kConfig>(params, s, partials);
-        if (params.finishing.any()) return launch_wgmma_tma<Twin>(arguments, memory, options);
-        if (params.c.by_pointers())
-          return launch_wgmma_tma<kernels::WgmmaTmaFollower<kConfig.code()>>(arguments, memory, options);
+        if (params.finishing.any()) return launch_wgmma_tma<Finisher>(arguments, memory, options);
+        if (params.c.by_pointers()) return launch_wgmma_tma<Follower>(arguments, memory, options);
         return launch_wgmma_tma<Kernel>(arguments, memory, options);
       });
 }
