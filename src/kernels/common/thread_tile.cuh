@@ -116,9 +116,15 @@ struct ThreadTile {
     }
   }
 
-  // To the tile of C that is the CTA's.
+  // A column of each thread's.
+  static constexpr int kColumns = kConfig.cta_n / kN;
+  struct Columns {
+    SharedArray<float, kConfig.cta_m * kColumns> sums;
+  };
+
+  // To the tile of C that is the CTA's. By all threads; of shared memory that is idle, and is left so.
   template <class Output>
-  XGEMM_DEVICE void store(const Output& c, Loc loc = Loc::current()) const {
+  XGEMM_DEVICE void store(const Output& c, Columns& columns, Loc loc = Loc::current()) const {
     constexpr int kWidth = Output::kVector < kChunk ? Output::kVector : kChunk;
     // A whole tile, the usual case, needs no test per vector; nor does it read C when beta is 0.
     if (c.view().rows() == kConfig.cta_m && c.view().cols() == kConfig.cta_n && c.contains_all() && !c.reads_c()) {
@@ -126,12 +132,42 @@ struct ThreadTile {
         c.view().template store<kWidth>(i, j, c.template finish<kWidth>(i, j, values, {}), loc);
       });
     } else {
-      for_each_vector<kWidth>(
-          [&](int i, int j, const float(&values)[kWidth]) { c.template store<kWidth>(i, j, values, loc); });
+      store_columns<kWidth>(c, columns, loc);
     }
   }
 
  private:
+  // Column after column of the threads' through shared memory: in a loop, as what has to be asked for each vector would
+  // take most of a kernel's code if it stood there for all of them.
+  template <int kWidth, class Output>
+  XGEMM_DEVICE void store_columns(const Output& c, Columns& columns, Loc loc) const {
+    const auto staged = shared_view<kConfig.cta_m, kColumns, 1, kConfig.cta_m>(columns.sums.data);
+    const int own = col / kWarpN * kLanesN + col % kWarpN / kChunk;
+    XGEMM_NO_UNROLL
+    for (int column = 0; column < kN; ++column) {
+      XGEMM_UNROLL
+      for (int j = 0; j < kN; ++j) {
+        if (j != column) continue;
+        XGEMM_UNROLL
+        for (int i = 0; i < kM; i += kChunk)
+          staged.template store<kChunk>(
+              row + i * kLanesM, own,
+              gpu::Vector<float, kChunk>{{acc[j][i], acc[j][i + 1], acc[j][i + 2], acc[j][i + 3]}});
+      }
+      gpu::sync_threads();
+      constexpr int kPerColumn = kConfig.cta_m / kWidth;
+      XGEMM_NO_UNROLL
+      for (int v = gpu::thread_index(); v < kPerColumn * kColumns; v += kConfig.threads()) {
+        const int i = v % kPerColumn * kWidth, of = v / kPerColumn;
+        const auto sums = staged.template load<kWidth>(i, of);
+        c.template store<kWidth>(
+            i, of / kLanesN * kWarpN + (column / kChunk * kLanesN + of % kLanesN) * kChunk + column % kChunk, sums.data,
+            loc);
+      }
+      gpu::sync_threads();
+    }
+  }
+
   // Calls f(row, column, values) for each vector down a column of the thread's part of C.
   template <int kWidth, class F>
   XGEMM_DEVICE void for_each_vector(const F& f) const {

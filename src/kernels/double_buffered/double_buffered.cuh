@@ -40,8 +40,9 @@ struct DoubleBuffered {
   static_assert(kThreads % gpu::kWarpSize == 0 && kThreads <= 1024, "a CTA is made of 1 to 32 whole warps");
 
   using Slice = SliceLayout<kConfig>;
-  struct SharedStorage {
+  union SharedStorage {
     typename Slice::Storage stage[kStages];
+    typename ThreadTile<kConfig>::Columns columns;
   };
 
   using LoaderA = typename Slice::LoaderA;
@@ -57,7 +58,7 @@ struct DoubleBuffered {
       const Operands operands = {view_a<kConfig>(p, unit), view_b<kConfig>(p, unit), unit.row, unit.col};
       tile.clear();
       if (unit.depth > 0) multiply(operands, unit.depth, smem, tile);
-      store_unit<kConfig, kTileM, kTileN>(epilogue, p, unit, 0, 0, [&](const auto& c) { tile.store(c); });
+      store_unit<kConfig, kTileM, kTileN>(epilogue, p, unit, 0, 0, [&](const auto& c) { tile.store(c, smem.columns); });
     });
   }
 

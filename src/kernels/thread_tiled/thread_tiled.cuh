@@ -25,14 +25,17 @@ struct ThreadTiled {
   static_assert(kThreads % gpu::kWarpSize == 0 && kThreads <= 1024, "a CTA is made of 1 to 32 whole warps");
 
   using Slice = SliceLayout<kConfig>;
-  using SharedStorage = typename Slice::Storage;
+  union SharedStorage {
+    typename Slice::Storage slice;
+    typename ThreadTile<kConfig>::Columns columns;
+  };
   using LoaderA = typename Slice::LoaderA;
   using LoaderB = typename Slice::LoaderB;
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     const Epilogue epilogue = Epilogue::make(p);
-    const auto a_tile = Slice::tile_a(smem);
-    const auto b_tile = Slice::tile_b(smem);
+    const auto a_tile = Slice::tile_a(smem.slice);
+    const auto b_tile = Slice::tile_b(smem.slice);
     ThreadTile<kConfig> tile;
 
     for_each_unit<kTileM, kTileN, kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
@@ -47,7 +50,7 @@ struct ThreadTiled {
         tile.multiply(a_tile, b_tile);
         gpu::sync_threads();  // before the next slice overwrites this one
       }
-      store_unit<kConfig, kTileM, kTileN>(epilogue, p, unit, 0, 0, [&](const auto& c) { tile.store(c); });
+      store_unit<kConfig, kTileM, kTileN>(epilogue, p, unit, 0, 0, [&](const auto& c) { tile.store(c, smem.columns); });
     });
   }
 };
