@@ -44,15 +44,16 @@ int xgemm_cost_features(int* of_problem, int* of_tile, int* of_plan) {
   return kConstants;
 }
 
-// The names of the tiles that there are fp16 instances of, with spaces between.
+// The names of the tiles that there are fp16 instances of, and with C in fp32, with spaces between.
 const char* xgemm_cost_tiles() {
   static const std::string names = [] {
     std::string all;
-    for (const WgmmaTmaConfig& config : kConfigs<Family::wgmma_tma>) {
-      if (config.type_c != xgemm::DType::f16) continue;
-      const std::string name = tile_name(config) + " ";
-      if ((" " + all).find(" " + name) == std::string::npos) all += name;
-    }
+    for (const xgemm::DType type_c : {xgemm::DType::f16, xgemm::DType::f32})
+      for (const WgmmaTmaConfig& config : kConfigs<Family::wgmma_tma>) {
+        if (config.type != xgemm::DType::f16 || config.type_c != type_c) continue;
+        const std::string name = fitted_name(config) + " ";
+        if ((" " + all).find(" " + name) == std::string::npos) all += name;
+      }
     return all;
   }();
   return names.c_str();
@@ -69,7 +70,7 @@ const int* xgemm_cluster_shapes() {
   return all.data();
 }
 
-// rows: 20 numbers each, in the order of the reader below. device: sms, clusters of 1, 2, 4 and 8, bytes of L2; rates:
+// rows: 21 numbers each, in the order of the reader below. device: sms, clusters of 1, 2, 4 and 8, bytes of L2; rates:
 // 4 numbers. features may be null.
 void xgemm_cost(const double* constants, const double* device_numbers, const double* rates, std::ptrdiff_t count,
                 const double* rows, double* us, float* features) {
@@ -81,7 +82,7 @@ void xgemm_cost(const double* constants, const double* device_numbers, const dou
   for (int i = 0; i < 4; ++i) device.clusters[i] = static_cast<int>(device_numbers[1 + i]);
   device.l2_bytes = device_numbers[5];
   for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const double* r = rows + 20 * i;
+    const double* r = rows + 21 * i;
     const auto number = [&] { return static_cast<int>(*r++); };
     WgmmaTmaConfig c;
     c.cta_m = number();
@@ -104,6 +105,7 @@ void xgemm_cost(const double* constants, const double* device_numbers, const dou
     p.reads_c = number() != 0;
     p.align_a = number();
     p.align_b = number();
+    p.bytes_c = number();
     CostSplit split;
     split.whole_tiles = *r++;
     split.parts = number();

@@ -11,7 +11,8 @@ src/device/gpu_rows.inc, with how good the choices are on shapes that were left 
 and each part is judged by a network that saw the others. --check prints this alone.
 
 --add leaves all that was fitted as it is, and fits but the places of new tiles in the network, and their clusters, by the
-problems that these were measured in: what is known of the others, and what was fitted to their estimates, stays.
+problems that these were measured in: what is known of the others, and what was fitted to their estimates, stays. A tile
+with C in fp32 is one of its own there, and begins at the place of the same tile with C in 16 bits.
 
 --calibrate fits the rates of one more GPU, with everything else as it is, and writes its row to FILE, by default where
 the library looks for it (src/device/rates.h). `./run calibrate` measures and calls it. Tables of GPUs that have no kernels
@@ -36,7 +37,8 @@ import re
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-INSTANCE = re.compile(r"wgmma_tma_f16_((\d+)x(\d+)x64(_pp)?(_t)?_s(\d+))_(nn|nt|tn|tt)$")
+INSTANCE = re.compile(r"wgmma_tma_f16(f32)?_((\d+)x(\d+)x64(_pp)?(_t)?_s(\d+))_(nn|nt|tn|tt)$")
+C_IN_F32 = "_c32"  # ends the name of a tile of products with C in fp32 (cost_correction.h)
 RATES = dict(sm_ghz=1.85, l2_tbs=10., memory_tbs=3.5, tensor_tflops=800.)  # where the search begins
 CONSTANTS = dict(tensor=0.938, read=0.389, write=1, ingest=0.449, slice=212, unaligned=2.08, unaligned_shared=0.887,
                  off_lines=.5, epilogue=6.06, element=0.139, old_c=0.914, exchange=1.08e+03, exchange_element=0.486,
@@ -52,21 +54,23 @@ PARTS = 4        # of the shapes, for judging
 # Tables in which split products took the memory for their sums from a pool, as calls do: for the others it was lent,
 # which is faster.
 POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again", "round", "mixed", "thin", "attention",
-          "big", "widths"}
+          "big", "widths", "c32"}
 # In those before these, the second stage of a split product read one part after the other: so many us more, in the
 # median of plans that were measured both ways. Where that is much of the time, it is not known well enough.
-AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed", "thin", "attention", "big", "widths"}, 1.6, 25.
+AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed", "thin", "attention", "big", "widths",
+                          "c32"}, 1.6, 25.
 
 
 def parse_case(text):
-    """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, flags and the bytes that rows start on multiples of."""
+    """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, flags, the bytes that rows start on multiples of, and those of an
+    element of C."""
     fields = text.split()
     m, n, k = map(int, fields[2].split("x"))
     extra = dict(x.split("=") for x in fields[3:])
     ta, tb = (x == "T" for x in fields[1])
     ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k]
     return (m, n, k, int(extra.get("batch", 1)), ta, tb, float(extra.get("beta", 0)) != 0,
-            *(math.gcd(2 * x, 128) for x in ld[:2]))
+            *(math.gcd(2 * x, 128) for x in ld[:2]), 4 if fields[0] == "H" else 2)
 
 
 def parse_instance(name):
@@ -74,10 +78,10 @@ def parse_instance(name):
     match = INSTANCE.match(name)
     if not match:
         return None
-    tile, m, n, pp, t, stages, _ = match.groups()
+    c_in_f32, tile, m, n, pp, t, stages, _ = match.groups()
     rows = int(n) if t else int(m)
     groups = 1 if pp else 2 if rows == 256 else rows // 64  # of warps, along the rows: instances.h
-    return tile, (int(m), int(n), int(stages), t is not None, groups, pp is not None)
+    return tile + (C_IN_F32 if c_in_f32 else ""), (int(m), int(n), int(stages), t is not None, groups, pp is not None)
 
 
 def cost_library(build=None):
@@ -101,6 +105,8 @@ class CostModel:
         self.features = list(counts)
         self.library.xgemm_cost_tiles.restype = ctypes.c_char_p
         self.tiles = self.library.xgemm_cost_tiles().decode().split()
+        # Of each tile, that with C in 16 bits.
+        self.bases = np.array([self.tiles.index(x.removesuffix(C_IN_F32)) for x in self.tiles])
         self.library.xgemm_cluster_shapes.restype = ctypes.POINTER(ctypes.c_int)
         numbers, self.shapes = self.library.xgemm_cluster_shapes(), []
         while numbers[3 * len(self.shapes)]:
@@ -266,8 +272,8 @@ class Fit:
         self.rates = {name: np.array(list(map(float, numbers.split(",")))) for name, numbers in rows}
         self.tiles = re.findall(r'"(.*?)"', self.text.split("kFittedTiles[] = ")[1].split(";")[0])
         masks = [int(x, 16) for x in re.findall("0x[0-9a-f]+", self.text.split("kFittedClusters[] = ")[1].split(";")[0])]
-        self.clusters = np.array([masks[self.tiles.index(x)] if x in self.tiles else -1 for x in model.tiles])
-        self.new = self.clusters < 0
+        self.new = np.array([x not in self.tiles for x in model.tiles])
+        self.clusters = np.array([masks[self.tiles.index(x)] if x in self.tiles else -1 for x in model.tiles])[model.bases]
 
     def array(self, name, *shape):
         text = re.search(rf"{name}(?:\[\d+\])* = (.*?);", self.text, re.S).group(1)
@@ -290,6 +296,9 @@ class Fit:
         old = tile_features[~self.new]
         network.tile_hidden[~self.new] = self.array("kTileHidden", len(self.tiles), HIDDEN)[place] - old @ network.hidden[part]
         network.tile_direct[~self.new] = self.array("kTileDirect", len(self.tiles))[place] - old @ network.direct[part]
+        # What C in fp32 changes is learnt as a difference.
+        network.tile_hidden[self.new] = network.tile_hidden[model.bases[self.new]]
+        network.tile_direct[self.new] = network.tile_direct[model.bases[self.new]]
         return network
 
 
@@ -313,10 +322,12 @@ def add_tiles(model, data, check):
         network = train(*rows_of(data, data.part != part))
         rows, _ = rows_of(data, data.part == part)
         score[rows] = logarithm[rows] + network.forward(x[rows], data.tile[rows])[1]
-    without = np.where(fit.new[data.tile], np.inf, score)
-    names = ", ".join(np.array(model.tiles)[fit.new])
-    report = [f"{names}, added to it: {line}; {100 * (lost - 1):.1f} % without them"
-              for line, lost in zip(judge(data, score), lost_by_gpu(data, without))]
+    # Before, there were no new tiles, but those with C in fp32 were taken for the same tiles with C in 16 bits.
+    new, unknown = np.array(model.tiles)[fit.new], fit.new & (model.bases == np.arange(len(model.tiles)))
+    before = np.where(unknown[data.tile], np.inf, logarithm + fit.network(model, tile_features).forward(x, data.tile)[1])
+    names = "C in fp32" if not unknown.any() else ", ".join(new)
+    report = [f"{names}, added to it: {line}; {100 * (lost - 1):.1f} % before"
+              for line, lost in zip(judge(data, score), lost_by_gpu(data, before))]
     print("\n".join(report))
     if not check:
         network = train(*rows_of(data, np.ones(len(data.keys), bool)))
@@ -374,6 +385,7 @@ class Network:
         near = np.exp(-lost / .12) + .01
         near /= np.add.reduceat(near, first)[case]
         cost = np.minimum(lost, .5)
+        places = self.tile_hidden.copy(), self.tile_direct.copy()
         moments = [np.zeros_like(w) for w in self.weights()], [np.zeros_like(w) for w in self.weights()]
         for step in range(STEPS):
             hidden, output = self.forward(x, tile)
@@ -391,8 +403,8 @@ class Network:
             back = gradient[:, None] * self.output * (hidden > 0)
             sums = np.stack([np.bincount(tile, column, len(self.tile_direct)) for column in back.T], 1)
             gradients = [
-                x.T @ back + DECAY * self.hidden, back.sum(0), sums + 10 * DECAY * self.tile_hidden,
-                np.bincount(tile, gradient, len(self.tile_direct)) + DECAY * self.tile_direct,
+                x.T @ back + DECAY * self.hidden, back.sum(0), sums + 10 * DECAY * (self.tile_hidden - places[0]),
+                np.bincount(tile, gradient, len(self.tile_direct)) + DECAY * (self.tile_direct - places[1]),
                 x.T @ gradient + DECAY * self.direct,
                 np.maximum(hidden, 0).T @ gradient + DECAY * self.output
             ]
@@ -439,10 +451,11 @@ def clusters_of(model, data, known):
     """For each tile, the shapes of clusters that are worth weighing, as a mask: single CTAs, and what is left when of all
     pairs of tile and shape the one goes, again and again, whose loss costs the problems least. By those problems that
     were measured in clusters of many shapes; what was not measured counts as slow. Clusters that share K are weighed
-    wherever there is one for each tile. known: masks that are what they are; -1 for the others."""
+    wherever there is one for each tile. A tile with C in fp32 has those of the same tile. known: masks that are what they
+    are; -1 for the others."""
     shape = np.array([model.shapes.index(tuple(x)) for x in data.cluster])
     shares_k = data.cluster[:, 2] > 1
-    pair = data.tile * len(model.shapes) + shape
+    pair = model.bases[data.tile] * len(model.shapes) + shape
     table = np.full((len(data.keys), len(model.tiles) * len(model.shapes)), UNMEASURED, np.float32)
     np.minimum.at(table, (data.case[~shares_k], pair[~shares_k]), data.lost[~shares_k])
     shapes_of_case = np.array([len(set(shape[(data.case == i) & ~shares_k])) for i in range(len(data.keys))])
@@ -450,7 +463,8 @@ def clusters_of(model, data, known):
     kept = np.unique(pair[~shares_k])
     kept = kept[known[kept // len(model.shapes)] >> kept % len(model.shapes) & 1 == 1]
     is_known = lambda: known[kept // len(model.shapes)] >= 0
-    while np.sum(~is_known()) > WEIGHED * np.sum(known < 0):
+    unknown = np.sum(known[np.unique(model.bases)] < 0)
+    while np.sum(~is_known()) > WEIGHED * unknown:
         order = np.argpartition(table[:, kept], 1, axis=1)[:, :2]
         least = np.take_along_axis(table[:, kept], order, 1)
         best = order[np.arange(len(order)), least.argmin(1)]
@@ -461,7 +475,7 @@ def clusters_of(model, data, known):
     masks = np.where(known < 0, 1, known)
     for x in kept:
         masks[x // len(model.shapes)] |= 1 << x % len(model.shapes)
-    return masks, shares_k | np.isin(pair, kept)
+    return masks[model.bases], shares_k | np.isin(pair, kept)
 
 
 def array(name, values, shape):

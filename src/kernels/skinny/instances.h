@@ -165,23 +165,26 @@ struct Instances<Family::skinny> : TileInstances {
               c.raster_group = 1;
               add(c);
             }
-    const auto add_vectors = [&](DType type, int rows, int slice) {
-      TileConfig c = {.type = type, .type_c = type, .any_strides = true};
+    const auto add_vectors = [&](DType type, DType type_c, int rows, int slice) {
+      TileConfig c = {.type = type, .type_c = type_c, .any_strides = true};
       c.cta_m = c.cta_n = rows;
       c.cta_k = slice;
       c.raster_group = 1;
       c.min_compute_capability = 90;  // measured nowhere else
       add(c);
     };
-    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    const auto add_all = [&](DType type, DType type_c) {
+      const auto add_one = [&](int rows, int slice) { add_vectors(type, type_c, rows, slice); };
       const bool is_narrow = size_of(type) == 2;
-      add_vectors(type, 8, VectorShape::kLongSlice);
-      if (!is_narrow) add_vectors(type, 32, VectorShape::kLongSlice);
-      add_vectors(type, 32, VectorShape::kShortSlice);
-      if (type != DType::f64) add_vectors(type, VectorShape::wide_rows(type), VectorShape::kShortRow);
-      add_vectors(type, VectorShape::kManyRows, is_narrow ? VectorShape::kShortSlice : VectorShape::kShortRow);
-      if (is_narrow) add_vectors(type, VectorShape::kNarrowRows, VectorShape::kLongSlice);
-    }
+      add_one(8, VectorShape::kLongSlice);
+      if (!is_narrow) add_one(32, VectorShape::kLongSlice);
+      add_one(32, VectorShape::kShortSlice);
+      if (type != DType::f64) add_one(VectorShape::wide_rows(type), VectorShape::kShortRow);
+      add_one(VectorShape::kManyRows, is_narrow ? VectorShape::kShortSlice : VectorShape::kShortRow);
+      if (is_narrow) add_one(VectorShape::kNarrowRows, VectorShape::kLongSlice);
+    };
+    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16}) add_all(type, type);
+    for (const DType type : {DType::f16, DType::bf16}) add_all(type, DType::f32);
   }
   static constexpr KernelInfo common(const TileConfig& c) {
     return {.config = c, .threads = 32 * (VectorShape::is(c) ? VectorShape::of(c).warps : SkinnyShape::kWarps)};

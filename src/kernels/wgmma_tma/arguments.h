@@ -152,7 +152,8 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   if (p.c_whole_m != 0) p.c = box(g.c, p.c_whole_m);
   if (!g.beta.is_zero<float>() && boxes.copy == Copy::bulk) {
     const auto old_c = [&](const auto& c) {
-      p.c_old_by_tma = by_tma(c);
+      // By pointers, of fp32, each may lie as it likes: threads bring them all.
+      p.c_old_by_tma = by_tma(c) && (boxes.c_bytes == 2 || !c.by_pointers());
       if (p.c_old_by_tma) p.c_old = box(c, g.m);
     };
     g.c_copy.data != nullptr ? old_c(g.c_copy) : old_c(g.c);

@@ -1,8 +1,8 @@
 // How C leaves a wgmma_tma kernel: by chunks of 64 rows x kChunk columns of D, registers -> buffer -> TMA store, which
 // runs under the next chunk and the next tile's mainloop. What TMA cannot store (rows beyond whole vectors, a C that is
 // not aligned) the consumer's threads copy from the buffers. Old C (old_c.cuh) is read with ldmatrix into the layout of
-// the accumulators; elements of 16 bits go to the buffers with stmatrix. Of fp32 so leaves what is large, aligned, and
-// has no old C (register_output.cuh).
+// the accumulators; elements of 16 bits go to the buffers with stmatrix. Of fp32 so leaves what is large and has no old
+// C (register_output.cuh).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -154,17 +154,17 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
           static_cast<float>((1 - of_a) / t.along_m)};
 }
 
-std::string tile_name(const WgmmaTmaConfig& c) {
+std::string fitted_name(const WgmmaTmaConfig& c) {
+  WgmmaTmaConfig measured = c;
+  if (c.element == DType::f32) measured.element = DType::f16;
   InstanceName name;
-  Instances<Family::wgmma_tma>::describe(name, c);
+  Instances<Family::wgmma_tma>::describe(name, measured);
+  if (c.type_c == DType::f32 && c.element != DType::f32) name << "_c32";
   return name.c_str() + 1;
 }
 
 int fitted_tile(const WgmmaTmaConfig& c) {
-  // A tile of TF32 is used as the same tile of elements half as large.
-  WgmmaTmaConfig measured = c;
-  if (c.element == DType::f32) measured.element = DType::f16;
-  const std::string name = tile_name(measured);
+  const std::string name = fitted_name(c);
   const auto* found = std::find(std::begin(kFittedTiles), std::end(kFittedTiles), name);
   return found == std::end(kFittedTiles) ? -1 : static_cast<int>(found - std::begin(kFittedTiles));
 }

@@ -26,8 +26,9 @@ std::array<float, kPlanFeatures> plan_features(const WgmmaTmaConfig& c, const Cl
                                                const CostProblem& p, const CostDevice& device, const CostSplit& split,
                                                const CostTerms& terms);
 
-// "128x256x64_s4": the name of an instance without its types and flags.
-std::string tile_name(const WgmmaTmaConfig& c);
+// "128x256x64_s4": the name of an instance without its types and flags; "128x256x64_s4_c32" of operands of 16 bits with
+// C in fp32, which is fitted by itself. A tile of TF32 is used as the same tile of elements half as large.
+std::string fitted_name(const WgmmaTmaConfig& c);
 
 // The tile's column in the fitted table; -1 for a tile that was not measured. By name: not for the path of a call.
 int fitted_tile(const WgmmaTmaConfig& c);

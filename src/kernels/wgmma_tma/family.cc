@@ -101,17 +101,21 @@ CostProblem cost_problem(const Request& request) {
 }
 
 // What it costs that threads store a C that TMA cannot: in each round, a tile through the SM, unless another consumer
-// multiplies meanwhile, and a part of what the L2 takes for the sectors (measured on an H100 and an H200).
+// multiplies meanwhile, and a part of what the L2 takes for the sectors (measured on an H100 and an H200). Of fp32 that
+// leaves registers it is more sectors.
 double scattered_c_us(const WgmmaTmaConfig& c, const Request& request, double rounds) {
   // On an H100 of tiles of 128 x 128, on an H200 of 16 x 64, mostly until the first elements leave.
   constexpr double kCycles = 1300, kCyclesPerElement = 0.02;
-  constexpr double kShare = 0.45, kShareOfPingPong = 0.65, kRowsOfAnAccess = 32;
+  constexpr double kShare = 0.45, kShareOfPingPong = 0.65, kRowsOfAnAccess = 32, kRowsFromRegisters = 8;
   const Problem& p = request.problem;
-  if (size_of(c.type_c) != 2 || divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
+  if (divisibility_along(request.facts.c, Axis::row) >= 16) return 0;
+  const bool from_registers = size_of(c.type_c) == 4 && (!c.c_through_shared() || p.reads_c());
   const device::Rates& rates = request.device.rates;
   const double sectors_us = misaligned_c_us(double(p.m) * double(p.n) * double(p.batch_count), size_of(p.c.type),
-                                            kRowsOfAnAccess, double(p.m), rates, request.device.sm_count);
+                                            from_registers ? kRowsFromRegisters : kRowsOfAnAccess, double(p.m), rates,
+                                            request.device.sm_count);
   if (c.ping_pong) return kShareOfPingPong * sectors_us;
+  if (from_registers) return kShare * sectors_us;
   return kShare * sectors_us + rounds * (kCycles + c.cta_m * c.cta_n * kCyclesPerElement) * 1e-3 / rates.sm_ghz;
 }
 

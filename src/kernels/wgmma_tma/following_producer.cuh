@@ -102,15 +102,19 @@ struct WgmmaTmaFollowingProducer {
       }
       if (place.shares_k() && asks) Cta::lend_ring(smem, exchange_phase, thread == 0);
       if (!epilogue.reads_c() || units.partial()) continue;
-      const auto* const c = uniform_entry_of<const Element>(p.c_lines, tile.batch, true);
-      if (!gpu::BoxEntry::holds(c)) {
-        fill(smem, place, ring, filled_phase, Output::kSlots, thread, [&](Slot& slot, int index) {
-          Output::template load_lines<kThreads>(p, slot, place, tile, index, thread);
-        });
-      } else if (asks) {
-        Output::load_c(p, smem, place, ring, tile, gpu::BoxEntry::at(c));
+      if constexpr (Output::kAlwaysByConsumers) {
+        asks ? Output::lend_slots(smem, place, ring) : ring.skip(Output::kSlots);
       } else {
-        ring.skip(Output::kSlots);
+        const auto* const c = uniform_entry_of<const Element>(p.c_lines, tile.batch, true);
+        if (!gpu::BoxEntry::holds(c)) {
+          fill(smem, place, ring, filled_phase, Output::kSlots, thread, [&](Slot& slot, int index) {
+            Output::template load_lines<kThreads>(p, slot, place, tile, index, thread);
+          });
+        } else if (asks) {
+          Output::load_c(p, smem, place, ring, tile, gpu::BoxEntry::at(c));
+        } else {
+          ring.skip(Output::kSlots);
+        }
       }
     }
     if (asks && place.sharers > 1) Cta::wait_for_releases(smem, ring);

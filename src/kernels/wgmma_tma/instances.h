@@ -49,7 +49,7 @@ struct Instances<Family::wgmma_tma> {
     unsigned finishing = 0;      // flags, with B along k, of instances for C in 16 bits that have a twin
     unsigned flags = kAllFlags;  // of 16-bit elements
     unsigned flags_tf32 = kTN;   // X, from registers, may lie along its rows; Y lies along k
-    bool follows = false;        // of instances for C of the same 16 bits
+    bool follows = false;        // of instances for operands of 16 bits
   };
   template <class Add>
   static constexpr void list(const Add& add) {
@@ -61,14 +61,14 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 128, .cta_n = 128, .stages = 6, .ping_pong = true}, kAll, kNN | kTN, kAllFlags, kTN, true},
       // Large.
       {{.cta_m = 160, .cta_n = 256, .stages = 4, .transposed = true}, k16},
-      {{.cta_m = 128, .cta_n = 256, .stages = 4}, kF16 | kTf32, 0, kAllFlags, kNN | kTN},
+      {{.cta_m = 128, .cta_n = 256, .stages = 4}, kF16 | kF32c | kTf32, 0, kAllFlags, kNN | kTN},
       {{.cta_m = 256, .cta_n = 128, .stages = 4, .transposed = true}, kAll, 0, kAllFlags, kTT},
       {{.cta_m = 128, .cta_n = 192, .stages = 5}, kTf32, 0, 0, kNN},
       {{.cta_m = 192, .cta_n = 128, .stages = 5, .transposed = true}, kTf32, 0, 0, kTT},
       {{.cta_m = 192, .cta_n = 176, .stages = 4}, k16, 0, kNN | kTN},
       {{.cta_m = 192, .cta_n = 192, .stages = 4}, kF16, 0, kNT | kTT},  // as which B along n would be stored
       {{.cta_m = 128, .cta_n = 208, .stages = 4}, kF16},
-      {{.cta_m = 128, .cta_n = 160, .stages = 5}, k16, kTN},
+      {{.cta_m = 128, .cta_n = 160, .stages = 5}, k32, kTN},
       {{.cta_m = 128, .cta_n = 128, .stages = 6}, k16, kNN | kTN},
       {{.cta_m = 160, .cta_n = 128, .stages = 5, .transposed = true}, k16},
       {{.cta_m = 192, .cta_n = 96, .stages = 5}, k32, kTN},
@@ -109,7 +109,7 @@ struct Instances<Family::wgmma_tma> {
         const unsigned flags = product.kind == kTf32 ? tile.flags_tf32 : tile.flags;
         add_flags(c, flags, [&](WgmmaTmaConfig instance) {
           const unsigned pair = instance.a_along_k() ? kTN : kNN;
-          instance.follows = tile.follows && (product.kind & k16) != 0;
+          instance.follows = tile.follows && (product.kind & k32) != 0;
           instance.finishes = size_of(c.type_c) == 2 && instance.b_along_k() && (tile.finishing & pair) != 0;
           add_each_type(instance, add);
         });

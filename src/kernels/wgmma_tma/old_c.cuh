@@ -42,8 +42,9 @@ struct WgmmaTmaOldC {
   static constexpr int kSlots = (kTileChunks + kChunksPerSlot - 1) / kChunksPerSlot;
   static_assert(kSlots <= Cta::kStages);
 
+  static constexpr bool kAlwaysByConsumers = sizeof(Element) == 4 && kFollows<Epilogue>;
   XGEMM_DEVICE static bool by_consumers(const WgmmaTmaParams& p) {
-    return sizeof(Element) == 4 && kConfig.copy == Copy::bulk && !p.c_old_by_tma;
+    return kAlwaysByConsumers || (sizeof(Element) == 4 && kConfig.copy == Copy::bulk && !p.c_old_by_tma);
   }
 
   XGEMM_DEVICE static constexpr bool begins_slot(int chunk) { return chunk % kChunksPerSlot == 0; }
@@ -69,6 +70,13 @@ struct WgmmaTmaOldC {
   XGEMM_DEVICE static void load_c(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place, Ring& ring,
                                   const Tile& tile, Entry matrix) {
     if (by_consumers(p)) return lend_slots(smem, place, ring);
+    if constexpr (!kAlwaysByConsumers) ask_for_c(p, smem, place, ring, tile, matrix);
+  }
+
+ private:
+  template <class Entry>
+  XGEMM_DEVICE static void ask_for_c(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place, Ring& ring,
+                                     const Tile& tile, Entry matrix) {
     XGEMM_NO_UNROLL
     for (int s = 0; s < kSlots; ++s) {
       const int first = s * kChunksPerSlot;
@@ -104,6 +112,7 @@ struct WgmmaTmaOldC {
     }
   }
 
+ public:
   // The same by a team of threads, of one of those slots.
   template <int kThreads>
   XGEMM_DEVICE static void load_lines(const WgmmaTmaParams& p, typename SharedStorage::Slot& slot, const Place& place,
@@ -134,8 +143,7 @@ struct WgmmaTmaOldC {
     Ring lent = ring;
     XGEMM_NO_UNROLL
     for (int s = 0; s < kSlots; ++s, ring.next()) {
-      gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
-      gpu::mbarrier_arrive(smem.full[ring.slot]);
+      if (Cta::template wait_to_ask<Epilogue>(smem, ring)) gpu::mbarrier_arrive(smem.full[ring.slot]);
     }
     if (place.sharers == 1) return;
     XGEMM_NO_UNROLL
@@ -188,7 +196,7 @@ struct WgmmaTmaOldC {
   // pointers not where nothing of the chunk is in C (TensorBox::anywhere).
   XGEMM_DEVICE static bool is_loaded(const WgmmaTmaParams& p, int chunk, int row, int column) {
     if constexpr (!kFollows<Epilogue>) return true;
-    static_assert(!kFollows<Epilogue> || kBoxes == 1);
+    static_assert(!kFollows<Epilogue> || kAlwaysByConsumers || kBoxes == 1);
     return row + chunk / kChunks * 64 < Cta::rows_of(p) && column + chunk % kChunks * kChunk < Cta::columns_of(p);
   }
 

@@ -2,8 +2,8 @@
 // of 32 bytes: 8 rows of each of 4 columns of C, or, transposed, 8 rows (pairs of 4 lanes) of 8 columns. C may have any
 // leading dimension. Old C waits in the ring (old_c.cuh).
 //
-// A C without old values that TMA can store leaves large tiles in its boxes (chunk_output.cuh), whole lines at a time.
-// Until a tile has left it takes longer: small ones, of which a CTA has few, would lose by it.
+// A C without old values leaves large tiles by shared memory (chunk_output.cuh), whole lines at a time. Until a tile
+// has left it takes longer: small ones, of which a CTA has few, would lose by it.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -64,11 +64,8 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
   XGEMM_DEVICE static void store(const WgmmaTmaParams& p, SharedStorage& smem, const Place& place,
                                  const Epilogue& epilogue, Ring& ring, int group, int warp, int row, int column,
                                  const Matrix& c, const float (&acc)[Cta::kSlabs][kRegisters]) {
-    if constexpr (!kReadsC && kByChunks) {
-      if (p.c_whole_m == p.m) {
-        return Chunks::template store<false, true>(p, smem, place, epilogue, ring, group, warp, row, column, {c}, acc);
-      }
-    }
+    if constexpr (!kReadsC && kByChunks)
+      return Chunks::template store<false>(p, smem, place, epilogue, ring, group, warp, row, column, {c}, acc);
     const int tile_group = kConfig.ping_pong ? 0 : group;
     const int lane = gpu::opaque(gpu::lane_index());  // what follows from it would be kept all the time
     const OldLane old = OldLane::make(warp, lane);
@@ -144,9 +141,14 @@ struct WgmmaTmaRegisterOutput : WgmmaTmaOldC<kConfig, Epilogue> {
       return 8 * fragment + 1 < columns ? 2 : 1;
     }
 
+    // What a pointer leads to need not be aligned.
+    XGEMM_DEVICE static bool starts_pair(const float* at) {
+      return !kFollows<Epilogue> || reinterpret_cast<std::uintptr_t>(at) % sizeof(Pair) == 0;
+    }
+
     XGEMM_DEVICE void store(const Pair& pair, int fragment, int half) const {
       const int count = inside(fragment, half);
-      if (Cta::kTransposed && count == 2) {
+      if (Cta::kTransposed && count == 2 && starts_pair(address(fragment, half, 0))) {
         gpu::write<gpu::Space::global>(reinterpret_cast<gpu::Vector<float, 2>*>(address(fragment, half, 0)),
                                        gpu::Vector<float, 2>{{pair.low, pair.high}});
       } else {

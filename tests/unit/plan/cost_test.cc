@@ -53,7 +53,7 @@ template <class F>
 void for_each_tile(const F& f) {
   for (const WgmmaTmaConfig& c : tiles())
     for (const ClusterShape& cluster : kernels::cluster_shapes(c)) {
-      SCOPED_TRACE(kernels::tile_name(c) + format(" in %dx%d", cluster.m, cluster.n));
+      SCOPED_TRACE(kernels::fitted_name(c) + format(" in %dx%d", cluster.m, cluster.n));
       f(c, cluster);
       if (testing::Test::HasFailure()) return;
     }
@@ -126,7 +126,7 @@ TEST(Cost, IsAtLeastWhatEachUnitTakes) {
 
 TEST(CostCorrection, EveryTileIsFitted) {
   for (const WgmmaTmaConfig& c : tiles()) {
-    EXPECT_GE(kernels::fitted_tile(c), 0) << kernels::tile_name(c);
+    EXPECT_GE(kernels::fitted_tile(c), 0) << kernels::fitted_name(c);
     EXPECT_EQ(kernels::fitted_clusters(kernels::fitted_tile(c)) & 1, 1u) << "what is small is computed by single CTAs";
   }
   WgmmaTmaConfig another;
