@@ -1,8 +1,9 @@
 // Facts, plan, launch.
 #include "runtime/device_gemm.h"
 
-#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "core/finishing.h"
@@ -67,22 +68,49 @@ Status plan_finishing(const Problem& problem, const device::DeviceInfo& device, 
   return kOk;
 }
 
-// Whether kernels may find the matrices of a batch by its pointers: on GPUs that have such for all sizes, and of
-// doubles for small ones. What is not plain, what a pass is to finish, and what tensor cores are to compute in fp32, is
-// copied (core/pointer_batch.h).
+// Whether kernels may find the matrices of a batch by its pointers: on GPUs that have such for all sizes. What is not
+// plain, and what a pass is to finish, is copied (core/pointer_batch.h).
 bool kernels_may_follow(const Problem& p, const device::DeviceInfo& device) {
-  constexpr std::int64_t kMostOfDoubles = 64;  // the largest extent; chosen by hand
-  return kernels::kHasSm90a && device.compute_capability == 90 && p.compute == Compute::strict && p.has_plain_c() &&
-         !p.epilogue.any() && (p.a.type != DType::f64 || std::max({p.m, p.n, p.k}) <= kMostOfDoubles);
+  return kernels::kHasSm90a && device.compute_capability == 90 && p.has_plain_c() && !p.epilogue.any();
 }
 
-// The plan of those, if there is one.
-std::optional<plan::Plan> plan_following(const Problem& problem, const device::DeviceInfo& device) {
+// us, estimated: copies of a batch's matrices, the product of these, and C back to where it belongs.
+double copied_us(const Problem& p, const device::DeviceInfo& device) {
+  // Measured on an H200: launches of a part of the batch, each matrix, and of what the memory sustains.
+  constexpr double kPartUs = 8, kMatrixUs = 0.0033, kShareOfMemory = 0.9;
+  const CopiedEntry entry(p);
+  const double entries = double(p.batch_count), at_once = double(entries_at_once(p));
+  const double moved = 2 * double(entry.a.bytes() + entry.b.bytes()) + (p.reads_c() ? 4 : 2) * double(entry.c.bytes());
+  void* const buffer = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
+  Problem first;
   plan::Plan chosen;
+  if (!plan_first(copied_entries(p, 0, entries_at_once(p), buffer), device, &first, &chosen).ok()) {
+    clear_last_error();
+    return std::numeric_limits<double>::infinity();
+  }
+  return std::ceil(entries / at_once) * (kPartUs + chosen.estimated_us) + 3 * entries * kMatrixUs +
+         entries * moved * 1e-6 / (kShareOfMemory * completed(device).rates.memory_tbs);
+}
+
+// The product as kernels compute it that find its matrices, and their plan.
+struct Following {
+  Problem problem;
+  plan::Plan plan;
+};
+
+// Those, if there are any. None is of tensor cores for fp32, or of the fastest ones for doubles: the choice is between
+// them and copies.
+std::optional<Following> plan_following(const Problem& problem, const device::DeviceInfo& device) {
   if (!kernels_may_follow(problem, device)) return std::nullopt;
-  if (cached_plan(problem, device, &chosen).ok()) return chosen;
-  clear_last_error();
-  return std::nullopt;
+  Following way = {problem, {}};
+  way.problem.compute = Compute::strict;
+  if (!cached_plan(way.problem, device, &way.plan).ok()) {
+    clear_last_error();
+    return std::nullopt;
+  }
+  const bool copies_have_more = problem.compute != Compute::strict || problem.a.type == DType::f64;
+  if (copies_have_more && copied_us(problem, device) < way.plan.estimated_us) return std::nullopt;
+  return way;
 }
 
 // What is planned of a product whose C is not plain: its first part. Of one with an epilogue that no kernel computes:
@@ -91,8 +119,10 @@ std::optional<plan::Plan> plan_following(const Problem& problem, const device::D
 // facts.
 Problem planned(const Problem& problem, const device::DeviceInfo& device) {
   void* const buffer = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
-  if (problem.by_pointers() && plan_following(problem, device)) return problem;
-  if (problem.by_pointers()) return planned(copied_entries(problem, 0, entries_at_once(problem), buffer), device);
+  if (problem.by_pointers()) {
+    if (const std::optional<Following> way = plan_following(problem, device)) return way->problem;
+    return planned(copied_entries(problem, 0, entries_at_once(problem), buffer), device);
+  }
   if (!problem.has_plain_c()) {
     std::optional<Problem> first;
     static_cast<void>(for_each_buffered_part(problem, kMostBufferedBytes, [&](const Problem& part) {
@@ -131,8 +161,8 @@ Status make_plan(const Problem& problem, const device::DeviceInfo& device, plan:
 Status device_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
   XGEMM_RETURN_IF_FAILED(prepared_here(problem, device));
   if (problem.by_pointers()) {
-    const std::optional<plan::Plan> chosen = plan_following(problem, device);
-    return chosen ? launch(*chosen, problem, device, settings) : pointer_batch_gemm(problem, device, settings);
+    const std::optional<Following> way = plan_following(problem, device);
+    return way ? launch(way->plan, way->problem, device, settings) : pointer_batch_gemm(problem, device, settings);
   }
   if (!problem.has_plain_c()) return scattered_gemm(problem, device, settings);
   if (problem.epilogue.any()) {
