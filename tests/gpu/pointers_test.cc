@@ -119,7 +119,8 @@ class PointerCase {
     return x;
   }
 
-  std::string check() {
+  // more: of a term's magnitude, beside what sums are rounded by.
+  std::string check(double more = 0) {
     std::vector<U> now = c_.fetch(), guards = now;
     using Wide = test::WideOf<T>;
     std::vector<Wide> a(static_cast<std::size_t>(s_.m * s_.k)), x(static_cast<std::size_t>(s_.n * s_.k));  // lines of k
@@ -141,9 +142,9 @@ class PointerCase {
           }
           const Wide old = beta_ != 0 ? beta_ * Wide{test::to_double(c_.host[index])} : 0;
           const auto expected = static_cast<double>(alpha_ * sum + old);
-          const double bound =
-              test::kSumRoundoff<T> * static_cast<double>(s_.k + 4) * static_cast<double>(magnitude + std::fabs(old)) +
-              test::half_ulp<U>(expected);
+          const double bound = (more + test::kSumRoundoff<T> * static_cast<double>(s_.k + 4)) *
+                                   static_cast<double>(magnitude + std::fabs(old)) +
+                               test::half_ulp<U>(expected);
           const double actual = test::to_double(now[index]);
           if (!(std::fabs(actual - expected) <= bound))
             return "C(" + std::to_string(i) + ", " + std::to_string(j) + ") of matrix " + std::to_string(b) + " is " +
@@ -225,6 +226,45 @@ TEST(PointersLarger, F16) {
 }
 TEST(PointersLarger, F16ToF32) {
   run_all<Half, float>(kLarger);
+}
+
+// What tensor cores may compute is copied for them where that takes less time, and else found by strict kernels; so
+// are doubles.
+template <class T>
+void run_where_copies_have_more(int math_mode, double more) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  int major = 0;
+  XGEMM_CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  if (major != 9) GTEST_SKIP() << "kernels find matrices by pointers on compute capability 9.0";
+  Random random(7);
+  const auto expect = [&](const Shape& shape, const char* way) {
+    for (const Where where : {Where::on_vectors, Where::anywhere})
+      for (const double beta : {0.0, -0.5}) {
+        PointerCase<T> x(random, shape, where, false, beta);
+        xgemm_args args = x.args();
+        args.math_mode = math_mode;
+        char plan[4096] = "";
+        xgemm_explain(nullptr, &args, plan, sizeof plan);
+        EXPECT_NE(std::string_view(plan).find(way), std::string_view::npos) << plan;
+        if (shape.k > 256) continue;  // to check would take long
+        ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error() << ": " << x.words();
+        XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+        ASSERT_EQ(x.check(more), "") << x.words() << ", " << name_of(where) << "\n" << plan;
+      }
+  };
+  expect({16, 16, 16, 700}, "found by the kernel");
+  expect({1, 128, 200, 30}, "found by the kernel");
+  expect({256, 200, 256, 20}, "matrices: ");
+  expect({1024, 1024, 1024, 4}, "matrices: copied");
+}
+TEST(PointersLarger, Tf32) {
+  run_where_copies_have_more<float>(XGEMM_MATH_TF32 + 1, 2e-3);
+}
+TEST(PointersLarger, Emulated) {
+  run_where_copies_have_more<float>(XGEMM_MATH_FP32_EMULATED + 1, 0);
+}
+TEST(PointersLarger, DoublesAreCopiedWhereThatIsFaster) {
+  run_where_copies_have_more<double>(0, 0);
 }
 
 // Where lines start anywhere and products are large, the kernel finds copies, of which pointers are left beside them.
