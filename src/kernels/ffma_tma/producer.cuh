@@ -393,6 +393,7 @@ struct FfmaTmaProducer {
             gpu::Mbarrier& full = smem.full[ring.slot];
             if (lane == 0) gpu::mbarrier_arrive(smem.landed[ring.slot]);
             gpu::mbarrier_wait(smem.landed[ring.slot], ring.phase);
+            gpu::sync_warp();  // all lanes have seen this phase: another warp may be the next to use the slot
             if (lane != 0) return;
             gpu::mbarrier_arrive(full);
             if (!(turned_a && turned_b)) gpu::mbarrier_arrive(full);
