@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the planner's estimates of wgmma_tma to measurements of xgemm-tune.
 
-    fit.py [--check] [--add] [measured.tsv.xz...]          default: perf/tune/measured/
+    fit.py [--check] [--add [--again TILES]] [measured.tsv.xz...]          default: perf/tune/measured/
     fit.py --calibrate measured.tsv [--build FOLDER] [--output FILE]
 
 Three steps. The constants of the cost model (src/kernels/wgmma_tma/cost.h) and the rates of the measured GPUs are fitted
@@ -12,7 +12,8 @@ and each part is judged by a network that saw the others. --check prints this al
 
 --add leaves all that was fitted as it is, and fits but the places of new tiles in the network, and their clusters, by the
 problems that these were measured in: what is known of the others, and what was fitted to their estimates, stays. A tile
-with C in fp32 is one of its own there, and begins at the place of the same tile with C in 16 bits.
+with C in fp32 is one of its own there, and begins at the place of the same tile with C in 16 bits. --again takes tiles
+whose names a regular expression finds for new ones; those with C in fp32 are `_c32$`.
 
 --calibrate fits the rates of one more GPU, with everything else as it is, and writes its row to FILE, by default where
 the library looks for it (src/device/rates.h). `./run calibrate` measures and calls it. Tables of GPUs that have no kernels
@@ -264,7 +265,7 @@ def fitted_constants():
 class Fit:
     """What the source has: constants, rates, clusters, and the network, with no places of tiles that are new."""
 
-    def __init__(self, model):
+    def __init__(self, model, again=None):
         self.text = (ROOT / "src/kernels/wgmma_tma/cost_fit.inc").read_text()
         self.report = [x.removeprefix("//   ") for x in re.findall("^//   .*$", self.text, re.M)]
         self.constants = fitted_constants()
@@ -272,8 +273,8 @@ class Fit:
         self.rates = {name: np.array(list(map(float, numbers.split(",")))) for name, numbers in rows}
         self.tiles = re.findall(r'"(.*?)"', self.text.split("kFittedTiles[] = ")[1].split(";")[0])
         masks = [int(x, 16) for x in re.findall("0x[0-9a-f]+", self.text.split("kFittedClusters[] = ")[1].split(";")[0])]
-        self.new = np.array([x not in self.tiles for x in model.tiles])
-        self.clusters = np.array([masks[self.tiles.index(x)] if x in self.tiles else -1 for x in model.tiles])[model.bases]
+        self.new = np.array([x not in self.tiles or bool(again and re.search(again, x)) for x in model.tiles])
+        self.clusters = np.array([-1 if new else masks[self.tiles.index(x)] for x, new in zip(model.tiles, self.new)])[model.bases]
 
     def array(self, name, *shape):
         text = re.search(rf"{name}(?:\[\d+\])* = (.*?);", self.text, re.S).group(1)
@@ -302,9 +303,9 @@ class Fit:
         return network
 
 
-def add_tiles(model, data, check):
+def add_tiles(model, data, check, again):
     """Gives new tiles a place beside those that there are."""
-    fit = Fit(model)
+    fit = Fit(model, again)
     if not fit.new.any():
         raise SystemExit("fit.py: all tiles have a place")
     clusters, weighed = clusters_of(model, data, fit.clusters)
@@ -332,7 +333,8 @@ def add_tiles(model, data, check):
     if not check:
         network = train(*rows_of(data, np.ones(len(data.keys), bool)))
         print("all shapes seen: ", *judge(data, logarithm + network.forward(x, data.tile)[1]), sep="\n  ")
-        write(model, fit.rates.keys(), fit.constants, fit.rates.values(), network, tile_features, clusters, fit.report + report)
+        kept = [x for x in fit.report if not x.startswith(f"{names}, added")]
+        write(model, fit.rates.keys(), fit.constants, fit.rates.values(), network, tile_features, clusters, kept + report)
 
 
 def calibrate(model, file, output):
@@ -537,6 +539,7 @@ def main():
     parser.add_argument("measured", nargs="*", type=pathlib.Path, help="tables of xgemm-tune, compressed by xz")
     parser.add_argument("--check", action="store_true", help="only say how good the choices are")
     parser.add_argument("--add", action="store_true", help="fit but the tiles that are new")
+    parser.add_argument("--again", metavar="TILES", help="with --add: tiles to be taken for new, a regular expression")
     parser.add_argument("--calibrate", type=pathlib.Path, metavar="FILE", help="fit the rates of one GPU to a table")
     parser.add_argument("--build", type=pathlib.Path, metavar="FOLDER", help="the build whose models are fitted (newest of build/*)")
     parser.add_argument("--output", type=pathlib.Path, help="where --calibrate writes the row")
@@ -546,7 +549,7 @@ def main():
         return calibrate(model, arguments.calibrate, arguments.output)
     data = Measurements(sorted(arguments.measured or (ROOT / "perf/tune/measured").glob("*.tsv.xz")), model.tiles)
     if arguments.add:
-        return add_tiles(model, data, arguments.check)
+        return add_tiles(model, data, arguments.check, arguments.again)
     clusters, weighed = clusters_of(model, data, np.full(len(model.tiles), -1))
     data.keep(weighed)
     constants, rates = fit_model(model, data)

@@ -74,6 +74,16 @@ bool kernels_may_follow(const Problem& p, const device::DeviceInfo& device) {
   return kernels::kHasSm90a && device.compute_capability == 90 && p.has_plain_c() && !p.epilogue.any();
 }
 
+// Buffers are aligned, and any aligned address shows the planner the same facts.
+void* any_buffer() {
+  return reinterpret_cast<void*>(std::uintptr_t{1} << 30);
+}
+
+// The first part of a batch by pointers whose matrices are copied.
+Problem first_copies(const Problem& p) {
+  return copied_entries(p, 0, entries_at_once(p), any_buffer());
+}
+
 // us, estimated: copies of a batch's matrices, the product of these, and C back to where it belongs.
 double copied_us(const Problem& p, const device::DeviceInfo& device) {
   // Measured on an H200: launches of a part of the batch, each matrix, and of what the memory sustains.
@@ -81,10 +91,9 @@ double copied_us(const Problem& p, const device::DeviceInfo& device) {
   const CopiedEntry entry(p);
   const double entries = double(p.batch_count), at_once = double(entries_at_once(p));
   const double moved = 2 * double(entry.a.bytes() + entry.b.bytes()) + (p.reads_c() ? 4 : 2) * double(entry.c.bytes());
-  void* const buffer = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
   Problem first;
   plan::Plan chosen;
-  if (!plan_first(copied_entries(p, 0, entries_at_once(p), buffer), device, &first, &chosen).ok()) {
+  if (!plan_first(first_copies(p), device, &first, &chosen).ok()) {
     clear_last_error();
     return std::numeric_limits<double>::infinity();
   }
@@ -115,13 +124,11 @@ std::optional<Following> plan_following(const Problem& problem, const device::De
 
 // What is planned of a product whose C is not plain: its first part. Of one with an epilogue that no kernel computes:
 // the product before the pass, of the first panel, and where there is none, which only calls that look inside ask
-// about, a product that leaves C as it is. Buffers are aligned, and any aligned address shows the planner the same
-// facts.
+// about, a product that leaves C as it is.
 Problem planned(const Problem& problem, const device::DeviceInfo& device) {
-  void* const buffer = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
   if (problem.by_pointers()) {
     if (const std::optional<Following> way = plan_following(problem, device)) return way->problem;
-    return planned(copied_entries(problem, 0, entries_at_once(problem), buffer), device);
+    return planned(first_copies(problem), device);
   }
   if (!problem.has_plain_c()) {
     std::optional<Problem> first;
@@ -129,7 +136,7 @@ Problem planned(const Problem& problem, const device::DeviceInfo& device) {
       first = first.value_or(part);
       return kOk;
     }));
-    return planned(with_buffered_c(*first, buffer), device);
+    return planned(with_buffered_c(*first, any_buffer()), device);
   }
   if (!problem.epilogue.any()) return problem;
   const Problem own = settled(problem, device);
@@ -137,7 +144,7 @@ Problem planned(const Problem& problem, const device::DeviceInfo& device) {
   if (plan_finishing(own, device, &finishing).ok() && finishing) return own;
   Problem panel;
   Panels(own).next(&panel);
-  const std::optional<Problem> product = product_before(panel, buffer);
+  const std::optional<Problem> product = product_before(panel, any_buffer());
   panel.epilogue = {};
   return product.value_or(panel);
 }

@@ -47,6 +47,7 @@ using EntryOf = Entry<typename FamilyName<kFamily>::Type, kIndex>;
 // How a kernel finds the matrices of a batch. One with a twin for those that pointers lead to names it ByPointers.
 enum class Finds { by_strides, by_pointers };
 
+// Structs, here and in launch.cuh of families: g++ 12 does not survive aliases of a template of Entry::kConfig.
 template <class Entry, Finds kFinds>
 struct KernelOfEntry {
   using Type = typename Instances<Entry::kFamily>::template Kernel<Entry::kConfig>;
