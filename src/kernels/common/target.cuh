@@ -31,6 +31,8 @@ inline constexpr int kWarpSize = 32;
 #define XGEMM_DEVICE __device__ __forceinline__
 #define XGEMM_UNROLL _Pragma("unroll")
 #define XGEMM_NO_UNROLL _Pragma("unroll 1")
+#define XGEMM_UNROLL_BY(turns) XGEMM_PRAGMA(unroll turns)
+#define XGEMM_PRAGMA(text) _Pragma(#text)
 
 namespace xgemm::gpu {
 
@@ -247,9 +249,6 @@ XGEMM_DEVICE unsigned atomic_or(unsigned* pointer, unsigned bits, Loc = Loc::cur
 }
 XGEMM_DEVICE unsigned atomic_add(unsigned* pointer, unsigned value, Loc = Loc::current()) {
   return atomicAdd(pointer, value);
-}
-XGEMM_DEVICE unsigned atomic_exchange(unsigned* pointer, unsigned value, Loc = Loc::current()) {
-  return atomicExch(pointer, value);
 }
 
 // An element of a view: a plain reference here, a checked proxy in the simulator.

@@ -187,30 +187,50 @@ struct PanelLoader {
     }
   }
 
-  // The same in little code, whatever the strides.
+  // The same in little code, whatever the strides. kTogether: copies of a lane that come one behind the other. Before
+  // each such group the assembler has a few instructions that do nothing.
+  template <int kTogether = 1>
   XGEMM_DEVICE void copy_any(float* slice, std::int64_t k, std::int64_t depth, int warp, int lane) const {
+    static_assert(kTileK % (8 * kTogether) == 0);
     const int lanes_k = k_stride == 1 ? 8 : 1, lanes_mn = gpu::kWarpSize / lanes_k;
     const int columns = panels() * kPanel;
+    const int lane_k = lane & (lanes_k - 1);
+    const std::int64_t step = lanes_k * k_stride;
     XGEMM_NO_UNROLL
     for (int column = warp * lanes_mn + lane / lanes_k; column < columns; column += kWarps * lanes_mn) {
+      const int rows = column >= left ? 0 : depth < kTileK ? static_cast<int>(depth) : kTileK;
+      const int place = offset(column / 4, column % 4, 0);
+      const float* from = data + column * mn_stride + (k + lane_k) * k_stride;
       XGEMM_NO_UNROLL
-      for (int row = lane % lanes_k; row < kTileK; row += lanes_k) {
-        const bool inside = column < left && row < depth;
-        gpu::copy_async<4>(slice + offset(column / 4, column % 4, row),
-                           inside ? data + column * mn_stride + (k + row) * k_stride : data, inside ? 4 : 0);
+      for (int row = lane_k; row < kTileK;) {
+        XGEMM_UNROLL
+        for (int i = 0; i < kTogether; ++i, row += lanes_k, from += step) {
+          const bool inside = row < rows;
+          gpu::copy_async<4>(slice + (row * kPanel + (place ^ (row & 7) * 4)), inside ? from : data, inside ? 4 : 0);
+        }
       }
     }
   }
 
+  // The same where one of the strides is 1, in as little code, with more copies in a group.
+  XGEMM_DEVICE void copy_lines(float* slice, std::int64_t k, std::int64_t depth, int warp, int lane) const {
+    const int rows = depth < kTileK ? static_cast<int>(depth) : kTileK;
+    if (k_stride == 1) {
+      copy_along_k<false, false>(slice, k, rows, warp, lane);
+    } else {
+      copy_along_mn<false, false>(slice, k, rows, warp, lane);
+    }
+  }
+
  private:
-  // A warp copies 8 k of 4 columns, a chunk. kWhole: all of the slice exists.
-  template <bool kWhole>
+  // A warp copies 8 k of 4 columns, a chunk. kWhole: all of the slice exists. kUnrolled: the loop over chunks.
+  template <bool kWhole, bool kUnrolled = true>
   XGEMM_DEVICE void copy_along_k(float* slice, std::int64_t k, int rows, int warp, int lane) const {
     const int lane_k = lane % 8, lane_mn = lane / 8;
     const float* from = data + (4 * warp + lane_mn) * mn_stride + (k + lane_k);
     const std::int64_t step = 4 * kWarps * mn_stride;
     const int columns = panels() * kPanel;
-    XGEMM_UNROLL
+    XGEMM_UNROLL_BY(kUnrolled ? kExtent : 1)
     for (int first = 0; first < kExtent; first += 4 * kWarps) {
       if (!kWhole && first >= columns) break;
       float* to = slice + offset(first / 4 + warp, lane_mn, lane_k);
@@ -222,13 +242,13 @@ struct PanelLoader {
     }
   }
 
-  // A warp copies a row of a panel.
-  template <bool kWhole>
+  // A warp copies a row of a panel. kUnrolled: the loop over rows.
+  template <bool kWhole, bool kUnrolled = true>
   XGEMM_DEVICE void copy_along_mn(float* slice, std::int64_t k, int rows, int warp, int lane) const {
     const float* from = data + (k + warp) * k_stride + lane;
     const std::int64_t step = kWarps * k_stride;
     const int count = panels();
-    XGEMM_UNROLL
+    XGEMM_UNROLL_BY(kUnrolled ? kTileK : 1)
     for (int row = 0; row < kTileK; row += kWarps) {
       float* to = slice + offset(lane / 4, lane % 4, row + warp);
       const bool inside = kWhole || row + warp < rows;
@@ -288,6 +308,19 @@ struct FfmaTmaProducer {
     return LoaderB::make(p.b_load, p.b, p.b.col_stride, p.b.row_stride, unit, unit.col, p.n);
   }
 
+  // Beside many sums there are no registers for copy_lines().
+  template <class Loader>
+  XGEMM_DEVICE static void copy_stray(const Loader& x, float* slice, std::int64_t k, std::int64_t depth, int warp,
+                                      int lane) {
+    if constexpr (kConfig.many_sums()) {
+      x.template copy_any<4>(slice, k, depth, warp, lane);
+    } else if (x.k_stride != 1 && x.mn_stride != 1) {
+      x.copy_any(slice, k, depth, warp, lane);
+    } else {
+      x.copy_lines(slice, k, depth, warp, lane);
+    }
+  }
+
   // A unit of which a matrix starts off 16 bytes, by words alone, from the warp's next slice on, every step-th. What a
   // slot waits for is told for all units alike, and not of such: a warp waits for its words, and then arrive() is to
   // say all that is waited for. By the warps of a team from `warp` to `end`, which this one stands for.
@@ -303,8 +336,8 @@ struct FfmaTmaProducer {
       gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
       XGEMM_NO_UNROLL
       for (int w = warp; w < end; ++w) {
-        a.copy_any(slot, unit.k + done, unit.depth - done, w, lane);
-        b.copy_any(slot + Cta::kBFloats, unit.k + done, unit.depth - done, w, lane);
+        copy_stray(a, slot, unit.k + done, unit.depth - done, w, lane);
+        copy_stray(b, slot + Cta::kBFloats, unit.k + done, unit.depth - done, w, lane);
       }
       gpu::copy_async_commit();
       gpu::copy_async_wait<0>();

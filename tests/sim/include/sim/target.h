@@ -20,6 +20,7 @@
 #define XGEMM_DEVICE inline
 #define XGEMM_UNROLL
 #define XGEMM_NO_UNROLL
+#define XGEMM_UNROLL_BY(turns)
 
 namespace xgemm::gpu {
 
@@ -148,10 +149,6 @@ inline unsigned atomic_or(unsigned* pointer, unsigned bits, Loc loc = Loc::curre
 inline unsigned atomic_add(unsigned* pointer, unsigned value, Loc loc = Loc::current()) {
   return sim::atomic(
       pointer, [=](unsigned x) { return x + value; }, loc);
-}
-inline unsigned atomic_exchange(unsigned* pointer, unsigned value, Loc loc = Loc::current()) {
-  return sim::atomic(
-      pointer, [=](unsigned) { return value; }, loc);
 }
 
 // Stands for one element: reads and writes it, checked, when it is used.
