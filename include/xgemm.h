@@ -317,7 +317,7 @@ XGEMM_API int xgemm_gemm(xgemm_context* ctx, const xgemm_args* args);
 /* Prepares A (operand: XGEMM_ARG_A) or B (XGEMM_ARG_B) of args, a matrix of float in device memory that several
  * products in XGEMM_MATH_FP32_EMULATED will have, such as the weights of a model: what each of them would make of it
  * first is made once, and takes as much memory again. Of args the fields that describe the operand are read: its
- * pointer, leading dimension and flag, the layout, k, and m or n.
+ * pointer, leading dimension and flag, the layout, k, and m or n; type and strided must be XGEMM_F32 and 0.
  *
  * A product that is given the handle in prepared_a or prepared_b has the same operand in a or b, and the same
  * result, bit for bit. The matrix must not change between xgemm_prepare and the last of its products. The work is

@@ -196,6 +196,7 @@ XGEMM_API void dgemm_batch_strided_64_(const char* transa, const char* transb, c
 /* The names by which Python's wheels import gemm and syrk from the OpenBLAS that they carry; nobody else needs them.
  * NumPy's are scipy_cblas_sgemm64_ and scipy_sgemm_64_ (cblas_sgemm64_ and sgemm_64_ before NumPy 2), SciPy's
  * scipy_cblas_sgemm and scipy_sgemm_. Errors go to the wheel's xerbla. */
+#if !defined(CBLAS_H)
 XGEMM_API void cblas_sgemm64_(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
                               const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
                               int64_t ldc);
@@ -212,18 +213,6 @@ XGEMM_API void scipy_cblas_sgemm64_(int layout, int transa, int transb, int64_t 
 XGEMM_API void scipy_cblas_dgemm64_(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,
                                     const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
                                     int64_t ldc);
-XGEMM_API void scipy_sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-                            const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
-                            const float* beta, float* c, const int* ldc);
-XGEMM_API void scipy_dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
-                            const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
-                            const double* beta, double* c, const int* ldc);
-XGEMM_API void scipy_sgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
-                               const int64_t* k, const float* alpha, const float* a, const int64_t* lda, const float* b,
-                               const int64_t* ldb, const float* beta, float* c, const int64_t* ldc);
-XGEMM_API void scipy_dgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
-                               const int64_t* k, const double* alpha, const double* a, const int64_t* lda,
-                               const double* b, const int64_t* ldb, const double* beta, double* c, const int64_t* ldc);
 XGEMM_API void cblas_ssyrk64_(int layout, int uplo, int trans, int64_t n, int64_t k, float alpha, const float* a,
                               int64_t lda, float beta, float* c, int64_t ldc);
 XGEMM_API void cblas_dsyrk64_(int layout, int uplo, int trans, int64_t n, int64_t k, double alpha, const double* a,
@@ -236,6 +225,19 @@ XGEMM_API void scipy_cblas_ssyrk64_(int layout, int uplo, int trans, int64_t n, 
                                     int64_t lda, float beta, float* c, int64_t ldc);
 XGEMM_API void scipy_cblas_dsyrk64_(int layout, int uplo, int trans, int64_t n, int64_t k, double alpha,
                                     const double* a, int64_t lda, double beta, double* c, int64_t ldc);
+#endif
+XGEMM_API void scipy_sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                            const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+                            const float* beta, float* c, const int* ldc);
+XGEMM_API void scipy_dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                            const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
+                            const double* beta, double* c, const int* ldc);
+XGEMM_API void scipy_sgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
+                               const int64_t* k, const float* alpha, const float* a, const int64_t* lda, const float* b,
+                               const int64_t* ldb, const float* beta, float* c, const int64_t* ldc);
+XGEMM_API void scipy_dgemm_64_(const char* transa, const char* transb, const int64_t* m, const int64_t* n,
+                               const int64_t* k, const double* alpha, const double* a, const int64_t* lda,
+                               const double* b, const int64_t* ldb, const double* beta, double* c, const int64_t* ldc);
 XGEMM_API void scipy_ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha,
                             const float* a, const int* lda, const float* beta, float* c, const int* ldc);
 XGEMM_API void scipy_dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha,

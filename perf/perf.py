@@ -2,8 +2,7 @@
 """Measures the standard sets of shapes, compares them with the baseline of this machine, writes a report.
 
 What this program does not know goes to xgemm-bench. Where that names shapes or types, what else the baseline has is no
-regression. Exit status: 0 no regression, 1 a regression or a wrong result, 2 bad
-input, 3 the device failed, 130 Ctrl-C.
+regression. Exit status: 0 no regression, 1 a regression or a wrong result, 2 bad input, 3 the device failed, 130 Ctrl-C.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

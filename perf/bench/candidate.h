@@ -33,7 +33,7 @@ class Candidate {
   /// Makes the call; on a GPU it may only enqueue. An empty text, or what went wrong.
   virtual std::string run(const Case& one, const OperandSet& operands) = 0;
 
-  /// What computes ("double_buffered_128x128x8"), and all that the candidate can say about how.
+  /// What computes ("double_buffered_f32_128x64x8_s2_v4_nn"), and all that the candidate can say about how.
   virtual std::string kernel(const Case&, const OperandSet&) { return ""; }
   virtual std::string plan(const Case&, const OperandSet&) { return ""; }
 };
@@ -60,7 +60,7 @@ std::unique_ptr<Candidate> make_cpu_blas(Device& device, std::string& why);
 /// Names that make_forced() takes: families in the order of the ladder, or all instances.
 std::vector<std::string> kernel_families();
 std::vector<std::string> kernel_instances();
-/// "double_buffered_128x128x8_v4" → "double_buffered".
+/// "double_buffered_f32_128x64x8_s2_v4_nn" → "double_buffered".
 std::string family_of(const std::string& instance);
 
 /// The call as a column-major library without a layout flag takes it: row-major products are their transposes.

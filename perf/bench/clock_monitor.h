@@ -11,9 +11,7 @@ namespace xgemm::perf {
 /// One look at the GPU. Zero where the GPU does not tell.
 struct ClockSample {
   double sm_mhz = 0;
-  double memory_mhz = 0;
   double power_w = 0;
-  double temperature_c = 0;
   bool thermal = false;       // slowed down for heat or by the board: times taken now are not the GPU's own
   bool power_capped = false;  // at the power limit: normal for large products, and part of what a GPU can do
 };

@@ -10,7 +10,6 @@ using NvmlDevice = struct nvmlDevice_st*;
 constexpr int kSuccess = 0;
 constexpr unsigned kClockSm = 1;
 constexpr unsigned kClockMemory = 2;
-constexpr unsigned kTemperatureGpu = 0;
 // Bits of the clock event (formerly: throttle) reasons.
 constexpr unsigned long long kSoftwarePowerCap = 0x4;
 constexpr unsigned long long kHardwareSlowdown = 0x8;
@@ -25,7 +24,6 @@ struct Nvml {
   int (*max_clock)(NvmlDevice, unsigned, unsigned*) = nullptr;
   int (*power)(NvmlDevice, unsigned*) = nullptr;
   int (*power_limit)(NvmlDevice, unsigned*) = nullptr;
-  int (*temperature)(NvmlDevice, unsigned, unsigned*) = nullptr;
   int (*reasons)(NvmlDevice, unsigned long long*) = nullptr;
   int (*driver_version)(char*, unsigned) = nullptr;
 };
@@ -35,7 +33,6 @@ bool load(const DynamicLibrary& library, Nvml& nvml) {
   library.load(nvml.max_clock, "nvmlDeviceGetMaxClockInfo");
   library.load(nvml.power, "nvmlDeviceGetPowerUsage");
   library.load(nvml.power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-  library.load(nvml.temperature, "nvmlDeviceGetTemperature");
   library.load(nvml.driver_version, "nvmlSystemGetDriverVersion");
   if (!library.load(nvml.reasons, "nvmlDeviceGetCurrentClocksEventReasons"))
     library.load(nvml.reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
@@ -60,9 +57,7 @@ class NvmlMonitor final : public ClockMonitor {
   ClockSample sample() override {
     ClockSample now;
     now.sm_mhz = read(nvml_.clock, kClockSm);
-    now.memory_mhz = read(nvml_.clock, kClockMemory);
     now.power_w = read(nvml_.power) * 1e-3;
-    now.temperature_c = read(nvml_.temperature, kTemperatureGpu);
     unsigned long long reasons = 0;
     if (nvml_.reasons != nullptr && nvml_.reasons(device_, &reasons) == kSuccess) {
       now.power_capped = (reasons & kSoftwarePowerCap) != 0;

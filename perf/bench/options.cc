@@ -86,7 +86,6 @@ void apply(const Texts& texts, Options& options) {
     take("--location", {texts.location}, defaults.location,
          [](const std::string& text) { return parse_location(text); });
   options.types_given = !texts.types.empty();
-  options.location_given = !defaults.location.empty();
   options.data = parse_data_kind(texts.data);
   options.math_mode = parse_math_mode(texts.math);
 }

@@ -19,7 +19,6 @@ struct Options {
   std::optional<std::string> replay;
   ShapeDefaults defaults;
   bool types_given = false;
-  bool location_given = false;
   bool quick = false;
   bool standard = false;
   bool ladder = false;

@@ -138,7 +138,7 @@ struct NamedPointer {
 // be memory.
 template <class Message>
 int illegal_argument(int argument, const Message& message) noexcept {
-  guarded([&] { return illegal(static_cast<xgemm_argument>(argument), message()); });
+  guarded([&] { return fail(-argument, message()); });
   return argument;
 }
 
@@ -285,18 +285,23 @@ int illegal_groups(const Flag* transa, const Flag* transb, const Groups<Types, I
     return illegal_argument(
         kGroupCount, [&] { return format("group_count = %lld, but group_count >= 0 is required", wide(x.count)); });
   if (x.count == 0) return 0;
+  // Of empty groups no matrix is read.
+  const bool empty = x.sizes != nullptr && std::all_of(x.sizes, x.sizes + x.count, [](Int size) { return size == 0; });
+  const auto matrices = [&](const auto* array) -> const void* {
+    return empty ? x.sizes : static_cast<const void*>(array);
+  };
   if (const int number = null_argument({{XGEMM_ARG_TRANSA, "transa_array", transa},
                                         {XGEMM_ARG_TRANSB, "transb_array", transb},
                                         {XGEMM_ARG_M, "m_array", x.m},
                                         {XGEMM_ARG_N, "n_array", x.n},
                                         {XGEMM_ARG_K, "k_array", x.k},
                                         {XGEMM_ARG_ALPHA, "alpha_array", x.alpha},
-                                        {XGEMM_ARG_A, "a_array", x.a},
+                                        {XGEMM_ARG_A, "a_array", matrices(x.a)},
                                         {XGEMM_ARG_LDA, "lda_array", x.lda},
-                                        {XGEMM_ARG_B, "b_array", x.b},
+                                        {XGEMM_ARG_B, "b_array", matrices(x.b)},
                                         {XGEMM_ARG_LDB, "ldb_array", x.ldb},
                                         {XGEMM_ARG_BETA, "beta_array", x.beta},
-                                        {XGEMM_ARG_C, "c_array", x.c},
+                                        {XGEMM_ARG_C, "c_array", matrices(x.c)},
                                         {XGEMM_ARG_LDC, "ldc_array", x.ldc},
                                         {kGroupSize, "group_size", x.sizes}}))
     return number;

@@ -7,7 +7,7 @@
 // cblas_xerbla is given the number that the argument has there; the handler itself swaps the numbers of m and n and of
 // lda and ldb back when the variable RowMajorStrg says so. The variable belongs to the BLAS (or to the program that
 // brings its own handler), so it is set where there is one. OpenBLAS's CBLAS reports to xerbla_, as the column-major
-// call, and there the flags of A and B are swapped, too.
+// call, and there the flags of A and B are swapped, too; its cblas_xerbla is for others, and ends the program.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include "api/blas_errors.h"
@@ -108,6 +108,19 @@ bool is_mkl(const void* handler) {
   return file != nullptr && std::strstr(file, "libmkl") != nullptr;
 }
 
+void report_as_openblas(const Routine& routine, bool row_major, int argument) {
+  if (const FortranHandler handler = fortran_handler(routine.flavour))
+    handler(routine.fortran_name, routine.position(row_major ? transposed_argument(argument) : argument));
+  else
+    report_without_handler(routine, routine.position(argument) + 1);
+}
+
+// A library's cblas_xerbla without the variable that the reference's reads.
+bool is_of_openblas(const void* handler) {
+  return handler != nullptr && !in_main_program(handler) && !is_mkl(handler) &&
+         (&RowMajorStrg == nullptr || host::object_of(&RowMajorStrg).base != host::object_of(handler).base);
+}
+
 void report_as_reference(const Routine& routine, bool row_major, int argument, bool explains) {
   const bool is_numeric = argument > XGEMM_ARG_TRANSB && argument != XGEMM_ARG_FILL;
   const int number = routine.position(row_major && is_numeric ? transposed_argument(argument) : argument);
@@ -133,13 +146,6 @@ void report_as_reference(const Routine& routine, bool row_major, int argument, b
     report_without_handler(routine, own_number + 1);
   }
   if (&RowMajorStrg != nullptr) RowMajorStrg = 0;
-}
-
-void report_as_openblas(const Routine& routine, bool row_major, int argument) {
-  if (const FortranHandler handler = fortran_handler(routine.flavour))
-    handler(routine.fortran_name, routine.position(row_major ? transposed_argument(argument) : argument));
-  else
-    report_without_handler(routine, routine.position(argument) + 1);
 }
 
 }  // namespace
@@ -172,7 +178,8 @@ void report_fortran(const Routine& routine, int argument) {
 }
 
 void report_cblas(const Routine& routine, bool row_major, int argument, bool explains) {
-  if (routine.flavour == Flavour::plain || routine.flavour == Flavour::reference_64)
+  const bool is_plain = routine.flavour == Flavour::plain || routine.flavour == Flavour::reference_64;
+  if (is_plain && !is_of_openblas(reinterpret_cast<const void*>(&cblas_xerbla)))
     report_as_reference(routine, row_major, argument, explains);
   else
     report_as_openblas(routine, row_major, argument);

@@ -8,6 +8,7 @@
 
 #include "core/canonicalize.h"
 #include "core/dtype.h"
+#include "core/magnitude.h"
 
 namespace xgemm::api {
 namespace {
@@ -79,10 +80,6 @@ std::array<Strides, 3> strides_of(const xgemm_args& args) {
 
 bool is_strided(const xgemm_args& args, xgemm_strided bit) {
   return (args.strided & bit) != 0;
-}
-
-std::uint64_t magnitude(std::int64_t x) {
-  return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
 }
 
 // Whether two elements share an address: whether (di, dj) != (0, 0) within the extents solves

@@ -8,7 +8,7 @@
 
 namespace xgemm::api {
 
-// Arguments in the reference BLAS's order (flags, sizes, leading dimensions), then batch, pointers and overflow. On
+// Arguments in the reference BLAS's order (flags, sizes, leading dimensions), then batch, overflow and pointers. On
 // failure the negative number of the first illegal argument, with a message that names it, its value and the rule.
 // scalars_on_device: alpha and beta are not read.
 Status check(const xgemm_args& args, bool scalars_on_device);

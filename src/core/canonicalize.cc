@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/magnitude.h"
+
 namespace xgemm {
 namespace {
 
@@ -34,10 +36,6 @@ struct Columns {
   bool transposed;
   std::int64_t ld, step;
 };
-
-std::uint64_t magnitude(std::int64_t x) {
-  return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
-}
 
 // As a plain matrix where it is one: a single line along itself. Others along the axis with the shorter stride.
 Columns columns_of(const Strided& x) {

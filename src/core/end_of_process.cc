@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <system_error>
+
 #include "core/environment.h"
 #include "core/status.h"
 
@@ -23,7 +25,11 @@ std::string name_of_process() {
 void print_at_the_end(const std::string& text) {
   const std::string& file = environment().summary_file;
   const int to = file.empty() ? STDERR_FILENO : ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (to < 0) return print_line(format("XGEMM_SUMMARY_FILE=%s cannot be written to: error %d", file.c_str(), errno));
+  if (to < 0) {
+    print_line(format("XGEMM_SUMMARY_FILE=%s cannot be written to: %s", file.c_str(),
+                      std::generic_category().message(errno).c_str()));
+    return print_line(text);
+  }
   print_line(text, to);
   if (!file.empty()) ::close(to);
 }

@@ -66,18 +66,19 @@ inline Problem columns_of(const Problem& all, std::int64_t column, std::int64_t 
   return p;
 }
 
+// The most that a buffer for sums or for copies of C takes, but for a single column.
+inline constexpr std::int64_t kMostBufferedBytes = std::int64_t{256} << 20;
+
 // The entries and columns of a product that are computed together, one panel after the other: all of them, or as many
-// as a buffer of kMostBytes holds.
+// as a buffer of kMostBufferedBytes holds.
 class Panels {
  public:
-  static constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
-
   explicit Panels(const Problem& all) : all_(all), columns_(all.n), entries_(all.batch_count) {
     if (!needs_buffer(all)) return;
     const std::int64_t column = all.m * size_of(all.sums());
-    columns_ = std::clamp<std::int64_t>(kMostBytes / column, 1, all.n);
+    columns_ = std::clamp<std::int64_t>(kMostBufferedBytes / column, 1, all.n);
     if (columns_ < all.n && columns_ > 128) columns_ = columns_ / 128 * 128;
-    entries_ = columns_ < all.n ? 1 : std::clamp<std::int64_t>(kMostBytes / column / all.n, 1, all.batch_count);
+    entries_ = columns_ < all.n ? 1 : std::clamp<std::int64_t>(kMostBufferedBytes / column / all.n, 1, all.batch_count);
   }
 
   std::int64_t buffer_bytes() const {

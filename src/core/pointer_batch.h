@@ -86,6 +86,8 @@ inline Problem entry_of(const Problem& all, std::int64_t index) {
     p.b.data = static_cast<const void* const*>(all.b.data)[index];
   }
   p.c.data = static_cast<void* const*>(all.c.data)[index];
+  Epilogue& e = p.epilogue;
+  if (e.old_c == p.c.data) e.old_c = nullptr, e.ld_old_c = e.stride_old_c = 0;  // C itself
   return p;
 }
 

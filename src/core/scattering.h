@@ -15,9 +15,6 @@
 
 namespace xgemm {
 
-// The most that a buffer takes, but for a single column.
-inline constexpr std::int64_t kMostBufferedBytes = std::int64_t{256} << 20;
-
 // A column of the buffer, in elements: a multiple of 16 bytes.
 inline std::int64_t buffered_column(const Problem& p) {
   const std::int64_t vector = 16 / size_of(p.c.type);

@@ -241,7 +241,7 @@ std::string to_string(const Call& call) {
   if (call.pointer_arrays)
     text += format(" batch_kind=pointers batch=%lld", wide(call.batch_count));
   else if (call.batch_count != 1)
-    text += format(" batch=%lld stridea=%lld strideb=%lld stridec=%lld", wide(call.batch_count), wide(call.a.stride),
+    text += format(" batch=%lld stride_a=%lld stride_b=%lld stride_c=%lld", wide(call.batch_count), wide(call.a.stride),
                    wide(call.b.stride), wide(call.c.stride));
   if (call.row_major) text += " layout=row";
   return text + epilogue_in_words(call);

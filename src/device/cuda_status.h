@@ -22,6 +22,13 @@ inline Status cuda_status(cudaError_t error, const char* what) {
   return fail(code, format("%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error)));
 }
 
+// The same of a launch, which may find no memory for a kernel's code. What was launched before it may have written to
+// C: never XGEMM_OUT_OF_DEVICE_MEMORY, which says that C is as it was.
+inline Status launch_status(cudaError_t error, const char* what) {
+  const Status status = cuda_status(error, what);
+  return status.code == XGEMM_OUT_OF_DEVICE_MEMORY ? Status{XGEMM_CUDA_ERROR} : status;
+}
+
 // Leaves early when a CUDA call fails.
 #define XGEMM_RETURN_IF_CUDA_FAILED(call, what) XGEMM_RETURN_IF_FAILED(::xgemm::device::cuda_status((call), (what)))
 

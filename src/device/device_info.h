@@ -36,7 +36,8 @@ struct DeviceInfo {
   }
 };
 
-// One line: "0: NVIDIA H200, sm_90, 132 SMs, 227 KiB shared memory a block, 60 MiB L2, 139 GiB".
+// One line: "0: NVIDIA H200, sm_90, 132 SMs, 227 KiB shared memory a block, 60 MiB L2, 139 GiB; sustains ...", with the
+// rates that estimates go by.
 std::string to_string(const DeviceInfo& device);
 
 // The first use initialises CUDA.

@@ -21,7 +21,8 @@ std::atomic<unsigned*> counters[kMaxDevices];
 unsigned* fallback_counter() {
   static std::once_flag once[kMaxDevices];
   int device = 0;
-  if (cudaGetDevice(&device) != cudaSuccess || device >= kMaxDevices) return nullptr;
+  if (cudaGetDevice(&device) != cudaSuccess) forget_last_error(), device = kMaxDevices;
+  if (device >= kMaxDevices) return nullptr;
   std::call_once(once[device], [&] {
     const RelaxedCaptureGuard relaxed;  // the first call may well be one that is captured
     void* word = nullptr;

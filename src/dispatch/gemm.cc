@@ -109,13 +109,17 @@ Status check_arrays_on_host(const Problem& problem) {
   };
   for (std::int64_t entry = 0; entry < problem.batch_count; ++entry) {
     const Problem p = entry_of(problem, entry);
-    const auto null = [&](xgemm_argument argument) {
-      return illegal(argument, format("entry %lld of an array of pointers is NULL, but the matrix is needed",
-                                      static_cast<long long>(entry)));
+    const auto null = [&](xgemm_argument argument, const char* name, const char* use) {
+      return illegal(argument,
+                     format("%s[%lld] = NULL, but the matrix is %s", name, static_cast<long long>(entry), use));
     };
-    if (p.reads_inputs() && p.a.data == nullptr) return null(XGEMM_ARG_A);
-    if (p.reads_inputs() && p.b.data == nullptr) return null(XGEMM_ARG_B);
-    if (p.c.data == nullptr) return null(XGEMM_ARG_C);
+    if (p.reads_inputs() && p.a.data == nullptr) return null(XGEMM_ARG_A, "a", "read");
+    if (p.reads_inputs() && p.b.data == nullptr) return null(XGEMM_ARG_B, "b", "read");
+    if (p.c.data == nullptr) return null(XGEMM_ARG_C, "c", "written");
+    const Epilogue& e = problem.epilogue;
+    if (e.old_c != nullptr && p.epilogue.old_c == nullptr && p.n > 1 && e.ld_old_c != p.c.ld)
+      return illegal(XGEMM_ARG_OLD_C,
+                     format("old_c is c[%lld], but ld_old_c = ldc is required then", static_cast<long long>(entry)));
     // Host memory may be.
     if (misaligned(p.a.data, p.a.type) || misaligned(p.b.data, p.b.type) || misaligned(p.c.data, p.c.type))
       if (const Decision d = decide(p); d.route.kind == RouteKind::unservable)

@@ -113,8 +113,9 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
   const bool on_device = placement.any(Location::device) || (placement.any(Location::managed) && served);
   if (!problem.alpha.known() || !problem.beta.known()) {
     if (placement.alpha.location == Location::host || placement.beta.location == Location::host)
-      return unservable(placement.alpha.location == Location::host ? -XGEMM_ARG_ALPHA : -XGEMM_ARG_BETA,
-                        "scalars were said to be on the device, but alpha or beta points to host memory");
+      return placement.alpha.location == Location::host
+                 ? unservable(-XGEMM_ARG_ALPHA, "alpha points to host memory, but scalars on the device are required")
+                 : unservable(-XGEMM_ARG_BETA, "beta points to host memory, but scalars on the device are required");
     if (any_host)
       return unservable(XGEMM_UNSUPPORTED, "scalars on the device need A, B and C in device or managed memory");
     if (!served)  // managed memory is in the CPU's reach, but the values are not known before the work runs

@@ -1,6 +1,7 @@
 // Looking for what is out of the ordinary.
 #include "dispatch/short_way.h"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -35,8 +36,8 @@ constexpr bool is_usual(std::int64_t ld, std::int64_t extent) {
   return ld >= extent && ld <= std::numeric_limits<std::int32_t>::max();
 }
 
-// The environment asks for nothing that the short way does not give. Made of what a context's making complains about,
-// too.
+// The environment asks for nothing that the short way does not give. What is wrong in it, a context says when it is
+// made.
 bool is_open() {
   static Once<bool> open;
   return open.get([] { return environment().verbose == 0 && !environment().summary && plan::forced_kernel().empty(); });
@@ -65,8 +66,8 @@ bool take_short_way(char transa, char transb, host::Gemm<T> p) noexcept try {
   };
   const host::CpuBlas& blas = host::cpu_blas();
   const host::InsideLibrary guard(mine);
-  if (p.fill == Fill::full ? !call(blas.template gemm<T>()) : !p.is_rank_k_update() || !call(blas.template syrk<T>()))
-    return false;
+  const auto call_syrk = [&] { return p.is_rank_k_update() && !std::isnan(p.beta) && call(blas.template syrk<T>()); };
+  if (p.fill == Fill::full ? !call(blas.template gemm<T>()) : !call_syrk()) return false;
   if (mine.has_message) clear_last_error();
   return true;
 } catch (...) {

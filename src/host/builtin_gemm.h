@@ -29,7 +29,7 @@ struct Gemm {
   bool is_rank_k_update() const { return fill != Fill::full && a == b && lda == ldb && transa != transb; }
 };
 
-// Any extents and leading dimensions; k > 0, and all of C. One thread; up to 4.6 MiB of scratch memory. Does not touch
+// Any extents and leading dimensions; k > 0, and all of C. One thread; up to 4.2 MiB of scratch memory. Does not touch
 // C when that cannot be had.
 template <class T>
 Status builtin_gemm(const Gemm<T>& product);

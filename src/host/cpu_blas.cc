@@ -299,7 +299,7 @@ bool wait_until(const Condition& holds, int most_ms) {
 
 constinit thread_local int closed = 0;  // by this thread's fork
 
-// What OpenBLAS does before a fork: it ends its threads, which a child would not have, and waits for at its own forks.
+// What OpenBLAS does before a fork: it ends its threads, as a child would not have them but would wait for them.
 // Null: no library, or one that does nothing of the kind.
 constinit std::atomic<void (*)()> library_before_fork{nullptr};
 

@@ -121,7 +121,7 @@ Status run_triangle(const Gemm<T>& p) {
     const InsideLibrary guard(thread_state);
     constexpr int64_t kLargest = int64_t{1} << 30;  // as in BlasRoutine::run()
     if (blas.function != nullptr && blas.conduct.spares_c && fits_library(p) && p.n <= kLargest && p.k <= kLargest &&
-        (blas.conduct.keeps_nan || all_finite(p))) {
+        !std::isnan(p.beta) && (blas.conduct.keeps_nan || all_finite(p))) {
       blas.call(p);
       return kOk;
     }

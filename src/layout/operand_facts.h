@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/magnitude.h"
 #include "core/portability.h"
 
 namespace xgemm::layout {
@@ -89,10 +90,6 @@ XGEMM_HOST_DEVICE constexpr std::int64_t floor_power_of_two(std::int64_t x) {
   return p;
 }
 
-XGEMM_HOST_DEVICE constexpr std::uint64_t magnitude(std::int64_t x) {
-  return x < 0 ? ~static_cast<std::uint64_t>(x) + 1 : static_cast<std::uint64_t>(x);
-}
-
 }  // namespace detail
 
 // The widest vector, in elements (a power of two), that may be moved at once along an axis with this contiguity and
@@ -122,7 +119,7 @@ XGEMM_HOST_DEVICE constexpr OperandFacts gather_facts(const StridedOperand& x) {
     facts.contiguous = long_row ? Axis::row : Axis::col;
     facts.reason = ContiguityReason::single_line;
   } else {
-    const bool row_shorter = detail::magnitude(x.row_stride) <= detail::magnitude(x.col_stride);
+    const bool row_shorter = magnitude(x.row_stride) <= magnitude(x.col_stride);
     facts.contiguous = row_shorter ? Axis::row : Axis::col;
     facts.reason = long_row ? ContiguityReason::no_unit_stride : ContiguityReason::single_element;
   }
@@ -144,7 +141,7 @@ XGEMM_HOST_DEVICE constexpr OperandFacts gather_facts(const StridedOperand& x) {
   return facts;
 }
 
-// The widest legal vector along the operand's own contiguous axis: 1, 2, 4 or 8 elements of two or four bytes.
+// The widest legal vector along the operand's own contiguous axis: of 1 to 8 elements, of two, four or eight bytes.
 XGEMM_HOST_DEVICE constexpr int max_vector_width(const OperandFacts& facts) {
   return vector_width(facts.divisibility, facts.contiguity[static_cast<int>(facts.contiguous)], facts.element_bytes);
 }

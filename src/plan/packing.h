@@ -44,7 +44,7 @@ struct Packing {
 inline constexpr std::size_t kMostPackedBytes = std::size_t{512} << 20;
 std::size_t packing_limit(const device::DeviceInfo& device);
 
-// The ways to copy what lies badly that may pay: all of it, and in fp32 each input alone and for TF32. None where
+// The ways to copy what lies badly that may pay: all of it, each input alone, and what TF32 needs. None where
 // everything lies well, or where the least block does not fit. Matrices that are found by pointers count as aligned as
 // the facts say.
 std::vector<Packing> packings_of(const Problem& problem, const layout::ProblemFacts& facts,

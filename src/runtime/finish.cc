@@ -28,9 +28,10 @@ Status finished_gemm(const Problem& problem, const device::DeviceInfo& device, c
   for (Problem panel; panels.next(&panel); begun = true) {
     if (const std::optional<Problem> product = product_before(panel, sums))
       XGEMM_RETURN_IF_FAILED(of_part(device_gemm(*product, device, settings), begun));
-    XGEMM_RETURN_IF_FAILED(device::cuda_status(kernels::launch_finish(panel.c.type, kernels::finish_params(panel, sums),
-                                                                      static_cast<cudaStream_t>(settings.stream)),
-                                               "the pass of an epilogue"));
+    XGEMM_RETURN_IF_FAILED(
+        device::launch_status(kernels::launch_finish(panel.c.type, kernels::finish_params(panel, sums),
+                                                     static_cast<cudaStream_t>(settings.stream)),
+                              "the pass of an epilogue"));
   }
   return kOk;
 }

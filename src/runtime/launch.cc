@@ -7,6 +7,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "device/capture_mode.h"
 #include "device/cuda_status.h"
 #include "device/max_devices.h"
 #include "kernels/common/lone_line.h"
@@ -62,7 +63,7 @@ Status enqueue(const plan::Plan& plan, const kernels::GemmParams& params, const 
   const kernels::Launcher launcher = kernels::launcher_of(plan.kernel);
   kernels::SchedulePieces pieces(schedule, room_bytes);
   for (kernels::Schedule piece; pieces.next(&piece);)
-    XGEMM_RETURN_IF_FAILED(device::cuda_status(
+    XGEMM_RETURN_IF_FAILED(device::launch_status(
         launcher(params, piece, room, static_cast<cudaStream_t>(settings.stream)), plan::name_of(plan)));
   return kOk;
 }
@@ -189,7 +190,7 @@ Status launch_packed(const plan::Plan& plan, const Problem& problem, const devic
           copies.add(copy_job(c, block.m, block.n, block.batch_count, packing.c, workspace.copies()));
           params.c_copy = copy_arg(packing.c, workspace.copies(), false);
         }
-        XGEMM_RETURN_IF_FAILED(device::cuda_status(
+        XGEMM_RETURN_IF_FAILED(device::launch_status(
             kernels::launch_pack(copies, static_cast<cudaStream_t>(settings.stream)), "the copies of operands"));
         XGEMM_RETURN_IF_FAILED(enqueue(plan, params, plan::schedule_of_block(plan, block, device), workspace.sums(),
                                        workspace.sums_bytes(), settings));
@@ -209,6 +210,7 @@ const device::DeviceInfo& completed(const device::DeviceInfo& device) {
   device::DeviceInfo& own = known[static_cast<std::size_t>(device.ordinal)];
   std::call_once(once[static_cast<std::size_t>(device.ordinal)], [&] {
     own = device;
+    const device::RelaxedCaptureGuard relaxed;  // the first call may well be one that is captured
     const device::DeviceGuard guard(device.ordinal);
     if (guard.status() != cudaSuccess || kernels::ask_resident_clusters(own) != cudaSuccess) {
       own = device;

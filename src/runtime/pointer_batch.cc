@@ -23,8 +23,8 @@ Status pointer_batch_gemm(const Problem& problem, const device::DeviceInfo& devi
                                                    "found by pointers",
                                                    static_cast<long long>(bytes)));
   const auto copy = [&](const kernels::PackParams& pass) {
-    return device::cuda_status(kernels::launch_pack(pass, static_cast<cudaStream_t>(settings.stream)),
-                               "the copies of matrices that are found by pointers");
+    return device::launch_status(kernels::launch_pack(pass, static_cast<cudaStream_t>(settings.stream)),
+                                 "the copies of matrices that are found by pointers");
   };
   for (std::int64_t first = 0; first < problem.batch_count; first += at_once) {
     const Problem part = some_entries(problem, first, at_once);
@@ -35,8 +35,8 @@ Status pointer_batch_gemm(const Problem& problem, const device::DeviceInfo& devi
     inputs.add(gathering(part, part.b, entry.b.rows, entry.b.columns, copied.b));
     if (gathers_c(part)) outputs.add(gathering(part, part.c, part.m, part.n, copied.c));
     results.add(scattering(part, copied.c));
-    XGEMM_RETURN_IF_FAILED(of_part(copy(inputs), first > 0));
-    XGEMM_RETURN_IF_FAILED(of_part(copy(outputs), first > 0));
+    XGEMM_RETURN_IF_FAILED(copy(inputs));
+    XGEMM_RETURN_IF_FAILED(copy(outputs));
     XGEMM_RETURN_IF_FAILED(of_part(device_gemm(copied, device, settings), first > 0));
     XGEMM_RETURN_IF_FAILED(copy(results));
   }

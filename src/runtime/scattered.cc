@@ -28,8 +28,8 @@ Status scattered_gemm(const Problem& problem, const device::DeviceInfo& device, 
   const auto move = [&](const kernels::PackJob& job) {
     kernels::PackParams pass{.element_bytes = size_of(problem.c.type)};
     pass.add(job);
-    return device::cuda_status(kernels::launch_pack(pass, static_cast<cudaStream_t>(settings.stream)),
-                               "the copies of C");
+    return device::launch_status(kernels::launch_pack(pass, static_cast<cudaStream_t>(settings.stream)),
+                                 "the copies of C");
   };
   bool begun = false;
   return for_each_buffered_part(problem, kMostBufferedBytes, [&](const Problem& part) {

@@ -7,6 +7,7 @@
 #include "device/capture_mode.h"
 #include "device/cuda_status.h"
 #include "device/max_devices.h"
+#include "device/memory_pool.h"
 #include "plan/packing.h"
 
 namespace xgemm::runtime {
@@ -24,18 +25,7 @@ cudaMemPool_t pool_of(int device) {
   if (device < 0 || device >= device::kMaxDevices) return nullptr;
   std::call_once(once[device], [&] {
     const device::RelaxedCaptureGuard relaxed;  // the first call may well be one that is captured
-    int has_pools = 0;
-    if (cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device) != cudaSuccess || has_pools == 0)
-      return;
-    cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location.type = cudaMemLocationTypeDevice;
-    properties.location.id = device;
-    cudaMemPool_t pool = nullptr;
-    if (cudaMemPoolCreate(&pool, &properties) != cudaSuccess) return;
-    std::size_t kept = kKeptBytes;
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
-    pools[device] = pool;
+    pools[device] = device::make_pool(device, kKeptBytes);
   });
   return pools[device];
 }
@@ -52,13 +42,13 @@ Workspace::Workspace(int device, const LaunchSettings& settings, std::size_t byt
     return nullptr;
   };
   const auto trim = [&] {
-    if (pool != nullptr) cudaMemPoolTrimTo(pool, 0);
+    if (pool != nullptr && cudaMemPoolTrimTo(pool, 0) != cudaSuccess) device::forget_last_error();
   };
   scratch_ = find_scratch(bytes, least, settings.workspace, settings.workspace_bytes, allocate, trim);
 }
 
 Workspace::~Workspace() {
-  if (scratch_.allocated) cudaFreeAsync(scratch_.data, stream_);
+  if (scratch_.allocated && cudaFreeAsync(scratch_.data, stream_) != cudaSuccess) device::forget_last_error();
 }
 
 }  // namespace xgemm::runtime

@@ -8,6 +8,7 @@
 
 #include "device/capture_mode.h"
 #include "device/cuda_status.h"
+#include "device/memory_pool.h"
 
 namespace xgemm::transfer {
 
@@ -40,16 +41,7 @@ Status Stager::prepare(const DeviceInfo& device) {
     if (error == cudaSuccess) error = cudaEventCreateWithFlags(event, cudaEventDisableTiming);
   });
   XGEMM_RETURN_IF_CUDA_FAILED(error, "cudaEventCreate");
-  int has_pools = 0;
-  if (cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device.ordinal) == cudaSuccess && has_pools) {
-    // A pool of its own: cudaFree would wait for the whole device, the default pool would keep or drop memory by the
-    // rules that the program has set for it.
-    cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location = {cudaMemLocationTypeDevice, device.ordinal};
-    if (cudaMemPoolCreate(&pool_, &properties) != cudaSuccess) pool_ = nullptr;
-  }
-  device::forget_last_error();
+  pool_ = device::make_pool(device.ordinal, 0);  // without one, cudaFree would wait for the whole device
   return kOk;
 }
 

@@ -365,9 +365,9 @@ std::vector<Piece> rest_of(const Problem& p, const Piece& piece, int64_t packed_
 
 std::string to_string(const StagingPlan& plan) {
   const auto mib = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-  std::string text = format("staging: %lld piece%s of %lld x %lld", static_cast<long long>(plan.piece_count()),
-                            plan.piece_count() == 1 ? "" : "s", static_cast<long long>(plan.m_piece),
-                            static_cast<long long>(plan.n_piece));
+  std::string text =
+      format("staging: %lld piece%s of %lld x %lld", static_cast<long long>(plan.pieces), plan.pieces == 1 ? "" : "s",
+             static_cast<long long>(plan.m_piece), static_cast<long long>(plan.n_piece));
   if (plan.group > 1) text += format(" x %lld products", static_cast<long long>(plan.group));
   text += format(", %s streamed past resident %s\n", plan.streams_columns ? "columns" : "rows",
                  plan.streams_columns ? "A" : "B");

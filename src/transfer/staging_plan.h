@@ -72,7 +72,6 @@ struct StagingPlan {
   std::int64_t chunk_bytes = 0;              // unit of the copies through page-locked memory
   bool fits = false;                         // within the device memory it was made for
 
-  std::int64_t piece_count() const { return pieces; }
   Piece piece(const Problem& problem, std::int64_t index) const;
 
   // The panels that have pieces beside a block of the resident operand.

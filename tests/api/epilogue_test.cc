@@ -53,6 +53,45 @@ TEST(Epilogue, RandomBf16ToF32) {
   random_products<Bfloat16, float>(200);
 }
 
+// Of matrices that are found by pointers as of others: C itself is what beta multiplies.
+template <class T, class C>
+void old_c_is_c() {
+  const T two = from_double<T>(2), three = from_double<T>(3);
+  C c[] = {from_double<C>(100), from_double<C>(10)};
+  const float one = 1;
+  const void *a[] = {&two, &three}, *b[] = {&three, &three};
+  void* of_c[] = {&c[0], &c[1]};
+  xgemm_args args = XGEMM_ARGS_INIT;
+  args.type = TypeOf<T>::value, args.type_c = kTypeC<T, C>;
+  args.m = args.n = args.k = 1;
+  args.batch_count = 2, args.batch_kind = XGEMM_BATCH_POINTERS;
+  args.a = a, args.b = b, args.c = of_c, args.beta = &one;
+  args.old_c = c, args.ld_old_c = 1, args.stride_old_c = 1;
+  ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error();
+  EXPECT_EQ(to_double(c[0]), 106);
+  EXPECT_EQ(to_double(c[1]), 19);
+}
+TEST(Epilogue, OldCIsCOfABatchByPointers) {
+  old_c_is_c<float, float>();
+  old_c_is_c<Half, Half>();
+  old_c_is_c<Bfloat16, float>();
+}
+TEST(Epilogue, OldCIsCButWithOtherLines) {
+  const float x[4] = {1, 1, 1, 1}, one = 1;
+  float c[4] = {5, 6, 7, 8};
+  const void* a[] = {x};
+  void* of_c[] = {c};
+  xgemm_args args = XGEMM_ARGS_INIT;
+  args.m = args.n = 2, args.k = 1;
+  args.lda = args.ldc = 2, args.ldb = 1;
+  args.batch_kind = XGEMM_BATCH_POINTERS;
+  args.a = args.b = a, args.c = of_c, args.beta = &one;
+  args.old_c = c, args.ld_old_c = 3;
+  EXPECT_EQ(xgemm_gemm(nullptr, &args), -XGEMM_ARG_OLD_C);
+  EXPECT_STREQ(xgemm_last_error(), "old_c is c[0], but ld_old_c = ldc is required then");
+  EXPECT_EQ(c[0], 5);
+}
+
 // A 1 x 1 product of x and 1.
 template <class T>
 double activation_of(std::int32_t activation, double x) {

@@ -567,6 +567,24 @@ TEST(BlasUpdates, MessagesNameTheirOwnArguments) {
   EXPECT_EQ(message('L', 'N', 2, 2, 2, 1), "ldc = 1, but ldc >= max(1, n) = 2 is required");
 }
 
+// OpenBLAS 0.3.21 takes beta = NaN for 0 in fp32.
+TEST(BlasUpdates, NanInBetaIsInAllOfTheTriangle) {
+  for (const int n : {1, 2, 40, 200})
+    for (const char uplo : {'L', 'U'}) {
+      std::vector<float> a(static_cast<std::size_t>(n), 1), c(static_cast<std::size_t>(n * n), 2);
+      std::vector<double> wide_a(a.begin(), a.end()), wide_c(c.begin(), c.end());
+      ASSERT_EQ(xssyrk(uplo, 'N', n, 1, 1, a.data(), n, std::nanf(""), c.data(), n), 0);
+      ASSERT_EQ(xdsyrk(uplo, 'N', n, 1, 1, wide_a.data(), n, std::nan(""), wide_c.data(), n), 0);
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i) {
+          const auto at = static_cast<std::size_t>(i + j * n);
+          const bool inside = uplo == 'L' ? i >= j : i <= j;
+          ASSERT_TRUE(inside ? std::isnan(c[at]) : c[at] == 2) << n << uplo << i << " " << j;
+          ASSERT_TRUE(inside ? std::isnan(wide_c[at]) : wide_c[at] == 2) << n << uplo << i << " " << j;
+        }
+    }
+}
+
 TEST(BlasUpdates, NullScalarsAndSizesAreIllegal) {
   const int one = 1;
   const float x = 1;
@@ -792,6 +810,14 @@ TEST(BlasBatch, IllegalGroupsAreReportedBeforeAnythingIsComputed) {
   EXPECT_EQ(reported.number, 4);
   EXPECT_EQ(y[0], 1);
   EXPECT_EQ(y[1], 1);
+}
+
+TEST(BlasBatch, EmptyGroupsNeedNoMatrices) {
+  const float one[] = {1, 1};
+  const int ones[] = {1, 1}, sizes[] = {0, 0}, two = 2;
+  reported = {};
+  sgemm_batch_("NN", "NN", ones, ones, ones, one, nullptr, ones, nullptr, ones, one, nullptr, ones, &two, sizes);
+  EXPECT_EQ(reported.count, 0);
 }
 
 // As a matrix of a later product or group that is null; one that takes no part may be.

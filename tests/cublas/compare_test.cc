@@ -12,16 +12,24 @@ namespace {
 
 using namespace cublas;
 
-TEST(Compare, CopiesOnTheCallersStream) {
-  const float one = 1, a[] = {1, 2, 3, 4};
+class Compare : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(kSuccess, cublasCreate_v2(&x.handle));
+    x.m = x.n = x.k = 2;
+    x.lda = x.ldb = x.ldc = 2;
+    x.alpha = x.beta = &one;
+    x.a = x.b = a;
+    x.c = c;
+  }
+  void TearDown() override { cublasDestroy_v2(x.handle); }
+
+  const float one = 1, a[4] = {1, 2, 3, 4};
   float c[4] = {};
   Arguments x;
-  ASSERT_EQ(kSuccess, cublasCreate_v2(&x.handle));
-  x.m = x.n = x.k = 2;
-  x.lda = x.ldb = x.ldc = 2;
-  x.alpha = x.beta = &one;
-  x.a = x.b = a;
-  x.c = c;
+};
+
+TEST_F(Compare, CopiesOnTheCallersStream) {
   for (const std::uintptr_t stream : {0x10, 0x20}) {
     ASSERT_EQ(kSuccess, cublasSetStream_v2(x.handle, reinterpret_cast<void*>(stream)));
     const int products = stand_in_products(), calls = stand_in_calls();
@@ -31,7 +39,16 @@ TEST(Compare, CopiesOnTheCallersStream) {
     EXPECT_NE(static_cast<void*>(c), stand_in_product()->args.c);
     EXPECT_EQ(reinterpret_cast<void*>(stream), stand_in_last_copy_stream());
   }
-  cublasDestroy_v2(x.handle);
+}
+
+// Nobody can wait for a stream that is being captured: cuBLAS alone computes.
+TEST_F(Compare, LeavesCapturesAlone) {
+  const int products = stand_in_products(), calls = stand_in_calls();
+  stand_in_capture(true);
+  EXPECT_EQ(kSuccess, routine("cublasGemmEx").call(x));
+  stand_in_capture(false);
+  EXPECT_EQ(products, stand_in_products());
+  EXPECT_EQ(calls + 1, stand_in_calls());
 }
 
 }  // namespace

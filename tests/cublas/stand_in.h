@@ -22,14 +22,13 @@ extern "C" {
 // libcublas: calls that reached it so far, those that it made itself included, and the text of the last one.
 int stand_in_calls();
 const char* stand_in_last_call();
-int stand_in_version();
 
 // libcublasLt.
 int stand_in_lt_calls();
 
 // libcuda: whether streams are being captured, and that the memory from `begin` to `end` is a GPU's, or the host's
 // alone. All other memory is managed, which the CPU may read.
-void stand_in_capture(int capturing);
+void stand_in_capture(bool capturing);
 void* stand_in_last_copy_stream();  // of copies from device to device
 int stand_in_pointers_asked();      // how often where a pointer leads was asked so far
 void stand_in_device_memory(const void* begin, const void* end);

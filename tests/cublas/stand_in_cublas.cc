@@ -107,9 +107,6 @@ int stand_in_calls() {
 const char* stand_in_last_call() {
   return last_call.c_str();
 }
-int stand_in_version() {
-  return STAND_IN_VERSION;
-}
 
 #pragma GCC visibility pop
 

@@ -89,8 +89,8 @@ void* stand_in_last_copy_stream() {
 int stand_in_pointers_asked() {
   return pointers_asked;
 }
-void stand_in_capture(int is) {
-  capturing = is != 0;
+void stand_in_capture(bool is) {
+  capturing = is;
 }
 void stand_in_device_memory(const void* begin, const void* end) {
   device = {static_cast<const char*>(begin), static_cast<const char*>(end)};

@@ -94,7 +94,7 @@ struct TileInstances {
 
 // ---- What follows from it -------------------------------------------------------------------------------------------
 
-// Types before, flags after what the family says: "naive_f32", "smem_tiled_f16f32_32x32x32_v1_nt".
+// Types before, flags after what the family says: "naive_f32", "smem_tiled_f16_32x32x32_v1_nt".
 template <Family kFamily>
 constexpr InstanceName instance_name(const typename Instances<kFamily>::Config& c) {
   const KernelInfo kernel = Instances<kFamily>::common(c);

@@ -5,7 +5,7 @@
 // normally 1 (the contiguous axis); which one is part of a kernel's TileConfig: it decides how tiles are loaded.
 // C always has row_stride 1 (column-major): a row-major C is computed as its transpose.
 //
-// All extents and strides are 64-bit and are multiplied in 64 bits everywhere.
+// All extents and strides are 64-bit, and what is an offset in memory is multiplied in 64 bits.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

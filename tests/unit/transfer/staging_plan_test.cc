@@ -61,11 +61,11 @@ void check_plan(const Problem& p, const StagingPlan& plan, std::int64_t budget) 
     EXPECT_LE(slots.count, 4);
   }
   // Pieces cover C: along each axis of (product, m, n) they tile, and all combinations occur once.
-  ASSERT_LT(plan.piece_count(), 100000);
+  ASSERT_LT(plan.pieces, 100000);
   double area = 0;
   std::map<std::array<std::int64_t, 3>, int> seen;
   std::map<std::int64_t, std::array<std::int64_t, 2>> a_parts, b_parts;
-  for (std::int64_t index = 0; index < plan.piece_count(); ++index) {
+  for (std::int64_t index = 0; index < plan.pieces; ++index) {
     const Piece piece = plan.piece(p, index);
     ASSERT_GT(piece.products, 0);
     ASSERT_GT(piece.m, 0);
@@ -157,8 +157,8 @@ TEST(StagingPlan, CutsFinerWhenMemoryIsScarce) {
     for (std::int64_t budget : {kGiB, 64 * kMiB, 16 * kMiB, 4 * kMiB}) {
       const StagingPlan plan = plan_staging(p, {true, true, true}, budget);
       check_plan(p, plan, budget);
-      EXPECT_GE(plan.piece_count(), pieces);
-      pieces = plan.piece_count();
+      EXPECT_GE(plan.pieces, pieces);
+      pieces = plan.pieces;
     }
   }
 }
@@ -189,9 +189,7 @@ TEST(StagingPlan, KeepsTheSmallerOperandResident) {
 }
 
 TEST(StagingPlan, SquaresOverlapAndSmallOnesStayWhole) {
-  const auto pieces = [](std::int64_t n) {
-    return plan_staging(make({n, n, n}), {true, true, true}, 4 * kGiB).piece_count();
-  };
+  const auto pieces = [](std::int64_t n) { return plan_staging(make({n, n, n}), {true, true, true}, 4 * kGiB).pieces; };
   EXPECT_EQ(pieces(256), 1);
   EXPECT_EQ(pieces(1024), 1);
   EXPECT_EQ(pieces(2048), 2);
@@ -207,7 +205,7 @@ TEST(StagingPlan, SquaresOverlapAndSmallOnesStayWhole) {
 
 TEST(StagingPlan, ExtentsOfPiecesAreWholeTiles) {
   const StagingPlan plan = plan_staging(make({8000, 7777, 5000}), {true, true, true}, 256 * kMiB);
-  EXPECT_GT(plan.piece_count(), 1);
+  EXPECT_GT(plan.pieces, 1);
   EXPECT_TRUE(plan.n_piece == 7777 || plan.n_piece % 128 == 0);
   EXPECT_TRUE(plan.m_piece == 8000 || plan.m_piece % 128 == 0);
 }
@@ -218,7 +216,7 @@ TEST(StagingPlan, SharedOperandsOfABatchAreLoadedOnce) {
   EXPECT_GT(plan.group, 1);
   EXPECT_GT(plan.groups, 1);
   EXPECT_EQ(plan.a.count, 1);
-  for (std::int64_t i = 0; i < plan.piece_count(); ++i) EXPECT_EQ(plan.piece(p, i).a_part, 0);
+  for (std::int64_t i = 0; i < plan.pieces; ++i) EXPECT_EQ(plan.piece(p, i).a_part, 0);
   EXPECT_EQ(part_of_a(p, plan.piece(p, 0)).batch_stride, 0);
 }
 
@@ -236,8 +234,8 @@ TEST(StagingPlan, FewerSlotsHoldTheSamePieces) {
     StagingPlan plan = full;
     for (std::int64_t bytes = plan.device_bytes; take_fewer_slots(p, &plan); bytes = plan.device_bytes) {
       EXPECT_LT(plan.device_bytes, bytes);
-      ASSERT_EQ(plan.piece_count(), full.piece_count());
-      for (std::int64_t i = 0; i < plan.piece_count(); ++i) EXPECT_EQ(plan.piece(p, i), full.piece(p, i));
+      ASSERT_EQ(plan.pieces, full.pieces);
+      for (std::int64_t i = 0; i < plan.pieces; ++i) EXPECT_EQ(plan.piece(p, i), full.piece(p, i));
     }
     for (const OperandSlots& slots : {plan.a, plan.b, plan.c}) EXPECT_EQ(slots.count, 1);
     EXPECT_EQ(plan.bytes_in, full.bytes_in) << "slots are not for what is loaded again";

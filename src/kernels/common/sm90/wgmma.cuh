@@ -4,8 +4,8 @@
 //
 // Asynchronous: registers of D and X and the shared memory of X and Y belong to the tensor cores from wgmma() until
 // wgmma_wait() says that the group has finished. wgmma_fence() comes before the first wgmma of a group (it orders the
-// registers), wgmma_commit() after the last. keep_registers() around a mainloop stops the compiler from moving other
-// uses of the accumulators into it.
+// registers), wgmma_commit() after the last. keep_register() of each accumulator after a mainloop stops the compiler
+// from moving other uses of them into it.
 //
 // Fragment: warp w of the warpgroup holds rows 16 w to 16 w + 15. Lane l: d[4 g + 0, 1] are row 16 w + l / 4, columns
 // 8 g + 2 (l % 4) + 0, 1; d[4 g + 2, 3] the same columns of row 16 w + l / 4 + 8. Of an X of TF32: x[0] is row

@@ -56,7 +56,7 @@ struct Report {
   unsigned line() const { return where.line(); }
 };
 
-// "smem_tiled_f32, block (0, 0, 0), thread 5, smem_tiled.cuh:71: shared_race: ...".
+// "smem_tiled_f32_32x32x32_v1_nt, block (0, 0, 0), thread 5, smem_tiled.cuh:71: shared_race: ...".
 std::string to_string(const Report& report);
 
 // Keeps one report for each kind and pair of lines.

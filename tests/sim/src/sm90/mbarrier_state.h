@@ -21,7 +21,7 @@ struct MbarrierState {
   Clock phase = 0;            // number of the running phase
   int agent = 0;              // copies that complete here; their clock is the phase, from 1
 
-  // Who may use it: see visible_to().
+  // Who may use it: visible() in mbarrier.cc.
   int init_thread = 0;
   Clock init_clock = 0;
   Loc init_loc;
