@@ -16,6 +16,14 @@ list(FILTER xgemm_sources INCLUDE REGEX "^api/")
 list(TRANSFORM xgemm_sources PREPEND "${PROJECT_SOURCE_DIR}/src/")
 set_source_files_properties(${xgemm_sources} TARGET_DIRECTORY xgemm_objects PROPERTIES COMPILE_OPTIONS "-g")
 
+# What a project that xgemm is a part of does not install, it does not build either, unless it asks for it.
+if(NOT XGEMM_INSTALL)
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    set_target_properties(xgemm_core xgemm_cublas PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+  return()
+endif()
+
 # --- Install ----------------------------------------------------------------------------------------------------------
 set(xgemm_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/xgemm")
 

@@ -23,11 +23,15 @@
 #ifndef XGEMM_HPP
 #define XGEMM_HPP
 
+#if __cplusplus < 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG < 201703L)
+#error "xgemm.hpp needs C++17 (-std=c++17); C and older C++ have xgemm.h"
+#else
 #include "xgemm/context.hpp"
 #include "xgemm/element.hpp"
 #include "xgemm/error.hpp"
 #include "xgemm/gemm.hpp"
 #include "xgemm/matrix_view.hpp"
 #include "xgemm/prepared.hpp"
+#endif
 
 #endif  // XGEMM_HPP

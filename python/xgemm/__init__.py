@@ -21,5 +21,8 @@ __version__ = version()
 
 def __getattr__(name: str) -> Any:
     if name == "torch":  # registers the operator, and imports PyTorch
-        return importlib.import_module(".torch", __name__)
+        try:
+            return importlib.import_module(".torch", __name__)
+        except ModuleNotFoundError as error:  # that hasattr() is false
+            raise AttributeError(f"xgemm.torch needs PyTorch: {error}") from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import time
@@ -21,14 +22,20 @@ run    runs a Python program (a script, or -m MODULE, or -c TEXT) by xgemm-run, 
 """
 
 
+_WITH_VALUES = (["--library"], ["--cublas-library"])  # of xgemm-run: the next word is theirs
+
+
 def run(arguments: list[str]) -> int:
     from . import _run  # tools/xgemm-run, installed with the package
 
-    options = []
-    while arguments and arguments[0].startswith("--"):
+    options: list[str] = []
+    while arguments and (arguments[0].startswith("--") or arguments[0] == "-h" or options[-1:] in _WITH_VALUES):
         options.append(arguments.pop(0))
     program = [sys.executable, *arguments] if arguments else []
-    sys.argv = ["xgemm-run", "--library", PATH, *options, *program]
+    own = ["--library", PATH]
+    if "XGEMM_LIBRARY" in os.environ:  # and with it the other library of its folder
+        own += ["--cublas-library", os.path.join(os.path.dirname(PATH), "libxgemm_cublas.so.0")]
+    sys.argv = ["xgemm-run", *own, *options, *program]
     return _run.main()
 
 
@@ -91,9 +98,12 @@ def bench(arguments: list[str]) -> int:
         shapes.append(numbers * (3 // len(numbers)))
 
     on_gpu = options.device == "cuda" or (options.device is None and _has_gpu())
+    if on_gpu and not _has_gpu():
+        parser.error("--device cuda needs PyTorch with CUDA, and a GPU")
     operand, theirs, microseconds = (_on_gpu if on_gpu else _on_cpu)(options.type)
     name = "torch" if on_gpu else "numpy"
-    print(f"{'m:n:k':>18}  {'xgemm us':>10}  {name + ' us':>10}  {'TFLOP/s':>8}  {name + '/xgemm':>11}")
+    rate, flops_per_us = ("TFLOP/s", 1e6) if on_gpu else ("GFLOP/s", 1e3)
+    print(f"{'m:n:k':>18}  {'xgemm us':>10}  {name + ' us':>10}  {rate:>8}  {name + '/xgemm':>11}")
     for m, n, k in shapes:
         a, b = operand(m, k), operand(k, n)
         products = [lambda a=a, b=b: xgemm.matmul(a, b), lambda a=a, b=b: theirs(a, b)]
@@ -104,7 +114,7 @@ def bench(arguments: list[str]) -> int:
                 times.append(microseconds(product, count))
         ours, other = (statistics.median(times) for times in rounds)
         shape = f"{m}:{n}:{k}"
-        print(f"{shape:>18}  {ours:10.1f}  {other:10.1f}  {2e-6 * m * n * k / ours:8.2f}  {other / ours:11.2f}", flush=True)
+        print(f"{shape:>18}  {ours:10.1f}  {other:10.1f}  {2 * m * n * k / flops_per_us / ours:8.2f}  {other / ours:11.2f}", flush=True)
     return 0
 
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import sys
 import threading
 from typing import Any, NamedTuple
 
+
+
+def _own_library() -> str:
+    # Of an editable installation, these files lie in the source tree and the library does not.
+    folders = [os.path.dirname(__file__), *sys.modules[__package__].__path__]
+    paths = [os.path.join(folder, "lib", "libxgemm.so.0") for folder in folders]
+    return next(filter(os.path.exists, paths), paths[0])
+
+
 # XGEMM_LIBRARY names another one, for instance that of a build folder.
-PATH = os.environ.get("XGEMM_LIBRARY") or os.path.join(os.path.dirname(__file__), "lib", "libxgemm.so.0")
+PATH = os.environ.get("XGEMM_LIBRARY") or _own_library()
 _library = ctypes.CDLL(PATH)
 
 run = _library.xgemm_gemm  # of a context and the bytes of a struct xgemm_args

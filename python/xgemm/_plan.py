@@ -79,6 +79,9 @@ def _shapes(a: Layout, b: Layout) -> str:
 
 
 def _result_shape(a: Layout, b: Layout, trans_a: bool, trans_b: bool) -> tuple:
+    for name, value in (("trans_a", trans_a), ("trans_b", trans_b)):
+        if value not in (True, False):  # BLAS's "N" would count as true
+            raise TypeError(f"{name} is {value!r}, but True or False is required")
     if not a.shape or not b.shape:
         raise ValueError(f"{_shapes(a, b)}, but one axis or more is required")
     if (trans_a and len(a.shape) < 2) or (trans_b and len(b.shape) < 2):

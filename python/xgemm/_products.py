@@ -60,6 +60,9 @@ _plans: dict[tuple, Plan] = {}
 _MOST_PLANS = 4096
 
 
+_PLAIN = (float, int)  # numbers that compare as such
+
+
 def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta: float, math: str | None, trans_a: bool,
              trans_b: bool, bias: Any = None, activation: str | None = None, fill: str | None = None) -> Any:
     """The result: c, or a new array. None where a gradient is asked for."""
@@ -123,8 +126,8 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
     if not is_given:
         c, at_c = kind_a.empty(a, shape, type_)
     # NULL stands for what the scalars usually are.
-    alpha_c = None if alpha == 1 else _scalar("alpha", alpha, type_)
-    beta_c = None if beta == 0 else _scalar("beta", beta, type_)
+    alpha_c = None if type(alpha) in _PLAIN and alpha == 1 else _scalar("alpha", alpha, type_)
+    beta_c = None if type(beta) in _PLAIN and beta == 0 else _scalar("beta", beta, type_)
     at_alpha = 0 if alpha_c is None else addressof(alpha_c)
     at_beta = 0 if beta_c is None else addressof(beta_c)
     handle = context(stream)
@@ -140,6 +143,8 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
 
 def _scalar(name: str, value: Any, type_: ElementType) -> Any:
     try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
         return type_.scalar(float(value))
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}, but a real number is required") from None

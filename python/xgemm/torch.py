@@ -60,9 +60,10 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float 
             raise ValueError(f"activation is {activation!r}, but one of {', '.join(map(repr, _ACTIVATIONS))} is required")
         result = matmul(a, b, dtype=dtype, alpha=alpha, math=math)
         return _ACTIVATIONS[activation](result if bias is None else result + bias.to(result.dtype))
-    if torch.is_autocast_enabled(a.device.type):
+    if dtype is None and torch.is_autocast_enabled(a.device.type):
+        # What PyTorch's own operations leave as it is: doubles and integers.
         lower = torch.get_autocast_dtype(a.device.type)
-        a, b = a.to(lower), b.to(lower)
+        a, b = (x.to(lower) if x.is_floating_point() and x.dtype != torch.float64 else x for x in (a, b))
     if dtype is None:
         dtype = a.dtype
     elif not isinstance(dtype, torch.dtype):

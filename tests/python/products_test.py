@@ -15,6 +15,17 @@ from xgemm import _arrays, _library, _plan, _products
 class Products(unittest.TestCase):
     """Drawn at random, and compared with what has more digits."""
 
+    def test_flags_and_scalars_of_other_types(self):
+        a = np.eye(3, dtype=np.float32)
+        for flag in ("N", "T", None):
+            with self.assertRaisesRegex(TypeError, "trans_b is .*, but True or False is required"):
+                xgemm.gemm(a, a, trans_b=flag)
+        np.testing.assert_array_equal(xgemm.gemm(a, a, trans_b=np.True_), a)
+        for alpha in ("2", np.ones(2), None):
+            with self.assertRaisesRegex(TypeError, "alpha is .*, but a real number is required"):
+                xgemm.matmul(a, a, alpha=alpha)
+        np.testing.assert_array_equal(xgemm.matmul(a, a, alpha=np.float64(2)), 2 * a)
+
     def test_matmul(self):
         for seed in range(400):
             rng = np.random.default_rng(seed)

@@ -39,6 +39,9 @@ class ProgramTest(unittest.TestCase):
         products = "import numpy as np; x = np.ones((64, 64), np.float32); x @ (x + 1)"
         self.assertIn("product", run("run", "--report", "-c", products).stderr)
         self.assertEqual(2, run("run").returncode)
+        self.assertIn("--cublas-library", run("run", "-h").stdout)
+        done = run("run", "--library", "/no/library", "-c", "")
+        self.assertEqual((2, "xgemm-run: there is no /no/library\n"), (done.returncode, done.stderr))
 
     def test_import_brings_no_library(self):
         """PyTorch and CuPy are looked for only when their arrays come."""

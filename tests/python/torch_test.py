@@ -163,6 +163,9 @@ class OperatorTest(unittest.TestCase):
         self.assertEqual(torch.bfloat16, result.dtype)
         result.float().sum().backward()
         self.assertEqual(torch.float32, a.grad.dtype)
+        with torch.autocast("cpu", torch.bfloat16):
+            self.assertEqual(torch.float64, xgemm.matmul(a.double(), b.double()).dtype)
+            self.assertEqual(torch.float32, xgemm.matmul(a, b, dtype=torch.float32).dtype)
 
     def test_float32_result_of_16_bits(self):
         a, b = (torch.randn(4, 4).bfloat16().requires_grad_() for _ in range(2))
