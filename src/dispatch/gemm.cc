@@ -109,13 +109,14 @@ Status check_arrays_on_host(const Problem& problem) {
   };
   for (std::int64_t entry = 0; entry < problem.batch_count; ++entry) {
     const Problem p = entry_of(problem, entry);
-    const auto null = [&](xgemm_argument argument, const char* name, const char* use) {
-      return illegal(argument,
-                     format("%s[%lld] = NULL, but the matrix is %s", name, static_cast<long long>(entry), use));
+    // Which of A and B that is in a row-major call, the argument's number tells.
+    const auto null = [&](xgemm_argument argument, const char* use) {
+      return illegal(argument, format("entry %lld of an array of pointers = NULL, but the matrix is %s",
+                                      static_cast<long long>(entry), use));
     };
-    if (p.reads_inputs() && p.a.data == nullptr) return null(XGEMM_ARG_A, "a", "read");
-    if (p.reads_inputs() && p.b.data == nullptr) return null(XGEMM_ARG_B, "b", "read");
-    if (p.c.data == nullptr) return null(XGEMM_ARG_C, "c", "written");
+    if (p.reads_inputs() && p.a.data == nullptr) return null(XGEMM_ARG_A, "read");
+    if (p.reads_inputs() && p.b.data == nullptr) return null(XGEMM_ARG_B, "read");
+    if (p.c.data == nullptr) return null(XGEMM_ARG_C, "written");
     const Epilogue& e = problem.epilogue;
     if (e.old_c != nullptr && p.epilogue.old_c == nullptr && p.n > 1 && e.ld_old_c != p.c.ld)
       return illegal(XGEMM_ARG_OLD_C,
