@@ -102,7 +102,7 @@ TEST(Finishing, PanelsCoverTheProduct) {
     p.epilogue.activation = random.integer(0, 1) == 0 ? Activation::relu : Activation::silu;
     p.epilogue.aux = nowhere(0x400000), p.epilogue.ld_aux = 8 * 5, p.epilogue.stride_aux = 8 * 777;
     Panels panels(p);
-    EXPECT_LE(panels.buffer_bytes(), std::max(Panels::kMostBytes, p.m * 4));
+    EXPECT_LE(panels.buffer_bytes(), std::max(kMostBufferedBytes, p.m * 4));
     const auto at = [](const void* x) { return reinterpret_cast<std::intptr_t>(x); };
     std::int64_t entry = 0, column = 0;
     for (Problem panel; panels.next(&panel);) {
