@@ -186,7 +186,7 @@ TYPED_TEST(Staging, SameBitsWithLittleFreeMemory) {
   const Problem problem = canonicalize(plenty.args(), false);
   const auto plan =
       transfer::plan_staging_on(problem, {true, true, true}, static_cast<std::int64_t>(device.memory_bytes));
-  ASSERT_GT(plan.piece_count(), 2);
+  ASSERT_GT(plan.pieces, 2);
   // Operands are made of device memory, too, while there is some; the default pool gives back what they leave to it.
   const Call<TypeParam> scarce(spec);
   XGEMM_CHECK_CUDA(cudaDeviceSynchronize());

@@ -61,7 +61,7 @@ TEST(InputWalk, LoadsEachPartOnceWhereItIsNeeded) {
       EXPECT_EQ(walk.b_load(), loads[1] - 1);
       EXPECT_EQ(walk.piece(), product.plan.piece(product.problem, walk.piece_index()));
     }
-    EXPECT_EQ(loads[2], product.plan.piece_count());
+    EXPECT_EQ(loads[2], product.plan.pieces);
     EXPECT_LE(static_cast<std::int64_t>(owners.size()),
               product.plan.a.count + product.plan.b.count + product.plan.c.count);
     EXPECT_GT(bytes, 0);
@@ -86,7 +86,7 @@ TEST(OutputWalk, WhatIsLeftAndWhatWasDoneIsAllOfC) {
       ASSERT_EQ(left + done, all);
       if (!walk.has_chunk()) {
         walk.next_piece();
-        more = walk.piece_index() < product.plan.piece_count();
+        more = walk.piece_index() < product.plan.pieces;
         continue;
       }
       const Chunk chunk = walk.chunk();
