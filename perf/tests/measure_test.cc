@@ -196,7 +196,7 @@ TEST_F(MeasureTest, ThrottledRoundsAreDropped) {
   settings.max_rounds = 10;
   settings.max_seconds = 1000;
   clocks.script = [](int sample) {
-    return ClockSample{sample == 2 ? 1000.0 : 1900.0, 2600, 500, 50, sample == 4, sample == 6};
+    return ClockSample{sample == 2 ? 1000.0 : 1900.0, 500, sample == 4, sample == 6};
   };
   const Row row = run();
   EXPECT_EQ(row.dropped_rounds, 2);  // one at a low clock, one for heat; the power limit is no reason
@@ -209,7 +209,7 @@ TEST_F(MeasureTest, ThrottledRoundsAreDropped) {
 TEST_F(MeasureTest, RoundsThatAreMostlyThrottledAreKeptAndSaid) {
   add("xgemm", 20000);
   add("reference", 20000);
-  clocks.script = [](int sample) { return ClockSample{1900, 0, 0, 0, sample % 4 != 0, false}; };
+  clocks.script = [](int sample) { return ClockSample{1900, 0, sample % 4 != 0, false}; };
   const Row row = run();
   EXPECT_EQ(row.dropped_rounds, 0);
   EXPECT_THAT(row.reason, HasSubstr("throttled in"));
