@@ -195,9 +195,7 @@ TEST_F(MeasureTest, ThrottledRoundsAreDropped) {
   settings.precision = -1;  // never tight enough
   settings.max_rounds = 10;
   settings.max_seconds = 1000;
-  clocks.script = [](int sample) {
-    return ClockSample{sample == 2 ? 1000.0 : 1900.0, 500, sample == 4, sample == 6};
-  };
+  clocks.script = [](int sample) { return ClockSample{sample == 2 ? 1000.0 : 1900.0, 500, sample == 4, sample == 6}; };
   const Row row = run();
   EXPECT_EQ(row.dropped_rounds, 2);  // one at a low clock, one for heat; the power limit is no reason
   EXPECT_EQ(row.rounds, 8);
