@@ -1,7 +1,6 @@
 // Looking for what is out of the ordinary.
 #include "dispatch/short_way.h"
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -66,8 +65,9 @@ bool take_short_way(char transa, char transb, host::Gemm<T> p) noexcept try {
   };
   const host::CpuBlas& blas = host::cpu_blas();
   const host::InsideLibrary guard(mine);
-  const auto call_syrk = [&] { return p.is_rank_k_update() && !std::isnan(p.beta) && call(blas.template syrk<T>()); };
-  if (p.fill == Fill::full ? !call(blas.template gemm<T>()) : !call_syrk()) return false;
+  if (p.fill == Fill::full ? !call(blas.template gemm<T>())
+                           : !host::SyrkRoutine<T>::takes(p) || !call(blas.template syrk<T>()))
+    return false;
   if (mine.has_message) clear_last_error();
   return true;
 } catch (...) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -60,7 +61,10 @@ struct SyrkRoutine {
   Function function = nullptr;  // null: products of rectangles serve
   Conduct conduct;
 
-  // The product is a rank-k update.
+  // Rank-k updates, but not with beta = NaN, which ssyrk_ of OpenBLAS 0.3.21 takes for 0.
+  static bool takes(const Gemm<T>& p) { return p.is_rank_k_update() && !std::isnan(p.beta); }
+
+  // What it takes.
   void call(const Gemm<T>& p) const {
     const char uplo = p.fill == Fill::lower ? 'L' : 'U', trans = static_cast<char>(p.transa);
     function(&uplo, &trans, &p.n, &p.k, &p.alpha, p.a, &p.lda, &p.beta, p.c, &p.ldc, 1, 1);

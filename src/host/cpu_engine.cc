@@ -115,13 +115,13 @@ Status run_rectangles(const Gemm<T>& p) {
 
 template <class T>
 Status run_triangle(const Gemm<T>& p) {
-  if (thread_state.inside_library || !p.is_rank_k_update()) return run_rectangles(p);
+  if (thread_state.inside_library || !SyrkRoutine<T>::takes(p)) return run_rectangles(p);
   {
     const SyrkRoutine<T>& blas = cpu_blas().syrk<T>();
     const InsideLibrary guard(thread_state);
     constexpr int64_t kLargest = int64_t{1} << 30;  // as in BlasRoutine::run()
     if (blas.function != nullptr && blas.conduct.spares_c && fits_library(p) && p.n <= kLargest && p.k <= kLargest &&
-        !std::isnan(p.beta) && (blas.conduct.keeps_nan || all_finite(p))) {
+        (blas.conduct.keeps_nan || all_finite(p))) {
       blas.call(p);
       return kOk;
     }
