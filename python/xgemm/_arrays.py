@@ -288,6 +288,8 @@ def kind_of(array: Any, name: str) -> Any:
         return _kinds[type_]
     except KeyError:
         bases = {(base.__module__.partition(".")[0], base.__name__) for base in type_.__mro__}
+        if ("numpy", "MaskedArray") in bases:
+            raise TypeError(f"{name} has a mask, but an array without one is required") from None
         for kind, fits in (
             (NumPy, ("numpy", "ndarray") in bases),
             (Torch, ("torch", "Tensor") in bases),

@@ -85,7 +85,13 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
 
     key = (kind_a, facts_a, kind_b, facts_b, kind_c, facts_c, name_c, trans_a, trans_b, dtype, math, kind_bias, facts_bias,
            activation, fill)
-    plan = _plans.get(key)
+    try:
+        plan = _plans.get(key)
+    except TypeError:
+        for name, value in (("dtype", dtype), ("math", math), ("activation", activation), ("fill", fill)):
+            if type(value).__hash__ is None:
+                raise TypeError(f"{name} is {value!r}, but a {type(value).__name__} names none") from None
+        raise
     if plan is None:
         plan = make_plan(kind_a.layout(facts_a, "a"), kind_b.layout(facts_b, "b"),
                          None if c is None else kind_c.layout(facts_c, name_c), trans_a, trans_b, dtype, math,

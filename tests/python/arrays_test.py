@@ -66,6 +66,8 @@ class InterfaceTest(unittest.TestCase):
             xgemm.matmul(CudaArray(a.astype(np.int32)), a)
         with self.assertRaisesRegex(TypeError, "b has a mask"):
             xgemm.matmul(a, CudaArray(a, mask=a))
+        with self.assertRaisesRegex(TypeError, "a has a mask"):
+            xgemm.matmul(np.ma.masked_array(a, a > 0), a)
         locked = a.copy()
         locked.flags.writeable = False
         with self.assertRaisesRegex(ValueError, "out is read-only"):

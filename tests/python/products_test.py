@@ -326,6 +326,7 @@ class Refused(unittest.TestCase):
     def test_epilogues(self):
         x, y = self.x, self.y
         self.refuses(ValueError, "activation is 'tanh', but None or one of relu", x, y, activation="tanh")
+        self.refuses(TypeError, r"activation is \['relu'\], but a list names none", x, y, activation=["relu"])
         self.refuses(ValueError, r"bias has the shape \(3,\), but \(5,\)", x, y, bias=np.ones(3, np.float32))
         self.refuses(ValueError, r"bias has the shape \(1, 5\)", x, y, bias=np.ones((1, 5), np.float32))
         self.refuses(TypeError, r"bias has elements of type float64", x, y, bias=np.ones(5))
