@@ -146,6 +146,11 @@ XGEMM_DEVICE std::int64_t opaque(std::int64_t value) {
   asm volatile("" : "+l"(value));
   return value;
 }
+template <class T>
+XGEMM_DEVICE T* opaque(T* value) {
+  asm volatile("" : "+l"(value));
+  return value;
+}
 
 // Asks for a line of global memory to be in the L2 soon. May come before grid_wait_dependencies(): nothing is read.
 XGEMM_DEVICE void prefetch(const void* from) {

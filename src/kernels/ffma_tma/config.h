@@ -83,11 +83,14 @@ struct FfmaTmaConfig {
   // The k of a block that a warp turns: a row of what TMA swizzles, at most.
   static constexpr int block_k(int cta_k) { return cta_k < kPanel ? cta_k : kPanel; }
 
-  // Slots of long duration are filled with words by one producer warp each: on a busy SM a warp gets on slowly, and has
-  // the time of several slots for its own. Short ones, of small tiles, are filled by all.
-  constexpr bool long_slots() const { return cta_m * cta_n / 128 * cta_k() >= 2048; }
-  constexpr int team_warps() const { return long_slots() ? 1 : kProducerThreads / 32; }
-  constexpr int teams() const { return kProducerThreads / 32 / team_warps(); }
+  // Producer warps that fill a slot together, by TMA alone or also with words. On a busy SM a warp gets on slowly; one
+  // that fills slots of long duration has the time of several for each. Of few warps each does more copies for what it
+  // does beside them.
+  constexpr int slot_cycles() const { return cta_m * cta_n / 128 * cta_k(); }  // of an SM's FMA units
+  constexpr int team_warps(bool words) const {
+    if (words) return ctas_per_sm * slot_cycles() >= 4096 ? 1 : 2;
+    return slot_cycles() >= 2048 ? 1 : kProducerThreads / 32;
+  }
 
   // Register budgets for setmaxnreg, of a thread. All that there are for it is what the CTA starts with.
   constexpr int start_registers() const { return 65536 / (threads() * ctas_per_sm) / 8 * 8; }

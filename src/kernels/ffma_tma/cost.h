@@ -27,23 +27,23 @@ struct FfmaTmaCostProblem {
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
-  double clock = 1.23;      // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.753;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.74;   // with 16 x 8, whose slots are longer
-  double slot = 267;        // cycles of a slot beside
-  double slot_x2 = 156;     // where CTAs share an SM
-  double groups = 0.213;    // more, where groups of warps share K
-  double word = 0.223;      // cycles of a word that a producer warp copies
-  double word_x2 = 0.196;   // where CTAs share an SM
-  double turned = 0.0483;   // of a word that is turned
-  double epilogue = 885;    // cycles of a tile
-  double exchange = 935;    // cycles of a tile whose K groups of warps share, where no other CTA hides them
-  double element = 0.282;   // cycles of an element of C that is written, or read
-  double alone = 0.308;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
-  double launch = 2.3;      // us
-  double shared = 0.46;     // us, of sums that a cluster adds up
-  double sum = 2.86;        // us, of the second stage of a split
-  double sum_bytes = 1.06;  // TB/s of the parts' sums
+  double clock = 1.19;      // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.758;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.756;  // with 16 x 8, whose slots are longer
+  double slot = 205;        // cycles of a slot beside
+  double slot_x2 = 139;     // where CTAs share an SM
+  double groups = 0.201;    // more, where groups of warps share K
+  double word = 0.174;      // cycles of a word that a producer warp copies
+  double word_x2 = 0.148;   // where CTAs share an SM
+  double turned = 0.0536;   // of a word that is turned
+  double epilogue = 935;    // cycles of a tile
+  double exchange = 987;    // cycles of a tile whose K groups of warps share, where no other CTA hides them
+  double element = 0.2;     // cycles of an element of C that is written, or read
+  double alone = 0.221;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
+  double launch = 2.63;     // us
+  double shared = 0.334;    // us, of sums that a cluster adds up
+  double sum = 3.08;        // us, of the second stage of a split
+  double sum_bytes = 1.17;  // TB/s of the parts' sums
 };
 
 inline constexpr FfmaTmaCostConstants kFfmaTmaCostConstants;

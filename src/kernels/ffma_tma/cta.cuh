@@ -66,14 +66,17 @@ struct FfmaTmaCta {
                 "a CTA's own and what the system has of it");
 
   // By one thread. A slot is full when each operand's slice has come. Of words each thread of the team says when its
-  // own are there; a warp announces what TMA brings for it, and says what it has turned.
+  // own are there; a warp announces what TMA brings for it, and says what it has turned. bulk_warps: of a team, where
+  // there are no words. strays: each thread says so once more, of what comes by words in place of TMA.
   template <class Params>
-  XGEMM_DEVICE static void init_barriers(SharedStorage& smem, const Params& p) {
+  XGEMM_DEVICE static void init_barriers(SharedStorage& smem, const Params& p, int bulk_warps, bool strays) {
     const auto either = [&](PanelLoad load) { return p.a_load == load || p.b_load == load ? 1 : 0; };
     const int words = (by_words(p.a_load) ? 1 : 0) + (by_words(p.b_load) ? 1 : 0);
+    const int stray = strays ? gpu::kWarpSize : 0;
+    const int warps = words != 0 ? kConfig.team_warps(true) : bulk_warps;
     const int arrivals = either(PanelLoad::turned) != 0
-                             ? either(PanelLoad::bulk) + 1
-                             : kConfig.team_warps() * (either(PanelLoad::bulk) + words * gpu::kWarpSize);
+                             ? either(PanelLoad::bulk) + 1 + stray
+                             : warps * (either(PanelLoad::bulk) + words * gpu::kWarpSize + stray);
     for (int s = 0; s < kStages; ++s) {
       gpu::mbarrier_init(smem.landed[s], 1);
       gpu::mbarrier_init(smem.full[s], arrivals);

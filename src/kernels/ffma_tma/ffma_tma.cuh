@@ -69,7 +69,7 @@ struct FfmaTma {
     if (gpu::thread_index() == 0) {
       Producer::prefetch_maps(p);
       if (kConfig.stages_c() && p.c_vectors) gpu::tma_prefetch_map(p.c_map);
-      Cta::init_barriers(smem, p);
+      Cta::init_barriers(smem, p, Producer::kBulkWarps, kFollows<Epilogue>);
     }
     if (Cta::sharers(p) > 1) {
       gpu::sync_warp();  // after what a single lane did

@@ -4,7 +4,7 @@
 //   along m (or n), aligned    TMA, by a thread of each warp
 //   along k, aligned           TMA, then turned where it lies; a slot by one warp
 //   along m (or n)             words of cp.async, a warp on 32 columns of a row
-//   along k                    words of cp.async, a warp on 8 k of 4 columns: whole sectors of memory, and all banks
+//   along k                    words of cp.async, a warp on 8 k of 4 columns, or 16 of 2
 //
 // Of matrices that are found by pointers, A and B come as words where one of them starts off 16 bytes.
 //
@@ -84,7 +84,11 @@ struct PanelLoader {
   static constexpr int kPanels = FfmaTmaConfig::whole_panels(kExtent) / kPanel;
   static constexpr int kPanelFloats = kTileK * kPanel;
   static constexpr int kSliceBytes = kPanels * kPanelFloats * 4;
-  static_assert(kTileK % 8 == 0);
+  static constexpr bool kLoops = kWarps == 1;  // a warp copies all of a slice, in little code
+  // Words along k that neighbouring lanes copy: eight of four columns have a bank each. Sixteen are fewer lines of the
+  // L1 for a copy, which is worth more where a slot lasts long.
+  static constexpr int kRun = kLoops ? 16 : 8;
+  static_assert(kTileK % kRun == 0);
   using Turner = FfmaTmaTurner<kTileK>;
 
   PanelLoad kind;                                          // where comes_so
@@ -118,6 +122,16 @@ struct PanelLoader {
               mn_stride,
               k_stride};
     }
+  }
+
+  // The same, of which nothing is known: what follows from it is worked out anew.
+  XGEMM_DEVICE PanelLoader opaque() const {
+    PanelLoader x = *this;
+    x.left = gpu::opaque(left);
+    x.data = gpu::opaque(data);
+    x.mn_stride = gpu::opaque(mn_stride);
+    x.k_stride = gpu::opaque(k_stride);
+    return x;
   }
 
   XGEMM_DEVICE int panels() const {
@@ -168,30 +182,26 @@ struct PanelLoader {
     for (int block = 0; block < count; ++block) turner.run(slice + block * Turner::kFloats);
   }
 
-  // By a warp of a team. depth: what there is of K from k on.
-  XGEMM_DEVICE void copy_words(float* slice, std::int64_t k, std::int64_t depth, int warp, int lane) const {
-    const bool whole = kExtent % kPanel == 0 && left == kExtent && depth >= kTileK;
-    const int rows = depth < kTileK ? static_cast<int>(depth) : kTileK;
-    if ((kind == PanelLoad::words_k ? k_stride : mn_stride) != 1) {
-      copy_any(slice, k, depth, warp, lane);
-    } else if (kind == PanelLoad::words_k) {
-      if (whole) {
-        copy_along_k<true>(slice, k, rows, warp, lane);
-      } else {
-        copy_along_k<false>(slice, k, rows, warp, lane);
-      }
-    } else if (whole) {
-      copy_along_mn<true>(slice, k, rows, warp, lane);
+  // Where a lane of a warp of a team begins to copy the slice at k.
+  XGEMM_DEVICE const float* first_word(std::int64_t k, int warp, int lane) const {
+    return lies_along_k() ? data + (4 * warp + lane / kRun) * mn_stride + (k + lane % kRun)
+                          : data + (k + warp) * k_stride + lane;
+  }
+  XGEMM_DEVICE bool has_lines() const { return (lies_along_k() ? k_stride : mn_stride) == 1; }
+
+  // By a warp of a team. from: its first_word(); depth: what there is of K from there on.
+  XGEMM_DEVICE void copy_words(float* slice, const float* from, std::int64_t depth, int warp, int lane) const {
+    if (depth < kTileK) {
+      copy_lines<Part::last>(slice, from, static_cast<int>(depth), warp, lane);
+    } else if (kLoops && kExtent % kPanel == 0 && left == kExtent) {
+      copy_lines<Part::whole>(slice, from, kTileK, warp, lane);
     } else {
-      copy_along_mn<false>(slice, k, rows, warp, lane);
+      copy_lines<Part::edge>(slice, from, kTileK, warp, lane);
     }
   }
 
-  // The same in little code, whatever the strides. kTogether: copies of a lane that come one behind the other. Before
-  // each such group the assembler has a few instructions that do nothing.
-  template <int kTogether = 1>
+  // The same in little code, whatever the strides.
   XGEMM_DEVICE void copy_any(float* slice, std::int64_t k, std::int64_t depth, int warp, int lane) const {
-    static_assert(kTileK % (8 * kTogether) == 0);
     const int lanes_k = k_stride == 1 ? 8 : 1, lanes_mn = gpu::kWarpSize / lanes_k;
     const int columns = panels() * kPanel;
     const int lane_k = lane & (lanes_k - 1);
@@ -202,64 +212,91 @@ struct PanelLoader {
       const int place = offset(column / 4, column % 4, 0);
       const float* from = data + column * mn_stride + (k + lane_k) * k_stride;
       XGEMM_NO_UNROLL
-      for (int row = lane_k; row < kTileK;) {
+      for (int row = lane_k; row < kTileK; row += lanes_k, from += step) {
+        const bool inside = row < rows;
+        gpu::copy_async<4>(slice + (row * kPanel + (place ^ (row & 7) * 4)), inside ? from : data, inside ? 4 : 0);
+      }
+    }
+  }
+
+ private:
+  // What exists of a slice. Beyond, zeros come.
+  enum class Part { whole, edge, last };
+
+  XGEMM_DEVICE bool lies_along_k() const { return kind == PanelLoad::words_k || kind == PanelLoad::turned; }
+
+  template <Part kPart>
+  XGEMM_DEVICE void copy_lines(float* slice, const float* from, int rows, int warp, int lane) const {
+    if (lies_along_k()) {
+      copy_along_k<kPart>(slice, from, rows, warp, lane);
+    } else {
+      copy_along_mn<kPart>(slice, from, rows, warp, lane);
+    }
+  }
+
+  // Turns of the loops over panels and rows that stand one behind the other. More would take registers, or, of what is
+  // rare or long, room in the instruction caches.
+  static constexpr int turns(Part part) {
+    if (part == Part::whole) return kExtent;
+    return part == Part::edge && kExtent * kTileK < 4096 ? 2 : 1;
+  }
+
+  // A warp copies kRun k of some columns of a chunk.
+  template <Part kPart>
+  XGEMM_DEVICE void copy_along_k(float* slice, const float* from, int rows, int warp, int lane) const {
+    constexpr int kColumns = gpu::kWarpSize / kRun, kTurns = turns(kPart);
+    constexpr int kChunks = (kExtent < kPanel ? kExtent : kPanel) / 4;
+    const int lane_k = lane % kRun, lane_mn = lane / kRun;
+    const std::int64_t step = kColumns * mn_stride, jump = 4 * kWarps * mn_stride - (4 - kColumns) * mn_stride;
+    const int first = offset(warp, lane_mn, lane_k);
+    XGEMM_UNROLL_BY(kTurns)
+    for (int panel = 0; panel < kPanels; ++panel) {
+      if (kTurns == 1 && panel >= panels()) break;
+      const int place = gpu::opaque(first);
+      const int within = left - (panel * kPanel + 4 * warp + lane_mn);
+      XGEMM_UNROLL_BY(kPart != Part::whole && kLoops ? 4 : 8)
+      for (int chunk = 0; chunk < kChunks; chunk += kWarps) {
         XGEMM_UNROLL
-        for (int i = 0; i < kTogether; ++i, row += lanes_k, from += step) {
-          const bool inside = row < rows;
-          gpu::copy_async<4>(slice + (row * kPanel + (place ^ (row & 7) * 4)), inside ? from : data, inside ? 4 : 0);
+        for (int e = 0; e < 4; e += kColumns) {
+          float* const to = slice + panel * kPanelFloats + (place ^ chunk * 4) + e;
+          XGEMM_UNROLL
+          for (int row = 0; row < kTileK; row += kRun)
+            copy<kPart>(to + row * kPanel, from + row, 4 * chunk + e < within, row + lane_k < rows);
+          from = gpu::opaque(from + (e + kColumns < 4 ? step : jump));
         }
       }
     }
   }
 
-  // The same where one of the strides is 1, in as little code, with more copies in a group.
-  XGEMM_DEVICE void copy_lines(float* slice, std::int64_t k, std::int64_t depth, int warp, int lane) const {
-    const int rows = depth < kTileK ? static_cast<int>(depth) : kTileK;
-    if (k_stride == 1) {
-      copy_along_k<false, false>(slice, k, rows, warp, lane);
-    } else {
-      copy_along_mn<false, false>(slice, k, rows, warp, lane);
-    }
-  }
-
- private:
-  // A warp copies 8 k of 4 columns, a chunk. kWhole: all of the slice exists. kUnrolled: the loop over chunks.
-  template <bool kWhole, bool kUnrolled = true>
-  XGEMM_DEVICE void copy_along_k(float* slice, std::int64_t k, int rows, int warp, int lane) const {
-    const int lane_k = lane % 8, lane_mn = lane / 8;
-    const float* from = data + (4 * warp + lane_mn) * mn_stride + (k + lane_k);
-    const std::int64_t step = 4 * kWarps * mn_stride;
-    const int columns = panels() * kPanel;
-    XGEMM_UNROLL_BY(kUnrolled ? kExtent : 1)
-    for (int first = 0; first < kExtent; first += 4 * kWarps) {
-      if (!kWhole && first >= columns) break;
-      float* to = slice + offset(first / 4 + warp, lane_mn, lane_k);
-      const bool inside = kWhole || first + 4 * warp + lane_mn < left;
-      XGEMM_UNROLL
-      for (int row = 0; row < kTileK; row += 8)
-        gpu::copy_async<4>(to + row * kPanel, from + row, kWhole || (inside && row + lane_k < rows) ? 4 : 0);
-      from += step;
-    }
-  }
-
-  // A warp copies a row of a panel. kUnrolled: the loop over rows.
-  template <bool kWhole, bool kUnrolled = true>
-  XGEMM_DEVICE void copy_along_mn(float* slice, std::int64_t k, int rows, int warp, int lane) const {
-    const float* from = data + (k + warp) * k_stride + lane;
+  // A warp copies a row of some panels.
+  template <Part kPart>
+  XGEMM_DEVICE void copy_along_mn(float* slice, const float* first_row, int rows, int warp, int lane) const {
+    constexpr int kMost = kPart == Part::whole ? 8 : 4, kTogether = kPanels < kMost ? kPanels : kMost;
     const std::int64_t step = kWarps * k_stride;
-    const int count = panels();
-    XGEMM_UNROLL_BY(kUnrolled ? kTileK : 1)
-    for (int row = 0; row < kTileK; row += kWarps) {
-      float* to = slice + offset(lane / 4, lane % 4, row + warp);
-      const bool inside = kWhole || row + warp < rows;
-      XGEMM_UNROLL
-      for (int panel = 0; panel < kPanels; ++panel) {
-        if (!kWhole && panel >= count) break;
-        gpu::copy_async<4>(to + panel * kPanelFloats, from + panel * kPanel,
-                           kWhole || (inside && panel * kPanel + lane < left) ? 4 : 0);
+    const int first = offset(lane / 4, lane % 4, warp);
+    XGEMM_NO_UNROLL
+    for (int panel = 0; panel < kPanels; panel += kTogether) {
+      if (panel >= panels()) break;
+      const float* from = first_row + panel * kPanel;
+      const int within = left - (panel * kPanel + lane);
+      XGEMM_UNROLL_BY(turns(kPart))
+      for (int row = 0; row < kTileK; row += 8) {
+        const int place = gpu::opaque(first);
+        XGEMM_UNROLL_BY(kPart != Part::whole && kLoops ? 4 : 8)
+        for (int r = 0; r < 8; r += kWarps) {
+          float* const to = slice + (panel * kPanelFloats + row * kPanel) + (place ^ r * (kPanel + 4));
+          XGEMM_UNROLL
+          for (int i = 0; i < kTogether; ++i)
+            copy<kPart>(to + i * kPanelFloats, from + i * kPanel, i * kPanel < within, row + r + warp < rows);
+          from = gpu::opaque(from + step);
+        }
       }
-      from += step;
     }
+  }
+
+  template <Part kPart>
+  XGEMM_DEVICE static void copy(float* to, const float* from, bool inside, bool in_k) {
+    gpu::copy_async<4>(to, from, (kPart == Part::whole || inside) && (kPart != Part::last || in_k) ? 4 : 0);
   }
 
   // Where column 4 * chunk + e of row `row` lies in a slice.
@@ -272,8 +309,10 @@ template <FfmaTmaConfig kConfig, class Epilogue>
 struct FfmaTmaProducer {
   using Cta = FfmaTmaCta<kConfig>;
   static constexpr bool kFollow = kFollows<Epilogue>;
-  using LoaderA = PanelLoader<Cta::kTileM, Cta::kTileK, kConfig.warp_m(), kConfig.team_warps(), kFollow>;
-  using LoaderB = PanelLoader<Cta::kTileN, Cta::kTileK, kConfig.warp_n(), kConfig.team_warps(), kFollow>;
+  // Of a team; where there are no words (but those of units that start off 16 bytes).
+  static constexpr int kWarps = kConfig.team_warps(true), kBulkWarps = kConfig.team_warps(kFollow);
+  using LoaderA = PanelLoader<Cta::kTileM, Cta::kTileK, kConfig.warp_m(), kWarps, kFollow>;
+  using LoaderB = PanelLoader<Cta::kTileN, Cta::kTileK, kConfig.warp_n(), kWarps, kFollow>;
 
   XGEMM_DEVICE static void prefetch_maps(const FfmaTmaParams& p) {
     if (by_tma(p.a_load)) gpu::tma_prefetch_map(p.a_map);
@@ -299,8 +338,6 @@ struct FfmaTmaProducer {
   }
 
  private:
-  static constexpr int kTeamWarps = kConfig.team_warps();
-
   XGEMM_DEVICE static LoaderA loader_a(const FfmaTmaParams& p, const Unit& unit) {
     return LoaderA::make(p.a_load, p.a, p.a.row_stride, p.a.col_stride, unit, unit.row, p.m);
   }
@@ -308,22 +345,24 @@ struct FfmaTmaProducer {
     return LoaderB::make(p.b_load, p.b, p.b.col_stride, p.b.row_stride, unit, unit.col, p.n);
   }
 
-  // Beside many sums there are no registers for copy_lines().
+  // The slice at k. Of the loader nothing is kept but itself: beside many sums there are no registers for more.
   template <class Loader>
-  XGEMM_DEVICE static void copy_stray(const Loader& x, float* slice, std::int64_t k, std::int64_t depth, int warp,
+  XGEMM_DEVICE static void copy_words(const Loader& x, float* slice, std::int64_t k, std::int64_t depth, int warp,
                                       int lane) {
-    if constexpr (kConfig.many_sums()) {
-      x.template copy_any<4>(slice, k, depth, warp, lane);
-    } else if (x.k_stride != 1 && x.mn_stride != 1) {
-      x.copy_any(slice, k, depth, warp, lane);
+    const Loader y = x.opaque();
+    lane = gpu::opaque(lane);
+    k = gpu::opaque(k);
+    depth = gpu::opaque(depth);
+    if (y.has_lines()) {
+      y.copy_words(slice, y.first_word(k, warp, lane), depth, warp, lane);
     } else {
-      x.copy_lines(slice, k, depth, warp, lane);
+      y.copy_any(slice, k, depth, warp, lane);
     }
   }
 
   // A unit of which a matrix starts off 16 bytes, by words alone, from the warp's next slice on, every step-th. What a
-  // slot waits for is told for all units alike, and not of such: a warp waits for its words, and then arrive() is to
-  // say all that is waited for. By the warps of a team from `warp` to `end`, which this one stands for.
+  // slot waits for is told for all units alike: an arrival of each thread for such words, and of what else there is,
+  // which arrive() says. By the warps of a team from `warp` to `end`, which this one stands for.
   template <class Arrive>
   XGEMM_DEVICE static void fill_with_words(typename Cta::SharedStorage& smem, const Unit& unit, const LoaderA& a,
                                            const LoaderB& b, typename Cta::Ring& ring, int& slice, int step, int warp,
@@ -336,22 +375,37 @@ struct FfmaTmaProducer {
       gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
       XGEMM_NO_UNROLL
       for (int w = warp; w < end; ++w) {
-        copy_stray(a, slot, unit.k + done, unit.depth - done, w, lane);
-        copy_stray(b, slot + Cta::kBFloats, unit.k + done, unit.depth - done, w, lane);
+        copy_words(a, slot, unit.k + done, unit.depth - done, w, lane);
+        copy_words(b, slot + Cta::kBFloats, unit.k + done, unit.depth - done, w, lane);
       }
-      gpu::copy_async_commit();
-      gpu::copy_async_wait<0>();
-      gpu::sync_warp();
+      gpu::copy_async_arrive(smem.full[ring.slot]);
       arrive();
       ring.skip(step);
     }
     slice -= slices;
   }
 
+  // The same, where `from` is the slice's first word, and becomes that of the next one that is this warp's.
+  template <class Loader>
+  XGEMM_DEVICE static void copy_words(const Loader& x, float* slice, std::int64_t k, std::int64_t depth, int warp,
+                                      int lane, const float*& from) {
+    if constexpr (kConfig.many_sums()) {
+      copy_words(x, slice, k, depth, warp, lane);
+    } else {
+      if (x.has_lines()) {
+        x.copy_words(slice, from, depth, warp, lane);
+      } else {
+        x.copy_any(slice, k, depth, warp, lane);
+      }
+      from = gpu::opaque(from + Cta::kProducerWarps / kWarps * Cta::kTileK * x.k_stride);
+    }
+  }
+
   // By a team of warps for each slot: by TMA alone, or also by words. What a loop has no code for, it need not pass: a
   // product waits for its first slot.
   template <bool kBulk>
   XGEMM_DEVICE static void fill(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int producer, int lane) {
+    constexpr int kTeamWarps = kBulk ? kBulkWarps : kWarps, kTeams = Cta::kProducerWarps / kTeamWarps;
     const int warp = producer % kTeamWarps;
     const bool bulk_a = kBulk || p.a_load == PanelLoad::bulk;
     const bool bulk_b = kBulk || p.b_load == PanelLoad::bulk;
@@ -366,7 +420,7 @@ struct FfmaTmaProducer {
       if constexpr (kFollow) {
         if (!(a.comes_so && b.comes_so)) {
           fences = true;
-          return fill_with_words(smem, unit, a, b, ring, slice, kConfig.teams(), warp, warp + 1, lane, [&] {
+          return fill_with_words(smem, unit, a, b, ring, slice, kTeams, warp, warp + 1, lane, [&] {
             gpu::Mbarrier& full = smem.full[ring.slot];
             if ((bulk_a || bulk_b) && lane == 0) gpu::mbarrier_arrive(full);
             if (!bulk_a) gpu::copy_async_arrive(full);
@@ -377,14 +431,18 @@ struct FfmaTmaProducer {
       const int bytes =
           (bulk_a ? a.template bytes<kTeamWarps>(warp) : 0) + (bulk_b ? b.template bytes<kTeamWarps>(warp) : 0);
       const int slices = Cta::slices(unit.depth);
+      const std::int64_t first = unit.k + static_cast<std::int64_t>(slice) * Cta::kTileK;
+      const float* from_a = a.first_word(first, warp, lane);
+      const float* from_b = b.first_word(first, warp, lane);
       XGEMM_NO_UNROLL
-      for (; slice < slices; slice += kConfig.teams()) {
+      for (; slice < slices; slice += kTeams) {
         const std::int64_t done = static_cast<std::int64_t>(slice) * Cta::kTileK;
         const std::int64_t k = unit.k + done, depth = unit.depth - done;
         float* const slot = smem.slots[ring.slot];
         gpu::Mbarrier& full = smem.full[ring.slot];
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
         if constexpr (kFollow && kBulk) gpu::sync_warp();  // all lanes have seen this phase
+        if (kFollow && lane == 0) gpu::mbarrier_arrive_times(full, gpu::kWarpSize);
         if (lane == 0 && (bulk_a || bulk_b)) {
           if (kFollow && fences) gpu::fence_async_shared();
           gpu::mbarrier_arrive_expect(full, bytes);
@@ -393,15 +451,15 @@ struct FfmaTmaProducer {
         }
         if constexpr (!kBulk) {
           if (!bulk_a) {
-            a.copy_words(slot, k, depth, warp, lane);
+            copy_words(a, slot, k, depth, warp, lane, from_a);
             gpu::copy_async_arrive(full);
           }
           if (!bulk_b) {
-            b.copy_words(slot + Cta::kBFloats, k, depth, warp, lane);
+            copy_words(b, slot + Cta::kBFloats, k, depth, warp, lane, from_b);
             gpu::copy_async_arrive(full);
           }
         }
-        ring.skip(kConfig.teams());
+        ring.skip(kTeams);
       }
       slice -= slices;
     };
@@ -422,7 +480,7 @@ struct FfmaTmaProducer {
       const LoaderB b = loader_b(p, unit);
       if constexpr (kFollow) {
         if (!(a.comes_so && b.comes_so)) {
-          return fill_with_words(smem, unit, a, b, ring, slice, Cta::kProducerWarps, 0, kTeamWarps, lane, [&] {
+          return fill_with_words(smem, unit, a, b, ring, slice, Cta::kProducerWarps, 0, kWarps, lane, [&] {
             gpu::Mbarrier& full = smem.full[ring.slot];
             if (lane == 0) gpu::mbarrier_arrive(smem.landed[ring.slot]);
             gpu::mbarrier_wait(smem.landed[ring.slot], ring.phase);
@@ -458,7 +516,7 @@ struct FfmaTmaProducer {
         if (turned_a) a.turn(turner, slice_a);
         if (turned_b) b.turn(turner, slice_b);
         gpu::sync_warp();
-        if (lane == 0) gpu::mbarrier_arrive(full);
+        if (lane == 0) gpu::mbarrier_arrive_times(full, kFollow ? 1 + gpu::kWarpSize : 1);
         ring.skip(Cta::kProducerWarps);
       }
       slice -= slices;

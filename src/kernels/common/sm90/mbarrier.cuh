@@ -31,6 +31,9 @@ inline void mbarrier_init_fence(Loc loc = Loc::current()) {
 inline void mbarrier_arrive(Mbarrier& barrier, Loc loc = Loc::current()) {
   sim::mbarrier_arrive(&barrier, loc);
 }
+inline void mbarrier_arrive_times(Mbarrier& barrier, int count, Loc loc = Loc::current()) {
+  for (int i = 0; i < count; ++i) sim::mbarrier_arrive(&barrier, loc);
+}
 inline void mbarrier_arrive_expect(Mbarrier& barrier, int bytes, Loc loc = Loc::current()) {
   sim::mbarrier_arrive_expect(&barrier, bytes, loc);
 }
@@ -64,6 +67,11 @@ XGEMM_DEVICE void mbarrier_init(Mbarrier& barrier, int count, Loc = Loc::current
 // must follow.
 XGEMM_DEVICE void mbarrier_init_fence(Loc = Loc::current()) {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+XGEMM_DEVICE void mbarrier_arrive_times(Mbarrier& barrier, int count, Loc = Loc::current()) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(detail::shared_address(&barrier)), "r"(count)
+               : "memory");
 }
 
 XGEMM_DEVICE void mbarrier_arrive(Mbarrier& barrier, Loc = Loc::current()) {
