@@ -4,7 +4,7 @@
 //   along m (or n), aligned    TMA, by a thread of each warp
 //   along k, aligned           TMA, then turned where it lies; a slot by one warp
 //   along m (or n)             words of cp.async, a warp on 32 columns of a row
-//   along k                    words of cp.async, a warp on 8 k of 4 columns, or 16 of 2
+//   along k                    words of cp.async, a warp on 8 k of 4 columns: whole sectors of memory, and all banks
 //
 // Of matrices that are found by pointers, A and B come as words where one of them starts off 16 bytes.
 //
@@ -85,10 +85,7 @@ struct PanelLoader {
   static constexpr int kPanelFloats = kTileK * kPanel;
   static constexpr int kSliceBytes = kPanels * kPanelFloats * 4;
   static constexpr bool kLoops = kWarps == 1;  // a warp copies all of a slice, in little code
-  // Words along k that neighbouring lanes copy: eight of four columns have a bank each. Sixteen are fewer lines of the
-  // L1 for a copy, which is worth more where a slot lasts long.
-  static constexpr int kRun = kLoops ? 16 : 8;
-  static_assert(kTileK % kRun == 0);
+  static_assert(kTileK % 8 == 0);
   using Turner = FfmaTmaTurner<kTileK>;
 
   PanelLoad kind;                                          // where comes_so
@@ -184,7 +181,7 @@ struct PanelLoader {
 
   // Where a lane of a warp of a team begins to copy the slice at k.
   XGEMM_DEVICE const float* first_word(std::int64_t k, int warp, int lane) const {
-    return lies_along_k() ? data + (4 * warp + lane / kRun) * mn_stride + (k + lane % kRun)
+    return lies_along_k() ? data + (4 * warp + lane / 8) * mn_stride + (k + lane % 8)
                           : data + (k + warp) * k_stride + lane;
   }
   XGEMM_DEVICE bool has_lines() const { return (lies_along_k() ? k_stride : mn_stride) == 1; }
@@ -241,13 +238,12 @@ struct PanelLoader {
     return part == Part::edge && kExtent * kTileK < 4096 ? 2 : 1;
   }
 
-  // A warp copies kRun k of some columns of a chunk.
+  // A warp copies 8 k of 4 columns, a chunk.
   template <Part kPart>
   XGEMM_DEVICE void copy_along_k(float* slice, const float* from, int rows, int warp, int lane) const {
-    constexpr int kColumns = gpu::kWarpSize / kRun, kTurns = turns(kPart);
-    constexpr int kChunks = (kExtent < kPanel ? kExtent : kPanel) / 4;
-    const int lane_k = lane % kRun, lane_mn = lane / kRun;
-    const std::int64_t step = kColumns * mn_stride, jump = 4 * kWarps * mn_stride - (4 - kColumns) * mn_stride;
+    constexpr int kTurns = turns(kPart), kChunks = (kExtent < kPanel ? kExtent : kPanel) / 4;
+    const int lane_k = lane % 8, lane_mn = lane / 8;
+    const std::int64_t step = 4 * kWarps * mn_stride;
     const int first = offset(warp, lane_mn, lane_k);
     XGEMM_UNROLL_BY(kTurns)
     for (int panel = 0; panel < kPanels; ++panel) {
@@ -256,14 +252,11 @@ struct PanelLoader {
       const int within = left - (panel * kPanel + 4 * warp + lane_mn);
       XGEMM_UNROLL_BY(kPart != Part::whole && kLoops ? 4 : 8)
       for (int chunk = 0; chunk < kChunks; chunk += kWarps) {
+        float* const to = slice + panel * kPanelFloats + (place ^ chunk * 4);
         XGEMM_UNROLL
-        for (int e = 0; e < 4; e += kColumns) {
-          float* const to = slice + panel * kPanelFloats + (place ^ chunk * 4) + e;
-          XGEMM_UNROLL
-          for (int row = 0; row < kTileK; row += kRun)
-            copy<kPart>(to + row * kPanel, from + row, 4 * chunk + e < within, row + lane_k < rows);
-          from = gpu::opaque(from + (e + kColumns < 4 ? step : jump));
-        }
+        for (int row = 0; row < kTileK; row += 8)
+          copy<kPart>(to + row * kPanel, from + row, 4 * chunk < within, row + lane_k < rows);
+        from = gpu::opaque(from + step);
       }
     }
   }
