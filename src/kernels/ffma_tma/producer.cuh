@@ -302,7 +302,7 @@ template <FfmaTmaConfig kConfig, class Epilogue>
 struct FfmaTmaProducer {
   using Cta = FfmaTmaCta<kConfig>;
   static constexpr bool kFollow = kFollows<Epilogue>;
-  // Of a team; where there are no words (but those of units that start off 16 bytes).
+  // Of a team, and of one that brings no words. Any unit may come as words where pointers lead to the matrices.
   static constexpr int kWarps = kConfig.team_warps(true), kBulkWarps = kConfig.team_warps(kFollow);
   using LoaderA = PanelLoader<Cta::kTileM, Cta::kTileK, kConfig.warp_m(), kWarps, kFollow>;
   using LoaderB = PanelLoader<Cta::kTileN, Cta::kTileK, kConfig.warp_n(), kWarps, kFollow>;
