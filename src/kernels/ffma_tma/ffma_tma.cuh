@@ -52,7 +52,7 @@ template <FfmaTmaConfig kConfig, class Epilogue = LinearCombination>
 struct FfmaTma {
   using Cta = FfmaTmaCta<kConfig>;
   using Producer = FfmaTmaProducer<kConfig, Epilogue>;
-  using Mainloop = FfmaTmaMainloop<kConfig>;
+  using Mainloop = FfmaTmaMainloop<kConfig, kFollows<Epilogue>>;
   using Exchange = FfmaTmaExchange<kConfig>;
   using Output = FfmaTmaOutput<kConfig>;
   using StagedOutput = FfmaTmaStagedOutput<kConfig>;
