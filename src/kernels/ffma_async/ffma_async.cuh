@@ -152,9 +152,9 @@ struct FfmaAsync {
 
   XGEMM_DEVICE static void read(const float* a, const float* b, Fragments& f) {
     XGEMM_UNROLL
-    for (int i = 0; i < kThreadM; i += 4) read_four(a + row_of(i), f.a + i);
-    XGEMM_UNROLL
     for (int j = 0; j < kThreadN; j += 4) read_four(b + column_of(j), f.b + j);
+    XGEMM_UNROLL
+    for (int i = 0; i < kThreadM; i += 4) read_four(a + row_of(i), f.a + i);
   }
   XGEMM_DEVICE static void read_four(const float* from, float* to) {
     const auto four = gpu::read<Space::shared>(reinterpret_cast<const gpu::Vector<float, 4>*>(from));
@@ -162,13 +162,14 @@ struct FfmaAsync {
     for (int e = 0; e < 4; ++e) to[e] = four[e];
   }
 
-  // One column one way, the next one the other: a factor stays in the operand cache.
+  // One row one way, the next one the other: a factor stays in the operand cache. Of the orders that do, and that read
+  // one operand or the other first, the assembler makes the fastest code of this.
   XGEMM_DEVICE static void add_products(const Fragments& f, Sums& sums) {
     XGEMM_UNROLL
-    for (int j = 0; j < kThreadN; ++j) {
+    for (int i = 0; i < kThreadM; ++i) {
       XGEMM_UNROLL
-      for (int step = 0; step < kThreadM; ++step) {
-        const int i = j % 2 == 0 ? step : kThreadM - 1 - step;
+      for (int step = 0; step < kThreadN; ++step) {
+        const int j = i % 2 == 0 ? step : kThreadN - 1 - step;
         sums[j][i] = gpu::fma(f.a[i], f.b[j], sums[j][i]);
       }
     }

@@ -208,6 +208,7 @@ struct WarpStaged {
       using Two = gpu::Vector<Element, 2>;
       const Element* from_a = slice + g;
       const Element* from_b = slice + kSliceA + 2 * t;
+      XGEMM_UNROLL_BY(2)
       for (int k = 0; k < depth; ++k, from_a += kLineA, from_b += kLineB) {
         Element a[kOfRows];
         Two b[kOfColumns];
@@ -219,7 +220,10 @@ struct WarpStaged {
         XGEMM_UNROLL
         for (int j = 0; j < 2 * kOfColumns; ++j) {
           XGEMM_UNROLL
-          for (int i = 0; i < kOfRows; ++i) sums[j][i] = gpu::fma(a[i], b[j / 2][j % 2], sums[j][i]);
+          for (int step = 0; step < kOfRows; ++step) {  // there and back: a factor stays in the operand cache
+            const int i = j % 2 == 0 ? step : kOfRows - 1 - step;
+            sums[j][i] = gpu::fma(a[i], b[j / 2][j % 2], sums[j][i]);
+          }
         }
       }
     }
