@@ -480,13 +480,20 @@ def clusters_of(model, data, known):
     return masks[model.bases], shares_k | np.isin(pair, kept)
 
 
+def literal(value):
+    """A float of C++ with four digits, as short as it can be: there are ten thousand of them."""
+    text = f"{value:.4g}"
+    if not re.search("[.e]", text):
+        text += "."
+    return re.sub(r"^(-?)0\.(?=\d)", r"\1.", text) + "f"
+
+
 def array(name, values, shape):
     values = np.asarray(values, float)
-    number = lambda v: f"{v:.4g}f" if any(c in f"{v:.4g}" for c in ".e") else f"{v:.4g}.0f"
+    row = lambda numbers: "{" + ",".join(map(literal, numbers)) + "}"
     if values.ndim == 1:
-        return f"constexpr {shape} {name} = {{" + ", ".join(map(number, values)) + "};\n"
-    rows = ",\n    ".join("{" + ", ".join(map(number, row)) + "}" for row in values)
-    return f"constexpr {shape} {name} = {{\n    {rows}}};\n"
+        return f"constexpr {shape} {name} = {row(values)};\n"
+    return f"constexpr {shape} {name} = {{\n    " + ",\n    ".join(map(row, values)) + "};\n"
 
 
 def features_of_tiles(model, data, features):
@@ -518,7 +525,7 @@ def write(model, gpus, constants, rates, network, tile_features, clusters, repor
             "kTileWeights", f"kTileWeights[{of_tile}][{HIDDEN}]"))
         out.write(array("kPlanWeights", hidden[split[1]:], "float").replace("kPlanWeights",
                                                                            f"kPlanWeights[{of_plan}][{HIDDEN}]"))
-        out.write(f"constexpr float kDirectBias = {network.direct_bias:.4g}f;\n")
+        out.write(f"constexpr float kDirectBias = {literal(network.direct_bias)};\n")
         for name, count, part in (("kProblemDirect", of_problem, direct[:split[0]]),
                                   ("kTileFeaturesDirect", of_tile, direct[split[0]:split[1]]),
                                   ("kPlanDirect", of_plan, direct[split[1]:])):

@@ -19,7 +19,6 @@ import hashlib
 import lzma
 import math
 import pathlib
-import re
 
 import numpy as np
 
@@ -147,13 +146,8 @@ def corrected(data, rows, output, least, most):
 
 def write(planner, data, network, mean, deviation, least, most, report):
     hidden, direct = network.hidden / deviation[:, None], network.direct / deviation
-    way, number = planner.of_way, lambda v: (f"{v:.4g}f" if re.search("[.e]", f"{v:.4g}") else f"{v:.4g}.0f")
-    def array(name, values):
-        values = np.asarray(values, float)
-        shape = "".join(f"[{x}]" for x in values.shape)
-        rows = [", ".join(map(number, row)) for row in np.atleast_2d(values)]
-        body = ",\n    ".join("{" + r + "}" for r in rows) if values.ndim > 1 else rows[0]
-        return f"constexpr float {name}{shape} = {{{body}}};\n"
+    way = planner.of_way
+    array = lambda name, values: fit.array(name + "".join(f"[{x}]" for x in np.shape(values)), values, "float")
     OUTPUT.write_text(
         "// Written by perf/tune/fit_families.py. Choices for shapes that were left out of the fit:\n"
         + "".join(f"//   {line}\n" for line in report) + "// clang-format off\n"
@@ -161,7 +155,7 @@ def write(planner, data, network, mean, deviation, least, most, report):
         + array("kWayLeast", data.features.min(0)[:way]) + array("kWayMost", data.features.max(0)[:way])
         + array("kEstimateLeast", data.features.min(0)[way:]) + array("kEstimateMost", data.features.max(0)[way:])
         + array("kHiddenBias", network.bias - mean @ hidden) + array("kWayWeights", hidden[:way])
-        + f"constexpr float kDirectBias = {number(-mean @ direct)};\n" + array("kWayDirect", direct[:way])
+        + f"constexpr float kDirectBias = {fit.literal(-mean @ direct)};\n" + array("kWayDirect", direct[:way])
         + array("kEstimateWeights", hidden[way:]) + array("kEstimateDirect", direct[way:])
         + array("kNameHidden", network.tile_hidden) + array("kNameDirect", network.tile_direct)
         + array("kNameLeast", least) + array("kNameMost", most)

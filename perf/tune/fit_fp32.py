@@ -170,8 +170,7 @@ class Correction:
 
     def write(self, report):
         hidden, direct = self.network.hidden / self.deviation[:, None], self.network.direct / self.deviation
-        array = lambda name, values: network.array(name, values, "float").replace(
-            name, name + "".join(f"[{x}]" for x in np.shape(values)), 1)
+        array = lambda name, values: network.array(name + "".join(f"[{x}]" for x in np.shape(values)), values, "float")
         CORRECTION.write_text(
             "// Written by perf/tune/fit_fp32.py. Choices for shapes that were left out of the fit:\n"
             + "".join(f"//   {line}\n" for line in report) + "// clang-format off\n"
