@@ -4,12 +4,13 @@
  * one declares in any of its releases. The enumerations of CBLAS are plain int in this header, with the values that
  * every CBLAS uses.
  *
- * Checks, their order and their numbers are those of the reference BLAS. Errors go to the program's xerbla_ or
- * cblas_xerbla (or to those of the BLAS that it is linked with); where there is none, one line on stderr says what was
- * wrong and the call returns. A failure at run time, which BLAS has no way to report, is one line on stderr as well.
- * fp16 and bf16 numbers are passed as their bits: hgemm is MKL's and Arm PL's, bgemm
- * OpenBLAS's and Arm PL's; with C, alpha and beta in fp32, sbgemm is OpenBLAS's, and gemm_bf16bf16f32 and
- * gemm_f16f16f32 are MKL's.
+ * Checks, their order and their numbers are those of the reference BLAS, but for an unknown transb or uplo of a
+ * row-major call, which it counts as another argument. Errors go to the program's xerbla_ or cblas_xerbla (or to those
+ * of the BLAS that it is linked with); where there is none, one line on stderr says what was wrong and the call
+ * returns. A failure at run time, which BLAS has no way to report, is one line on stderr as well.
+ *
+ * fp16 and bf16 numbers are passed as their bits: hgemm is MKL's and Arm PL's, bgemm OpenBLAS's and Arm PL's; with C,
+ * alpha and beta in fp32, sbgemm is OpenBLAS's, and gemm_bf16bf16f32 and gemm_f16f16f32 are MKL's.
  *
  * C99. SPDX-License-Identifier: BSD-3-Clause
  */

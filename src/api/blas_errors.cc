@@ -5,9 +5,10 @@
 //
 // What the reference's handlers expect: a row-major call is the column-major call with A and B, m and n swapped, and
 // cblas_xerbla is given the number that the argument has there; the handler itself swaps the numbers of m and n and of
-// lda and ldb back when the variable RowMajorStrg says so. The variable belongs to the BLAS (or to the program that
-// brings its own handler), so it is set where there is one. OpenBLAS's CBLAS reports to xerbla_, as the column-major
-// call, and there the flags of A and B are swapped, too; its cblas_xerbla is for others, and ends the program.
+// lda and ldb back when the variable RowMajorStrg says so, in every routine with "gemm" in its name at the places that
+// they have in gemm. The variable belongs to the BLAS (or to the program that brings its own handler), so it is set
+// where there is one. OpenBLAS's CBLAS reports to xerbla_, as the column-major call, and there the flags of A and B are
+// swapped, too; its cblas_xerbla is for others, and ends the program.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include "api/blas_errors.h"
@@ -121,29 +122,48 @@ bool is_of_openblas(const void* handler) {
          (&RowMajorStrg == nullptr || host::object_of(&RowMajorStrg).base != host::object_of(handler).base);
 }
 
+// The number that the reference's handler turns into this one where RowMajorStrg is set, and the other way round.
+int turned_back(const Routine& routine, int number) {
+  if (std::strstr(routine.cblas_name, "gemm") == nullptr) return number;
+  switch (number) {
+    case 4:
+      return 5;
+    case 5:
+      return 4;
+    case 9:
+      return 11;
+    case 11:
+      return 9;
+    default:
+      return number;
+  }
+}
+
 void report_as_reference(const Routine& routine, bool row_major, int argument, bool explains) {
   const bool is_numeric = argument > XGEMM_ARG_TRANSB && argument != XGEMM_ARG_FILL;
-  const int number = routine.position(row_major && is_numeric ? transposed_argument(argument) : argument);
-  const int own_number = routine.position(argument);
+  const bool is_turned = row_major && is_numeric;
+  const int fortran_number = routine.position(is_turned ? transposed_argument(argument) : argument);
+  const int own_number = routine.position(argument) + 1;
+  const int number = is_turned ? turned_back(routine, own_number) : own_number;
   const auto handler = reinterpret_cast<const void*>(&cblas_xerbla);
   const FortranHandler fortran = {&xerbla_, nullptr};
   const char* const form = explains ? "%s\n" : "";
 
   if (&RowMajorStrg != nullptr) RowMajorStrg = row_major;
   if (has_wide_integers(routine.flavour) && cblas_xerbla_64 != nullptr) {
-    cblas_xerbla_64(number + 1, routine.cblas_name, form, last_error());
+    cblas_xerbla_64(number, routine.cblas_name, form, last_error());
   } else if (is_numeric && fortran && in_main_program(reinterpret_cast<const void*>(&xerbla_)) &&
              !in_main_program(handler)) {
     // A program that brings its xerbla_ alone: in the reference the numeric checks are sgemm_'s, and end there.
-    fortran(routine.fortran_name, number);
+    fortran(routine.fortran_name, fortran_number);
   } else if (handler != nullptr && is_mkl(handler)) {
-    reinterpret_cast<MklHandler>(const_cast<void*>(handler))(routine.cblas_name, own_number + 1);
+    reinterpret_cast<MklHandler>(const_cast<void*>(handler))(routine.cblas_name, own_number);
   } else if (handler != nullptr) {
-    cblas_xerbla(number + 1, routine.cblas_name, form, last_error());
+    cblas_xerbla(number, routine.cblas_name, form, last_error());
   } else if (fortran) {
-    fortran(routine.fortran_name, number);
+    fortran(routine.fortran_name, fortran_number);
   } else {
-    report_without_handler(routine, own_number + 1);
+    report_without_handler(routine, own_number);
   }
   if (&RowMajorStrg != nullptr) RowMajorStrg = 0;
 }

@@ -248,9 +248,9 @@ int xgemm_prepare(xgemm_context* ctx, const xgemm_args* args, int operand, xgemm
     if (known.type != XGEMM_F32)
       return illegal(XGEMM_ARG_TYPE, format("type = %d, but XGEMM_F32 = 0 is required", known.type));
     const bool of_a = operand == XGEMM_ARG_A;
-    if ((known.strided & (of_a ? XGEMM_STRIDED_A : XGEMM_STRIDED_B)) != 0)
+    if (known.strided != 0)
       return illegal(XGEMM_ARG_STRIDED,
-                     format("strided = %d, but an operand with a leading dimension is required", known.strided));
+                     format("strided = %d, but 0 is required: operands have leading dimensions", known.strided));
     const auto argument = static_cast<xgemm_argument>(operand);
     const OperandLines lines = operand_lines(known, argument);
     const bool is_empty = lines.lines == 0 || lines.k == 0;

@@ -118,7 +118,11 @@ Status check_arrays_on_host(const Problem& problem) {
     if (p.reads_inputs() && p.b.data == nullptr) return null(XGEMM_ARG_B, "read");
     if (p.c.data == nullptr) return null(XGEMM_ARG_C, "written");
     const Epilogue& e = problem.epilogue;
-    if (e.old_c != nullptr && p.epilogue.old_c == nullptr && p.n > 1 && e.ld_old_c != p.c.ld)
+    const bool is_old_c = e.old_c != nullptr && p.epilogue.old_c == nullptr;
+    if (is_old_c && p.c.step != 1)
+      return illegal(XGEMM_ARG_OLD_C, format("old_c is c[%lld], but C has strides of its own: NULL is required then",
+                                             static_cast<long long>(entry)));
+    if (is_old_c && p.n > 1 && e.ld_old_c != p.c.ld)
       return illegal(XGEMM_ARG_OLD_C,
                      format("old_c is c[%lld], but ld_old_c = ldc is required then", static_cast<long long>(entry)));
     // Host memory may be.

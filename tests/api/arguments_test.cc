@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
+#include <initializer_list>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "api/calls.h"
@@ -222,6 +224,10 @@ TEST(Arguments, OfPrepareAreChecked) {
   refused(&args, XGEMM_ARG_A, XGEMM_ARG_LDA, "lda = 3");
   args.k = -1;
   refused(&args, XGEMM_ARG_A, XGEMM_ARG_K, "k = -1");
+  for (const int strided : std::initializer_list<int>{XGEMM_STRIDED_A, XGEMM_STRIDED_B, XGEMM_STRIDED_C, 64, -2}) {
+    args.strided = strided;
+    refused(&args, XGEMM_ARG_A, XGEMM_ARG_STRIDED, ("strided = " + std::to_string(strided) + ", but 0").c_str());
+  }
   args.type = XGEMM_F16;
   refused(&args, XGEMM_ARG_A, XGEMM_ARG_TYPE, "type = 1, but XGEMM_F32 = 0 is required");
   EXPECT_EQ(xgemm_release(nullptr), 0);

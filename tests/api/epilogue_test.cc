@@ -91,6 +91,26 @@ TEST(Epilogue, OldCIsCButWithOtherLines) {
   EXPECT_STREQ(xgemm_last_error(), "old_c is c[0], but ld_old_c = ldc is required then");
   EXPECT_EQ(c[0], 5);
 }
+// With one column as well, of which the distance of the columns says nothing.
+TEST(Epilogue, OldCIsCButWithStrides) {
+  const float x[4] = {1, 1, 1, 1}, one = 1;
+  for (const int n : {1, 2}) {
+    float c[8] = {5, 6, 7, 8, 5, 6, 7, 8};
+    const void* a[] = {x};
+    void* of_c[] = {c};
+    xgemm_args args = XGEMM_ARGS_INIT;
+    args.m = 2, args.n = n, args.k = 1;
+    args.lda = 2, args.ldb = 1;
+    args.strided = XGEMM_STRIDED_C, args.row_stride_c = 2, args.column_stride_c = 4;
+    args.batch_kind = XGEMM_BATCH_POINTERS;
+    args.a = args.b = a, args.c = of_c, args.beta = &one;
+    args.old_c = c, args.ld_old_c = 4;
+    EXPECT_EQ(xgemm_gemm(nullptr, &args), -XGEMM_ARG_OLD_C);
+    EXPECT_STREQ(xgemm_last_error(), "old_c is c[0], but C has strides of its own: NULL is required then");
+    EXPECT_EQ(c[0], 5);
+    EXPECT_EQ(c[2], 7);
+  }
+}
 
 // A 1 x 1 product of x and 1.
 template <class T>
