@@ -72,6 +72,7 @@ enum : int {
   kMatmulTransA = 3,
   kMatmulTransB = 4,
   kMatmulTransC = 5,
+  kMatmulFillMode = 6,
   kMatmulEpilogue = 7,
   kMatmulBias = 8,
   kMatmulBiasBatchStride = 10,
@@ -88,7 +89,13 @@ enum : int {
   kMatmulAuxScale = 23,
   kMatmulAuxAmax = 24,
   kMatmulBiasType = 26,
+  kMatmulAtomicRows = 27,  // these four before 13 alone
+  kMatmulAtomicCols = 28,
+  kMatmulAtomicIn = 29,
+  kMatmulAtomicOut = 30,
 };
+
+enum : int { kFillFull = 2 };  // cublasFillMode_t
 
 // cublasLtMatrixLayoutAttribute_t
 enum : int {

@@ -16,9 +16,9 @@ using Result = int;
 using DevicePointer = unsigned long long;
 
 constexpr Result kDone = 0;
-constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;  // CUdevice_attribute
-constexpr int kMemoryType = 2, kIsManaged = 8;               // CUpointer_attribute
-constexpr unsigned kDeviceMemory = 2;                        // CUmemorytype
+constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;   // CUdevice_attribute
+constexpr int kMemoryType = 2, kIsManaged = 8, kOrdinal = 9;  // CUpointer_attribute
+constexpr unsigned kDeviceMemory = 2;                         // CUmemorytype
 constexpr int kNotCapturing = 0;
 constexpr int kRelaxedCapture = 2;
 
@@ -104,13 +104,16 @@ Gpu current_gpu() {
   return gpu;
 }
 
-bool is_host_memory(const void* pointer) {
-  if (driver() == nullptr) return false;  // and no call of cuBLAS computes anything
+Place place_of(const void* pointer) {
+  if (driver() == nullptr) return Place::here;  // and no call of cuBLAS computes anything
   unsigned type = 0, managed = 0;
-  const int attributes[] = {kMemoryType, kIsManaged};
-  void* values[] = {&type, &managed};
-  return driver()->pointer_get_attributes(2, attributes, values, address(pointer)) != kDone ||
-         (type != kDeviceMemory && managed == 0);
+  int ordinal = 0, current = 0;
+  const int attributes[] = {kMemoryType, kIsManaged, kOrdinal};
+  void* values[] = {&type, &managed, &ordinal};
+  if (driver()->pointer_get_attributes(3, attributes, values, address(pointer)) != kDone) return Place::host;
+  if (managed != 0) return Place::here;
+  if (type != kDeviceMemory) return Place::host;
+  return driver()->ctx_get_device(&current) != kDone || ordinal == current ? Place::here : Place::other_gpu;
 }
 
 bool wait_for(void* stream) noexcept try {

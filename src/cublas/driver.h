@@ -17,8 +17,9 @@ struct Gpu {
 // Of the calling thread; where it has not used one yet, the process's first.
 Gpu current_gpu();
 
-// Whether it is neither device nor managed memory; page-locked memory is the host's.
-bool is_host_memory(const void* pointer);
+// Where memory is. Here: the calling thread's GPU, or managed memory. Page-locked memory is the host's.
+enum class Place { here, host, other_gpu };
+Place place_of(const void* pointer);
 
 // Waits for the stream's work. False where there is nothing to wait by: no driver, or a capture that must not be
 // broken.

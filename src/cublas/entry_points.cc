@@ -67,7 +67,7 @@ using namespace xgemm::cublas;
   XGEMM_EXPORT(xgemm_cublasSetStream_v2_of_##version, cublasSetStream_v2, libcublas, version, at);                 \
   [[gnu::visibility("default")]] int xgemm_cublasDestroy_v2_of_##version(Handle handle) noexcept {                 \
     static constinit Original original("cublasDestroy_v2", Library::cublas, version);                              \
-    forget_workspace(handle);                                                                                      \
+    forget_handle(handle);                                                                                         \
     return original.call<int(Handle)>(handle);                                                                     \
   }                                                                                                                \
   XGEMM_EXPORT(xgemm_cublasDestroy_v2_of_##version, cublasDestroy_v2, libcublas, version, at);
@@ -83,7 +83,7 @@ using namespace xgemm::cublas;
                                                                         b_layout, beta, c, c_layout, d, d_layout,  \
                                                                         algorithm, workspace, bytes, stream);      \
     };                                                                                                             \
-    if (!looks_at_calls()) return real();                                                                          \
+    if (handle == nullptr || !looks_at_calls()) return real();                                                     \
     Request request;                                                                                               \
     request.call.routine = "cublasLtMatmul";                                                                       \
     describe_matmul(                                                                                               \
@@ -94,7 +94,8 @@ using namespace xgemm::cublas;
   }                                                                                                                \
   XGEMM_EXPORT(xgemm_cublasLtMatmul_of_##version, cublasLtMatmul, libcublasLt, version, at);
 
-// What is linked with this library itself, by a name without a node, means the newest.
+// What is linked with this library itself, by a name without a node, means the newest; where the loader finds such a
+// name in another library, which has cuBLAS in itself, it takes the first.
 extern "C" {
 
 #define XGEMM_CUBLAS_ROUTINE(name, form, type, compute)               \

@@ -1,6 +1,8 @@
 // Reading handles, and the workspaces that they were given.
 #include "cublas/handle.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -22,8 +24,15 @@ struct Getters {
 };
 constinit Getters getters[] = {{.version = 12}, {.version = 13}};
 
+// cuBLAS allows a handle in several threads, whose launches may then alternate on its stream: each product of libxgemm
+// has its scratch space to itself, so that a workspace is for the thread that set it, and others have the pool.
+struct Lent {
+  Workspace workspace;
+  pthread_t thread;
+};
+
 // Never destroyed: products may be asked for while the process ends. Under the lock that a fork takes.
-using Workspaces = std::map<Handle, Workspace>;
+using Workspaces = std::map<Handle, Lent>;
 constinit Workspaces* workspaces = nullptr;
 constinit std::atomic<bool> any{false};
 
@@ -44,7 +53,9 @@ bool read_state(int version, Handle handle, HandleState* state) {
     return false;
   if (any.load(std::memory_order_acquire)) {
     const Making making;
-    if (const auto found = workspaces->find(handle); found != workspaces->end()) state->workspace = found->second;
+    if (const auto found = workspaces->find(handle);
+        found != workspaces->end() && pthread_equal(found->second.thread, pthread_self()) != 0)
+      state->workspace = found->second.workspace;
   }
   return true;
 }
@@ -52,7 +63,7 @@ bool read_state(int version, Handle handle, HandleState* state) {
 void remember_workspace(Handle handle, void* memory, std::size_t bytes) noexcept try {
   const Making making;
   if (workspaces == nullptr) workspaces = new Workspaces;
-  workspaces->insert_or_assign(handle, aligned(memory, bytes));
+  workspaces->insert_or_assign(handle, Lent{aligned(memory, bytes), pthread_self()});
   any.store(true, std::memory_order_release);
 } catch (...) {
   forget_workspace(handle);
@@ -62,7 +73,13 @@ void forget_workspace(Handle handle) noexcept {
   if (!any.load(std::memory_order_acquire)) return;
   const Making making;
   // What was known stays as an entry: programs set stream and workspace before each call.
-  if (const auto found = workspaces->find(handle); found != workspaces->end()) found->second = {};
+  if (const auto found = workspaces->find(handle); found != workspaces->end()) found->second.workspace = {};
+}
+
+void forget_handle(Handle handle) noexcept {
+  if (!any.load(std::memory_order_acquire)) return;
+  const Making making;
+  workspaces->erase(handle);
 }
 
 }  // namespace xgemm::cublas

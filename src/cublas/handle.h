@@ -31,5 +31,6 @@ bool read_state(int version, Handle handle, HandleState* state);
 // set takes it back.
 void remember_workspace(Handle handle, void* memory, std::size_t bytes) noexcept;
 void forget_workspace(Handle handle) noexcept;
+void forget_handle(Handle handle) noexcept;
 
 }  // namespace xgemm::cublas

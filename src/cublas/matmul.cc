@@ -108,7 +108,16 @@ const char* describe(int version, const MatmulArguments& x, Request* request) {
   for (const int scale :
        {kMatmulAScale, kMatmulBScale, kMatmulCScale, kMatmulDScale, kMatmulAmaxD, kMatmulAuxScale, kMatmulAuxAmax})
     scaled = scaled || operation.read_if_known<const void*>(scale, nullptr) != nullptr;
+  const int fill = operation.read_if_known<std::int32_t>(kMatmulFillMode, kFillFull);
+  bool in_chunks = false;  // that wait for others, or that others wait for
+  for (const int count : {kMatmulAtomicRows, kMatmulAtomicCols})
+    in_chunks = in_chunks || operation.read_if_known<std::int32_t>(count, 0) != 0;
+  for (const int counters : {kMatmulAtomicIn, kMatmulAtomicOut})
+    in_chunks = in_chunks || operation.read_if_known<const void*>(counters, nullptr) != nullptr;
   if (!operation.good()) return "a description that cannot be read";
+  // What a descriptor keeps of an epilogue that it no longer has.
+  if ((epilogue & kEpilogueBias) == 0) call.bias = nullptr;
+  if ((epilogue & kEpilogueAux) == 0) call.aux = {};
 
   for (const int flag : {transa, transb})
     if (flag != kOpN && flag != kOpT && flag != kOpC) return "an illegal flag";
@@ -161,6 +170,8 @@ const char* describe(int version, const MatmulArguments& x, Request* request) {
       return "auxiliary results that lie badly";
   }
   if (scaled) return "scales of matrices";
+  if (fill != kFillFull) return "a triangle of D";
+  if (in_chunks) return "chunks with counters";
   if (transc != kOpN) return "a transposed C";
   if (a_rows != d.rows || b_cols != d.cols || a_cols != b_rows) return "sizes that do not fit";
   if (a.batch_count != d.batch_count || b.batch_count != d.batch_count) return "batches that do not fit";

@@ -1,4 +1,4 @@
-// Reading XGEMM_CUBLAS.
+// Reading XGEMM_CUBLAS and NVIDIA_TF32_OVERRIDE.
 #include "cublas/mode.h"
 
 #include <cstdlib>
@@ -21,7 +21,17 @@ Mode read_mode() {
   return Mode::automatic;
 }
 
+bool read_forbids_tf32() {
+  const char* const set = std::getenv("NVIDIA_TF32_OVERRIDE");
+  return set != nullptr && std::string_view(set) == "0";
+}
+
 }  // namespace
+
+bool forbids_tf32() {
+  static Once<bool> known;
+  return known.get(read_forbids_tf32);
+}
 
 Mode mode() {
   static Once<Mode> known;

@@ -1,4 +1,4 @@
-// XGEMM_CUBLAS: which calls of cuBLAS libxgemm serves.
+// What the environment says: which calls of cuBLAS libxgemm serves, and whether TF32 is out of the question.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -14,5 +14,8 @@ enum class Mode {
 
 // Read once; a value that is not allowed is reported and taken for auto.
 Mode mode();
+
+// NVIDIA_TF32_OVERRIDE=0: the libraries of CUDA compute no fp32 product in TF32, whatever the program allows.
+bool forbids_tf32();
 
 }  // namespace xgemm::cublas

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/status.h"
+#include "cublas/mode.h"
 #include "xgemm/float16.hpp"
 
 namespace xgemm::cublas {
@@ -66,6 +67,9 @@ const char* obstacle_of(const Call& call, const HandleState& state, const std::o
     return "sums in fp16 are insisted on";
   } else if (scalar_type_of(call.compute) != (call.a.type == kReal64F ? kReal64F : kReal32F)) {
     return "this compute type";
+  } else if ((call.a.type == kReal16F || call.a.type == kReal16BF) && call.compute != kCompute32F &&
+             call.compute != kCompute32FPedantic) {
+    return "a compute type for fp32 alone";
   }
   if (state.pointer_mode != kScalarsOnHost && state.pointer_mode != kScalarsOnDevice) return "this pointer mode";
   if (call.alpha == nullptr || call.beta == nullptr) return "a null pointer";
@@ -77,8 +81,9 @@ const char* obstacle_of(const Call& call, const HandleState& state, const std::o
 
 // fp32 products that the caller allows to be computed in TF32.
 bool allows_tf32(const Call& call, const HandleState& state) {
-  return call.a.type == kReal32F && (call.compute == kCompute32FFastTF32 ||
-                                     (call.compute == kCompute32F && (state.math_mode & kMathModes) == kTf32Math));
+  return call.a.type == kReal32F && !forbids_tf32() &&
+         (call.compute == kCompute32FFastTF32 ||
+          (call.compute == kCompute32F && (state.math_mode & kMathModes) == kTf32Math));
 }
 
 // fp32 products of which the caller insists on fp32, whatever XGEMM_MATH says.

@@ -31,13 +31,23 @@ bool is_watched() {
 }
 
 // Host memory that a GPU reaches, too: cuBLAS reads and writes it when the work runs, in the order of the stream,
-// libxgemm during the call. The driver is asked about an address once.
-bool is_on_host(const Call& call) {
+// libxgemm during the call. Of another GPU: cuBLAS computes where its handle is, libxgemm where C is, and the stream is
+// of the handle's. The driver is asked about an address once. Null where all is in reach.
+const char* out_of_reach(const Call& call) {
   const void* const known[] = {nullptr,         call.a.data,   call.b.data, call.c.data,
                                call.old_c.data, call.aux.data, call.bias};
-  for (const void* const& data : known)
-    if (std::find(known, &data, data) == &data && data != nullptr && is_host_memory(data)) return true;
-  return false;
+  for (const void* const& data : known) {
+    if (data == nullptr || std::find(known, &data, data) != &data) continue;
+    switch (place_of(data)) {
+      case Place::here:
+        break;
+      case Place::host:
+        return "host memory";
+      case Place::other_gpu:
+        return "memory of another GPU";
+    }
+  }
+  return nullptr;
 }
 
 // With the mode that it is computed in where it says none: that of its context, which is the environment's.
@@ -54,7 +64,7 @@ const char* why_not_libxgemm(const Request& request) {
     if (request.reservation != nullptr) return request.reservation;
     if (const char* const why = why_cublas(with_math_mode(request.product), current_gpu(), request.reads_c)) return why;
   }
-  return is_on_host(request.call) ? "host memory" : nullptr;
+  return out_of_reach(request.call);
 }
 
 // Whether C is as it was, or will be replaced anyhow, so that cuBLAS may compute what libxgemm could not.

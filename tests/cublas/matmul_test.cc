@@ -59,7 +59,7 @@ class Matmul : public testing::Test {
                const Layout* d_layout = nullptr) {
     const float alpha = 1;
     const Layout& of_d = d_layout != nullptr ? *d_layout : c;
-    return cublasLtMatmul(nullptr, operation_, &alpha, a_, a.get(), b_, b.get(), &beta, c_, c.get(),
+    return cublasLtMatmul(handle_, operation_, &alpha, a_, a.get(), b_, b.get(), &beta, c_, c.get(),
                           d != nullptr ? d : c_, of_d.get(), nullptr, nullptr, 0, nullptr);
   }
   int forwarded(const std::function<int()>& call) {
@@ -68,6 +68,7 @@ class Matmul : public testing::Test {
     return stand_in_lt_calls() - before;
   }
 
+  void* handle_ = lt_handle();
   void* operation_ = nullptr;
   std::mt19937 random_{5};
   float a_[64] = {1}, b_[64] = {1}, c_[64] = {};
@@ -97,7 +98,7 @@ TEST_F(Matmul, IsServedInAllOrders) {
     const std::vector<float> before = md;
     const float alpha = 2, beta = static_cast<float>(pick(0, 1));
     EXPECT_EQ(0, forwarded([&] {
-                return cublasLtMatmul(nullptr, operation_, &alpha, ma.data(), a.get(), mb.data(), b.get(), &beta,
+                return cublasLtMatmul(lt_handle(), operation_, &alpha, ma.data(), a.get(), mb.data(), b.get(), &beta,
                                       md.data(), d.get(), md.data(), d.get(), nullptr, nullptr, 0, nullptr);
               }));
     for (std::int64_t p = 0; p < batch; ++p)
@@ -150,7 +151,7 @@ TEST_F(Matmul, EpiloguesAreServed) {
     set<std::int32_t>(kMatmulBiasType, pick(0, 1) != 0 ? -1 : static_cast<int>(kReal32F));
     const float alpha = 1, beta = static_cast<float>(pick(0, 1));
     EXPECT_EQ(0, forwarded([&] {
-                return cublasLtMatmul(nullptr, operation_, &alpha, ma.data(), a.get(), mb.data(), b.get(), &beta,
+                return cublasLtMatmul(lt_handle(), operation_, &alpha, ma.data(), a.get(), mb.data(), b.get(), &beta,
                                       mc.data(), c.get(), md.data(), d.get(), nullptr, nullptr, 0, nullptr);
               }));
     for (std::int64_t r = 0; r < m; ++r)
@@ -209,11 +210,24 @@ TEST_F(Matmul, IsForwardedWithWhatLibxgemmDoesNotHave) {
     EXPECT_TRUE(is_forwarded());
     set<void*>(attribute, nullptr);
   }
-  for (const int attribute : {kMatmulTransC, kMatmulSmCountTarget}) {
+  for (const int attribute : {kMatmulTransC, kMatmulSmCountTarget, kMatmulAtomicRows, kMatmulAtomicCols}) {
     set<std::int32_t>(attribute, 1);
     EXPECT_TRUE(is_forwarded());
     set<std::int32_t>(attribute, 0);
   }
+  for (const int attribute : {kMatmulAtomicIn, kMatmulAtomicOut}) {
+    set<void*>(attribute, &scale);
+    EXPECT_TRUE(is_forwarded());
+    set<void*>(attribute, nullptr);
+  }
+  for (const int fill : {0, 1}) {
+    set<std::int32_t>(kMatmulFillMode, fill);
+    EXPECT_TRUE(is_forwarded()) << "a triangle";
+  }
+  set<std::int32_t>(kMatmulFillMode, kFillFull);
+  handle_ = nullptr;
+  EXPECT_TRUE(is_forwarded()) << "cuBLAS has a status for it";
+  handle_ = lt_handle();
   for (const int mode : {2, 3, 4}) {  // vectors of scalars
     set<std::int32_t>(kMatmulPointerMode, mode);
     EXPECT_TRUE(is_forwarded());

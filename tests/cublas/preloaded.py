@@ -12,6 +12,7 @@ parser.add_argument("--library", required=True, help="libxgemm_cublas.so")
 parser.add_argument("--sanitizer", default="", help="run-time library of a sanitizer, which has to come first")
 parser.add_argument("--program", required=True, help="the program built from program.cc")
 parser.add_argument("--plugins", required=True, nargs=2, help="its plugins, for versions 12 and 13")
+parser.add_argument("--renamed", required=True, help="a plugin with a cuBLAS 12 that has another file name")
 parser.add_argument("--cuda", required=True, help="the stand-in for the driver")
 parser.add_argument("--xgemm-run", required=True, help="xgemm-run")
 options = parser.parse_args()
@@ -55,6 +56,16 @@ expect(text, r"xgemm: call=gemm ", times=4)
 text = run(XGEMM_CUBLAS="never", XGEMM_VERBOSE="1")
 expect(text, r"xgemm: cublas=\w+ .* by=cublas because: XGEMM_CUBLAS=never\n", times=4)
 expect(text, r"xgemm: call=gemm ", times=0)
+
+# The cuBLAS of a wheel, alone and beside one of another version: by its node, in every mode.
+for mode in ("never", "auto", "always"):
+    for plugins in ([options.renamed], [options.plugins[1], options.renamed]):
+        expect(run(XGEMM_CUBLAS=mode, plugins=plugins), r"\S", times=0)
+
+# TF32, which a program allows and the environment does not.
+expect(run(XGEMM_CUBLAS="always", XGEMM_VERBOSE="1", PLUGIN_MATH_MODE="3"), r"compute=tf32", times=2)
+expect(run(XGEMM_CUBLAS="always", XGEMM_VERBOSE="1", PLUGIN_MATH_MODE="3", NVIDIA_TF32_OVERRIDE="0"), r"compute=tf32",
+       times=0)
 
 # auto: what is measured, by the GPU that the driver names; without a driver there is none.
 expect(run(XGEMM_VERBOSE="1"), r"by=libxgemm", times=4)

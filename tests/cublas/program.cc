@@ -25,6 +25,7 @@ using namespace xgemm::cublas;
 extern "C" [[gnu::visibility("default")]] bool multiply() {
   Handle handle = nullptr;
   cublasCreate_v2(&handle);
+  if (const char* const mode = std::getenv("PLUGIN_MATH_MODE")) cublasSetMathMode(handle, std::atoi(mode));
   const float one = 1, zero = 0;
   std::vector<float> a(200 * 50, 1.0f), b(50 * 100, 1.0f), c(200 * 100, -1.0f);
   bool good = cublasSgemm_v2(handle, kOpN, kOpN, 200, 100, 50, &one, a.data(), 200, b.data(), 50, &zero, c.data(),

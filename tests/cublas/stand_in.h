@@ -26,11 +26,11 @@ const char* stand_in_last_call();
 // libcublasLt.
 int stand_in_lt_calls();
 
-// libcuda: whether streams are being captured, and that the memory from `begin` to `end` is a GPU's, or the host's
-// alone. All other memory is managed, which the CPU may read.
+// libcuda: whether streams are being captured, and that the memory from `begin` to `end` is that of a GPU (0 is
+// the current one), or the host's alone. All other memory is managed, which the CPU may read.
 void stand_in_capture(bool capturing);
 void* stand_in_last_copy_stream();  // of copies from device to device
 int stand_in_pointers_asked();      // how often where a pointer leads was asked so far
-void stand_in_device_memory(const void* begin, const void* end);
+void stand_in_device_memory(const void* begin, const void* end, int ordinal = 0);
 void stand_in_host_memory(const void* begin, const void* end);
 }

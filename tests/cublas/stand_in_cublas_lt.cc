@@ -65,7 +65,10 @@ int cublasLtMatmulDescCreate(void** descriptor, int compute, int scale) {
   made->set<std::int32_t>(kMatmulScaleType, scale);
   for (const int attribute : {kMatmulPointerMode, kMatmulTransA, kMatmulTransB, kMatmulTransC, kMatmulSmCountTarget})
     made->set<std::int32_t>(attribute, 0);
+  made->set<std::int32_t>(kMatmulFillMode, kFillFull);
   made->set<std::uint32_t>(kMatmulEpilogue, kEpilogueDefault);
+  for (const int attribute : {kMatmulAtomicRows, kMatmulAtomicCols}) made->set<std::int32_t>(attribute, 0);
+  for (const int attribute : {kMatmulAtomicIn, kMatmulAtomicOut}) made->set<void*>(attribute, nullptr);
   for (const int attribute : {kMatmulAScale, kMatmulBScale, kMatmulCScale, kMatmulDScale, kMatmulAmaxD})
     made->set<void*>(attribute, nullptr);
   made->set<const void*>(kMatmulBias, nullptr);

@@ -18,6 +18,7 @@ struct Range {
   bool has(const char* at) const { return at >= begin && at < end; }
 };
 Range device, host;
+int ordinal_of_device = 0;
 
 }  // namespace
 
@@ -79,7 +80,7 @@ int cuPointerGetAttributes(unsigned count, const int* attributes, void** values,
     else if (attributes[i] == 8)
       *static_cast<unsigned*>(values[i]) = managed;
     else if (attributes[i] == 9)
-      *static_cast<int*>(values[i]) = on_device ? 0 : -1;
+      *static_cast<int*>(values[i]) = on_device ? ordinal_of_device : -1;
   return 0;
 }
 
@@ -92,8 +93,9 @@ int stand_in_pointers_asked() {
 void stand_in_capture(bool is) {
   capturing = is;
 }
-void stand_in_device_memory(const void* begin, const void* end) {
+void stand_in_device_memory(const void* begin, const void* end, int ordinal) {
   device = {static_cast<const char*>(begin), static_cast<const char*>(end)};
+  ordinal_of_device = ordinal;
 }
 void stand_in_host_memory(const void* begin, const void* end) {
   host = {static_cast<const char*>(begin), static_cast<const char*>(end)};

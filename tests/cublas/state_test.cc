@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "matmul.h"
 #include "routines.h"
@@ -82,12 +83,42 @@ TEST_F(HandleState, WorkspaceUntilAStreamIsSet) {
   EXPECT_EQ(768u, stand_in_product()->workspace_bytes);
 }
 
+// Another thread's product may be under way on the same stream.
+TEST_F(HandleState, WorkspaceOfTheThreadThatSetIt) {
+  ASSERT_EQ(kSuccess, cublasSetWorkspace_v2(x_.handle, memory_, sizeof memory_));
+  std::thread([&] {
+    EXPECT_EQ((Reached{1, 0}), call());
+    EXPECT_EQ(nullptr, stand_in_product()->workspace);
+  }).join();
+  EXPECT_EQ((Reached{1, 0}), call());
+  EXPECT_EQ(static_cast<void*>(memory_), stand_in_product()->workspace);
+}
+
+TEST_F(HandleState, MemoryOfAnotherGpu) {
+  for (const int ordinal : {0, 1}) {
+    stand_in_device_memory(matrix_, matrix_ + 4, ordinal);
+    EXPECT_EQ((Reached{ordinal == 0, ordinal != 0}), call());
+  }
+  stand_in_device_memory(nullptr, nullptr);
+}
+
+// cuBLAS has these compute types for fp32 operands alone, and a status for others.
+TEST_F(HandleState, ComputeTypesOfFp32) {
+  for (const int type : {kReal16F, kReal16BF})
+    for (const int compute :
+         {kCompute32FFast16F, kCompute32FFast16BF, kCompute32FFastTF32, kCompute32FEmulated16BFx9}) {
+      x_.type_a = x_.type_b = x_.type_c = type;
+      x_.compute_type = compute;
+      EXPECT_EQ((Reached{0, 1}), call());
+    }
+}
+
 TEST_F(HandleState, WorkspaceAndStreamOfMatmul) {
   void *operation = nullptr, *layout = nullptr;
   cublasLtMatmulDescCreate(&operation, kCompute32F, kReal32F);
   cublasLtMatrixLayoutCreate(&layout, kReal32F, 2, 2, 2);
   const int before = stand_in_products();
-  EXPECT_EQ(kSuccess, cublasLtMatmul(nullptr, operation, &alpha_, matrix_, layout, matrix_, layout, &zero_, matrix_,
+  EXPECT_EQ(kSuccess, cublasLtMatmul(lt_handle(), operation, &alpha_, matrix_, layout, matrix_, layout, &zero_, matrix_,
                                      layout, matrix_, layout, nullptr, memory_, sizeof memory_, memory_ + 1));
   EXPECT_EQ(before + 1, stand_in_products());
   EXPECT_EQ(static_cast<void*>(memory_ + 1), stand_in_product()->stream);
