@@ -92,7 +92,7 @@ def bench(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     shapes = []
     for text in options.shapes:
-        numbers = [int(part) if part.isdigit() else 0 for part in text.split(":")]
+        numbers = [int(part) if part.isdecimal() else 0 for part in text.split(":")]
         if len(numbers) not in (1, 3) or 0 in numbers:
             parser.error(f"{text} is no shape: M:N:K, or one number for all three, is required")
         shapes.append(numbers * (3 // len(numbers)))

@@ -153,17 +153,19 @@ class Torch(NumPy):
         torch = sys.modules["torch"]
         if array.layout is not torch.strided or not (array.is_cuda or array.is_cpu):
             return (array.dtype, array.shape, array.layout, array.device), 0, None, None
-        facts = (array.dtype, array.shape, array.stride(), array.is_neg(), array.requires_grad and torch.is_grad_enabled())
+        pointer = array.data_ptr()
+        facts = (array.dtype, array.shape, array.stride(), array.is_neg() or pointer % array.element_size() != 0,
+                 array.requires_grad and torch.is_grad_enabled())
         stream = torch._C._cuda_getCurrentRawStream(array.get_device()) if array.is_cuda else None
-        return facts, array.data_ptr(), stream, None
+        return facts, pointer, stream, None
 
     @staticmethod
     def layout(facts: tuple, name: str) -> Layout:
         if len(facts) == 4:
             raise TypeError(f"{name} has the layout {facts[2]} and is on {facts[3]}, but torch.strided on cpu or cuda is required")
-        dtype, shape, strides, is_negative, is_differentiable = facts
-        # The memory of a tensor with the negative bit does not hold its elements.
-        return Layout(name, _served(name, str(dtype).removeprefix("torch.")), tuple(shape), None if is_negative else strides,
+        dtype, shape, strides, is_elsewhere, is_differentiable = facts
+        # The memory of a tensor with the negative bit does not hold its elements, that of an unaligned one is not read.
+        return Layout(name, _served(name, str(dtype).removeprefix("torch.")), tuple(shape), None if is_elsewhere else strides,
                       True, is_differentiable)
 
     @classmethod
@@ -205,25 +207,31 @@ class CudaArray(InPlace):
         interface = array.__cuda_array_interface__
         pointer, is_read_only = interface["data"]
         strides, stream = interface.get("strides"), interface.get("stream")
-        facts = (np.dtype(interface["typestr"]), tuple(interface["shape"]), strides and tuple(strides), is_read_only,
-                 interface.get("mask") is not None)
+        dtype = np.dtype(interface["typestr"])
+        facts = (dtype, tuple(interface["shape"]), strides and tuple(strides), is_read_only,
+                 interface.get("mask") is not None, bool(pointer % max(dtype.itemsize, 1)))
         # 1 is the legacy default stream, which is 0 for everyone else.
         return facts, pointer, 0 if stream == 1 else stream, interface
 
     @staticmethod
     def layout(facts: tuple, name: str) -> Layout:
-        dtype, shape, strides, is_read_only, has_mask = facts
+        dtype, shape, strides, is_read_only, has_mask, is_unaligned = facts
         if has_mask:
             raise TypeError(f"{name} has a mask, but an array without one is required")
         type_ = _of_dtype(name, dtype)
         in_elements = contiguous_strides(shape) if strides is None else _in_elements(strides, type_.size)
-        return Layout(name, type_, shape, in_elements, not is_read_only)
+        return Layout(name, type_, shape, None if is_unaligned else in_elements, not is_read_only)
 
 
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype = ctypes.c_void_p
 _capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_capsule_has_name = ctypes.pythonapi.PyCapsule_IsValid
+_capsule_has_name.restype = ctypes.c_int
+_capsule_has_name.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
+# DLManagedTensorVersioned begins with its version, two pointers and flags, of which bit 0 is that it is read-only.
+_DLVERSIONED = struct.Struct("@IIPPQ")
 # DLTensor: data; type and number of the device; ndim; code, bits and lanes of the type; shape, strides; byte_offset.
 _DLTENSOR = struct.Struct("@PiiiBBHPPQ")
 _DLPACK_TYPES = {(2, 64, 1): "float64", (2, 32, 1): "float32", (2, 16, 1): "float16", (4, 16, 1): "bfloat16"}
@@ -241,22 +249,36 @@ class DLPack(InPlace):
             return (place,), 0, None, None
         is_on_host = place in _DLPACK_HOST
         # Nobody renames this capsule: it frees what it holds when it dies.
-        capsule = array.__dlpack__() if is_on_host else array.__dlpack__(stream=1)
-        data, _, _, ndim, code, bits, lanes, shape, strides, offset = _DLTENSOR.unpack(
-            ctypes.string_at(_capsule_pointer(capsule, b"dltensor"), _DLTENSOR.size))
+        on = {} if is_on_host else {"stream": 1}
+        try:
+            capsule = array.__dlpack__(max_version=(1, 0), **on)
+        except TypeError:  # of an exporter that knows no versions
+            capsule = array.__dlpack__(**on)
+        is_read_only = False
+        if _capsule_has_name(capsule, b"dltensor_versioned"):
+            at = _capsule_pointer(capsule, b"dltensor_versioned")
+            is_read_only = bool(_DLVERSIONED.unpack(ctypes.string_at(at, _DLVERSIONED.size))[4] & 1)
+            at += _DLVERSIONED.size
+        else:
+            at = _capsule_pointer(capsule, b"dltensor")
+        data, _, _, ndim, code, bits, lanes, shape, strides, offset = _DLTENSOR.unpack(ctypes.string_at(at, _DLTENSOR.size))
         numbers = ctypes.c_int64 * ndim
         extents = tuple(numbers.from_address(shape)) if ndim else ()
-        facts = (place, (code, bits, lanes), extents, tuple(numbers.from_address(strides)) if ndim and strides else None)
-        return facts, (data or 0) + offset, None if is_on_host else 0, capsule
+        pointer = (data or 0) + offset
+        facts = (place, (code, bits, lanes), extents, tuple(numbers.from_address(strides)) if ndim and strides else None,
+                 is_read_only, bool(pointer % max(bits // 8, 1)))
+        return facts, pointer, None if is_on_host else 0, capsule
 
     @staticmethod
     def layout(facts: tuple, name: str) -> Layout:
         if len(facts) == 1:
             raise TypeError(f"{name} is on a device of DLPack's type {facts[0]}, but the CPU or CUDA is required")
-        _, type_, shape, strides = facts
+        _, type_, shape, strides, is_read_only, is_unaligned = facts
         text = "with code %d, %d bits and %d lanes of DLPack" % type_
-        return Layout(name, _served(name, _DLPACK_TYPES.get(type_, text)), shape,
-                      contiguous_strides(shape) if strides is None else strides)
+        if strides is None:
+            strides = contiguous_strides(shape)
+        return Layout(name, _served(name, _DLPACK_TYPES.get(type_, text)), shape, None if is_unaligned else strides,
+                      not is_read_only)
 
     @classmethod
     def empty(cls, like: Any, shape: tuple, type_: ElementType) -> tuple[Any, int]:

@@ -1,8 +1,11 @@
 """matmul and gemm: what is done for each call. Everything that addresses do not change is in its plan, which is kept."""
 from __future__ import annotations
 
+import sys
 from ctypes import addressof
 from typing import Any
+
+import numpy as np
 
 from ._arrays import kind_of
 from ._library import ElementType, context, failure, pack_bias, pack_operands, run
@@ -46,6 +49,8 @@ def gemm(a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 0.0
     fill: a key of xgemm.FILLS: "lower" or "upper". Then only this triangle of c, whose matrices are square, is computed, as
         rank-k updates do: gemm(a, a, c, trans_b=True, fill="lower"). What else c holds stays as it is.
     """
+    if type(beta) not in _PLAIN:
+        beta = number("beta", beta)
     if fill is not None and c is None:
         raise ValueError(f"fill is {fill!r}, but without c there is nothing for the rest of the result to hold")
     if c is None and beta != 0:
@@ -58,6 +63,7 @@ def gemm(a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 0.0
 
 _plans: dict[tuple, Plan] = {}
 _MOST_PLANS = 4096
+_MOST_CALLS = 1024  # of a plan that is kept
 
 
 _PLAIN = (float, int)  # numbers that compare as such
@@ -91,6 +97,9 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
         for name, value in (("dtype", dtype), ("math", math), ("activation", activation), ("fill", fill)):
             if type(value).__hash__ is None:
                 raise TypeError(f"{name} is {value!r}, but a {type(value).__name__} names none") from None
+        for name, value in (("trans_a", trans_a), ("trans_b", trans_b)):
+            if type(value).__hash__ is None:
+                raise TypeError(f"{name} is {value!r}, but True or False is required") from None
         raise
     if plan is None:
         plan = make_plan(kind_a.layout(facts_a, "a"), kind_b.layout(facts_b, "b"),
@@ -98,7 +107,8 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
                          None if bias is None else kind_bias.layout(facts_bias, "bias"), activation, fill)
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()
-        _plans[key] = plan
+        if len(plan.calls) <= _MOST_CALLS:
+            _plans[key] = plan
     type_, shape, calls, (copied_a, copied_b, copied_c), extents, is_differentiable = plan
     if is_differentiable:
         return None
@@ -147,13 +157,24 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
     return c
 
 
-def _scalar(name: str, value: Any, type_: ElementType) -> Any:
+def number(name: str, value: Any) -> float:
+    """A factor as a float."""
+    if type(value) is float:
+        return value
+    if getattr(value, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
+        raise ValueError(f"{name} requires a gradient, but products have none for it: detach it")
     try:
-        if isinstance(value, (str, bytes)):
+        if isinstance(value, (str, bytes, bytearray, memoryview)) or np.iscomplexobj(value):
             raise TypeError
-        return type_.scalar(float(value))
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is larger than any float") from None
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}, but a real number is required") from None
+
+
+def _scalar(name: str, value: Any, type_: ElementType) -> Any:
+    return type_.scalar(number(name, value))
 
 
 def _common_stream(*uses: tuple[str, int | None]) -> int:

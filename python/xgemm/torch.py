@@ -5,9 +5,11 @@ Importing this module imports PyTorch and registers the operator.
 # No postponed annotations: torch.library reads the operator's types from them.
 from typing import Any, Optional
 
+import numpy as np
 import torch
 
 from . import _products
+from ._library import ELEMENT_TYPES
 
 __all__ = ["matmul"]
 
@@ -52,11 +54,25 @@ _ACTIVATIONS = {
 }
 
 
+def _tensor(name: str, array: Any) -> torch.Tensor:
+    if isinstance(array, torch.Tensor):
+        return array
+    try:
+        if isinstance(array, np.ndarray):
+            takes_it = array.flags.writeable and min(array.strides, default=0) >= 0
+            return torch.from_numpy(array if takes_it else array.copy())
+        return torch.from_dlpack(array) if hasattr(array, "__dlpack__") else torch.as_tensor(array)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise TypeError(f"{name} is of type {type(array).__name__}, of which PyTorch makes no tensor ({error}), but one is "
+                        "required where a gradient is asked for") from None
+
+
 def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float = 1.0, math: Optional[str] = None,
            bias: Optional[torch.Tensor] = None, activation: Optional[str] = None) -> torch.Tensor:
     """activation(alpha times the matrix product of a and b, plus bias), as torch.matmul; the rest is as in xgemm.matmul."""
+    a, b, bias = _tensor("a", a), _tensor("b", b), None if bias is None else _tensor("bias", bias)
     if bias is not None or activation is not None:
-        if activation not in _ACTIVATIONS:
+        if not (activation is None or isinstance(activation, str)) or activation not in _ACTIVATIONS:
             raise ValueError(f"activation is {activation!r}, but one of {', '.join(map(repr, _ACTIVATIONS))} is required")
         result = matmul(a, b, dtype=dtype, alpha=alpha, math=math)
         return _ACTIVATIONS[activation](result if bias is None else result + bias.to(result.dtype))
@@ -67,8 +83,11 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float 
     if dtype is None:
         dtype = a.dtype
     elif not isinstance(dtype, torch.dtype):
-        dtype = getattr(torch, str(dtype))
-    alpha = float(alpha)
+        name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]
+        if name not in ELEMENT_TYPES:
+            raise TypeError(f"dtype is {dtype!r}, but None or one of {', '.join(ELEMENT_TYPES)} is required")
+        dtype = getattr(torch, name)
+    alpha = _products.number("alpha", alpha)
     if b.dim() == 1:
         return matmul(a, b.unsqueeze(1), dtype=dtype, alpha=alpha, math=math).squeeze(-1)
     if a.dim() == 1:

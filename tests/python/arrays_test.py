@@ -72,6 +72,20 @@ class InterfaceTest(unittest.TestCase):
         locked.flags.writeable = False
         with self.assertRaisesRegex(ValueError, "out is read-only"):
             xgemm.matmul(a, a, out=CudaArray(locked))
+        loose = np.frombuffer(bytearray(65), np.float32, 16, 1).reshape(4, 4)
+        for wrap in (DLPack, CudaArray):
+            with self.assertRaisesRegex(ValueError, f"of type {wrap.__name__}.*copied"):
+                xgemm.matmul(a, wrap(loose))
+
+    @unittest.skipIf(int(np.__version__.partition(".")[0]) < 2, "this NumPy exports what is writable alone")
+    def test_read_only(self):
+        a = np.ones((4, 4), np.float32)
+        locked = a.copy()
+        locked.flags.writeable = False
+        np.testing.assert_array_equal(xgemm.matmul(DLPack(locked), DLPack(locked)), 4 * a)
+        with self.assertRaisesRegex(ValueError, "out is read-only"):
+            xgemm.matmul(a, a, out=DLPack(locked))
+        np.testing.assert_array_equal(locked, a)
 
     def test_streams(self):
         """Those of a call are one."""

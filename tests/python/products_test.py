@@ -21,9 +21,16 @@ class Products(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "trans_b is .*, but True or False is required"):
                 xgemm.gemm(a, a, trans_b=flag)
         np.testing.assert_array_equal(xgemm.gemm(a, a, trans_b=np.True_), a)
-        for alpha in ("2", np.ones(2), None):
+        for flag in ([], np.array(True)):
+            with self.assertRaisesRegex(TypeError, "trans_a is .*, but True or False is required"):
+                xgemm.gemm(a, a, trans_a=flag)
+        for value in ("2", b"2", bytearray(b"2"), np.ones(2), None, 1j, np.complex64(1)):
             with self.assertRaisesRegex(TypeError, "alpha is .*, but a real number is required"):
-                xgemm.matmul(a, a, alpha=alpha)
+                xgemm.matmul(a, a, alpha=value)
+            with self.assertRaisesRegex(TypeError, "beta is .*, but a real number is required"):
+                xgemm.gemm(a, a, np.ones_like(a), beta=value)
+        with self.assertRaisesRegex(ValueError, "alpha is larger than any float"):
+            xgemm.matmul(a, a, alpha=10**400)
         np.testing.assert_array_equal(xgemm.matmul(a, a, alpha=np.float64(2)), 2 * a)
 
     def test_matmul(self):

@@ -30,7 +30,7 @@ class DLPack:
         return self.place
 
     def __dlpack__(self, **options):
-        assert not (options and isinstance(self.array, np.ndarray)), "streams are for GPUs"
+        assert not ("stream" in options and isinstance(self.array, np.ndarray)), "streams are for GPUs"
         return self.array.__dlpack__(**options)
 
 

@@ -47,6 +47,11 @@ class TensorTest(unittest.TestCase):
         self.assertIs(torch.Tensor, type(xgemm.matmul(a, b)))
         self.assertIs(np.ndarray, type(xgemm.matmul(b.T, a.T)))
 
+    def test_not_aligned(self):
+        loose = torch.frombuffer(bytearray(25), dtype=torch.float32, offset=1, count=6).view(2, 3)
+        loose.fill_(2)
+        self.assert_near(xgemm.matmul(loose, torch.ones(3, 4)), loose, torch.ones(3, 4))
+
     def test_negative_bit(self):
         z = torch.complex(torch.randn(4, 4), torch.randn(4, 4))
         a = z.conj().imag
@@ -126,6 +131,27 @@ class OperatorTest(unittest.TestCase):
         bias.requires_grad_()
         xgemm.matmul(a.detach(), b, bias=bias).sum().backward()
         self.assertTrue(torch.equal(torch.full((4,), 6.0), bias.grad))
+
+    def test_in_a_mix(self):
+        for others in (lambda x: x.numpy(), lambda x: x.flip(0).numpy()[::-1], support.DLPack):
+            a, b, bias = (torch.randn(*shape, requires_grad=True) for shape in ((2, 3), (3, 4), (4,)))
+            expected = torch.matmul(a, b) + bias
+            for x, y, z in ((others(a.detach()), b, bias), (a, others(b.detach()), bias), (a, b, others(bias.detach()))):
+                result = xgemm.matmul(x, y, bias=z)
+                torch.testing.assert_close(result, expected)
+                result.sum().backward()
+
+    def test_types_and_factors(self):
+        a, b = torch.ones(2, 3, dtype=torch.float16, requires_grad=True), torch.ones(3, 4, dtype=torch.float16)
+        for dtype in (np.float32, torch.float32, "float32", "torch.float32"):
+            self.assertEqual(torch.float32, xgemm.matmul(a, b, dtype=dtype).dtype)
+        with self.assertRaisesRegex(TypeError, "dtype is .*x"):
+            xgemm.matmul(a, b, dtype="x")
+        for alpha in ("2", None, 1j):
+            with self.assertRaisesRegex(TypeError, "alpha is .*, but a real number is required"):
+                xgemm.matmul(a, b, alpha=alpha)
+        with self.assertRaisesRegex(ValueError, "alpha requires a gradient"):
+            xgemm.matmul(a, b, alpha=torch.tensor(2.0, requires_grad=True))
 
     def test_only_what_is_asked_for(self):
         a, b = torch.randn(3, 4), torch.randn(4, 5, requires_grad=True)
