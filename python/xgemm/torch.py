@@ -75,7 +75,16 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float 
         if not (activation is None or isinstance(activation, str)) or activation not in _ACTIVATIONS:
             raise ValueError(f"activation is {activation!r}, but one of {', '.join(map(repr, _ACTIVATIONS))} is required")
         result = matmul(a, b, dtype=dtype, alpha=alpha, math=math)
-        return _ACTIVATIONS[activation](result if bias is None else result + bias.to(result.dtype))
+        if bias is not None:
+            if b.dim() < 2:
+                raise ValueError("b is a vector, but a bias needs columns of b to be added to")
+            if bias.shape != result.shape[-1:]:
+                raise ValueError(f"bias has the shape {tuple(bias.shape)}, but {tuple(result.shape[-1:])}, an element for each "
+                                 "column of the result, is required")
+            if bias.dtype != result.dtype and not torch.is_autocast_enabled(a.device.type):
+                raise TypeError(f"bias has elements of type {bias.dtype}, but the type of the result ({result.dtype}) is required")
+            result = result + bias.to(result.dtype)
+        return _ACTIVATIONS[activation](result)
     if dtype is None and torch.is_autocast_enabled(a.device.type):
         # What PyTorch's own operations leave as it is: doubles and integers.
         lower = torch.get_autocast_dtype(a.device.type)

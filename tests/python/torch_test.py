@@ -204,6 +204,14 @@ class OperatorTest(unittest.TestCase):
         a = torch.randn(3, 4, requires_grad=True)
         with self.assertRaisesRegex(ValueError, r"a has the shape \(3, 4\) and b the shape \(3, 4\)"):
             xgemm.matmul(a, a)
+        b, bias = torch.randn(4, 5), torch.randn(5)
+        for b, bias, kind, pattern in ((b, b[0, :4], ValueError, r"bias has the shape \(4,\), but \(5,\)"),
+                                       (b, bias.expand(3, 5), ValueError, r"bias has the shape \(3, 5\)"),
+                                       (b[:, 0], bias[:1], ValueError, "b is a vector, but a bias"),
+                                       (b, bias.double(), TypeError, "bias has elements of type .*float64")):
+            for product in (xgemm.matmul, xgemm.torch.matmul):
+                with self.assertRaisesRegex(kind, pattern):
+                    product(a, b, bias=bias)
         with self.assertRaisesRegex(TypeError, "of type float32 and b of type float16"):
             xgemm.matmul(a, torch.randn(4, 4).half())
 
