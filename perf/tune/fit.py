@@ -488,12 +488,11 @@ def literal(value):
     return re.sub(r"^(-?)0\.(?=\d)", r"\1.", text) + "f"
 
 
-def array(name, values, shape):
+def array(name, values):
     values = np.asarray(values, float)
+    head = f"constexpr float {name}" + "".join(f"[{x}]" for x in values.shape) + " = "
     row = lambda numbers: "{" + ",".join(map(literal, numbers)) + "}"
-    if values.ndim == 1:
-        return f"constexpr {shape} {name} = {row(values)};\n"
-    return f"constexpr {shape} {name} = {{\n    " + ",\n    ".join(map(row, values)) + "};\n"
+    return head + (row(values) if values.ndim == 1 else "{\n    " + ",\n    ".join(map(row, values)) + "}") + ";\n"
 
 
 def features_of_tiles(model, data, features):
@@ -504,7 +503,7 @@ def features_of_tiles(model, data, features):
 
 
 def write(model, gpus, constants, rates, network, tile_features, clusters, report):
-    of_problem, of_tile, of_plan = model.features
+    of_problem, of_tile, _ = model.features
     hidden, direct = network.hidden, network.direct
     split = of_problem, of_problem + of_tile
     # What is the same for all uses of a tile.
@@ -518,22 +517,14 @@ def write(model, gpus, constants, rates, network, tile_features, clusters, repor
                   ", ".join(f".{x} = {v:.4g}" for x, v in zip(CONSTANTS, constants)) + "};\n")
         out.write("constexpr std::string_view kFittedTiles[] = {" + ", ".join(f'"{x}"' for x in model.tiles) + "};\n")
         out.write("constexpr unsigned short kFittedClusters[] = {" + ", ".join(f"{x:#x}" for x in clusters) + "};\n")
-        out.write(array("kHiddenBias", network.bias, f"std::array<float, {HIDDEN}>"))
-        out.write(array("kProblemWeights", hidden[:split[0]], "float").replace(
-            "kProblemWeights", f"kProblemWeights[{of_problem}][{HIDDEN}]"))
-        out.write(array("kTileWeights", hidden[split[0]:split[1]], "float").replace(
-            "kTileWeights", f"kTileWeights[{of_tile}][{HIDDEN}]"))
-        out.write(array("kPlanWeights", hidden[split[1]:], "float").replace("kPlanWeights",
-                                                                           f"kPlanWeights[{of_plan}][{HIDDEN}]"))
+        out.write(array("kHiddenBias", network.bias).replace(f"float kHiddenBias[{HIDDEN}]",
+                                                             f"std::array<float, {HIDDEN}> kHiddenBias"))
+        out.write(array("kProblemWeights", hidden[:split[0]]) + array("kTileWeights", hidden[split[0]:split[1]]))
+        out.write(array("kPlanWeights", hidden[split[1]:]))
         out.write(f"constexpr float kDirectBias = {literal(network.direct_bias)};\n")
-        for name, count, part in (("kProblemDirect", of_problem, direct[:split[0]]),
-                                  ("kTileFeaturesDirect", of_tile, direct[split[0]:split[1]]),
-                                  ("kPlanDirect", of_plan, direct[split[1]:])):
-            out.write(array(name, part, "float").replace(name, f"{name}[{count}]"))
-        out.write(array("kTileHidden", tile_hidden, "float").replace("kTileHidden",
-                                                                    f"kTileHidden[{len(model.tiles)}][{HIDDEN}]"))
-        out.write(array("kTileDirect", tile_direct, "float").replace("kTileDirect", f"kTileDirect[{len(model.tiles)}]"))
-        out.write(array("kOutputWeights", network.output, "float").replace("kOutputWeights", f"kOutputWeights[{HIDDEN}]"))
+        out.write(array("kProblemDirect", direct[:split[0]]) + array("kTileFeaturesDirect", direct[split[0]:split[1]]))
+        out.write(array("kPlanDirect", direct[split[1]:]) + array("kTileHidden", tile_hidden))
+        out.write(array("kTileDirect", tile_direct) + array("kOutputWeights", network.output))
         out.write("// clang-format on\n")
     with open(ROOT / "src/device/gpu_rows.inc", "w") as out:
         out.write("// Written by perf/tune/fit.py: the rates of the GPUs that were measured.\n")

@@ -146,8 +146,7 @@ def corrected(data, rows, output, least, most):
 
 def write(planner, data, network, mean, deviation, least, most, report):
     hidden, direct = network.hidden / deviation[:, None], network.direct / deviation
-    way = planner.of_way
-    array = lambda name, values: fit.array(name + "".join(f"[{x}]" for x in np.shape(values)), values, "float")
+    way, array = planner.of_way, fit.array
     OUTPUT.write_text(
         "// Written by perf/tune/fit_families.py. Choices for shapes that were left out of the fit:\n"
         + "".join(f"//   {line}\n" for line in report) + "// clang-format off\n"

@@ -170,7 +170,7 @@ class Correction:
 
     def write(self, report):
         hidden, direct = self.network.hidden / self.deviation[:, None], self.network.direct / self.deviation
-        array = lambda name, values: network.array(name + "".join(f"[{x}]" for x in np.shape(values)), values, "float")
+        array = network.array
         CORRECTION.write_text(
             "// Written by perf/tune/fit_fp32.py. Choices for shapes that were left out of the fit:\n"
             + "".join(f"//   {line}\n" for line in report) + "// clang-format off\n"

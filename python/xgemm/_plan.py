@@ -47,14 +47,14 @@ def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_
     if fill is not None:
         _check_fill(fill, shape)
     if result is None:
-        result = Layout("out", _new_type(a.type, dtype), shape, contiguous_strides(shape))
+        result = Layout("out", new_type(a.type, dtype), shape, contiguous_strides(shape))
     else:
         _check_result(result, a.type, shape, dtype)
     arguments = (a, b, result)
     copied = tuple(x.strides is None for x in arguments)
     is_differentiable = a.is_differentiable or b.is_differentiable
     if bias is not None:
-        _check_bias(bias, result, len(b.shape))
+        check_bias(bias, result, len(b.shape))
         is_differentiable = is_differentiable or bias.is_differentiable
     if any(copied) or is_differentiable:
         return Plan(result.type, shape, [], copied, (), is_differentiable)
@@ -78,10 +78,14 @@ def _shapes(a: Layout, b: Layout) -> str:
     return f"a has the shape {a.shape} and b the shape {b.shape}"
 
 
-def _result_shape(a: Layout, b: Layout, trans_a: bool, trans_b: bool) -> tuple:
+def check_flags(trans_a: Any, trans_b: Any) -> None:
     for name, value in (("trans_a", trans_a), ("trans_b", trans_b)):
-        if value not in (True, False):  # BLAS's "N" would count as true
+        if type(value).__hash__ is None or value not in (True, False):  # BLAS's "N" would count as true
             raise TypeError(f"{name} is {value!r}, but True or False is required")
+
+
+def _result_shape(a: Layout, b: Layout, trans_a: bool, trans_b: bool) -> tuple:
+    check_flags(trans_a, trans_b)
     if not a.shape or not b.shape:
         raise ValueError(f"{_shapes(a, b)}, but one axis or more is required")
     if (trans_a and len(a.shape) < 2) or (trans_b and len(b.shape) < 2):
@@ -110,7 +114,7 @@ def _can_result(inputs: ElementType, result: ElementType | None) -> bool:
     return result is inputs or (result is FLOAT32 and inputs.size == 2)
 
 
-def _new_type(inputs: ElementType, dtype: Any) -> ElementType:
+def new_type(inputs: ElementType, dtype: Any) -> ElementType:
     if dtype is None:
         return inputs
     name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]  # of numpy.float32, torch.float32, "float32"
@@ -149,7 +153,7 @@ def _check_fill(fill: str, shape: tuple) -> None:
         raise ValueError(f"fill is {fill!r}, but a triangle is one of a square matrix, and the result has the shape {shape}")
 
 
-def _check_bias(bias: Layout, result: Layout, axes_b: int) -> None:
+def check_bias(bias: Layout, result: Layout, axes_b: int) -> None:
     if axes_b < 2:
         raise ValueError("b is a vector, but a bias needs columns of b to be added to")
     if bias.shape != result.shape[-1:]:

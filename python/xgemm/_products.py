@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ._arrays import kind_of
-from ._library import ElementType, context, failure, pack_bias, pack_operands, run
-from ._plan import Plan, is_contiguous, make_plan
+from ._library import context, failure, pack_bias, pack_operands, run
+from ._plan import Plan, check_flags, is_contiguous, make_plan
 
 
 def matmul(a: Any, b: Any, *, out: Any = None, dtype: Any = None, alpha: float = 1.0, math: str | None = None,
@@ -97,9 +97,7 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
         for name, value in (("dtype", dtype), ("math", math), ("activation", activation), ("fill", fill)):
             if type(value).__hash__ is None:
                 raise TypeError(f"{name} is {value!r}, but a {type(value).__name__} names none") from None
-        for name, value in (("trans_a", trans_a), ("trans_b", trans_b)):
-            if type(value).__hash__ is None:
-                raise TypeError(f"{name} is {value!r}, but True or False is required") from None
+        check_flags(trans_a, trans_b)
         raise
     if plan is None:
         plan = make_plan(kind_a.layout(facts_a, "a"), kind_b.layout(facts_b, "b"),
@@ -142,8 +140,8 @@ def _product(a: Any, b: Any, c: Any, name_c: str, dtype: Any, alpha: float, beta
     if not is_given:
         c, at_c = kind_a.empty(a, shape, type_)
     # NULL stands for what the scalars usually are.
-    alpha_c = None if type(alpha) in _PLAIN and alpha == 1 else _scalar("alpha", alpha, type_)
-    beta_c = None if type(beta) in _PLAIN and beta == 0 else _scalar("beta", beta, type_)
+    alpha_c = None if type(alpha) in _PLAIN and alpha == 1 else type_.scalar(number("alpha", alpha))
+    beta_c = None if type(beta) in _PLAIN and beta == 0 else type_.scalar(number("beta", beta))
     at_alpha = 0 if alpha_c is None else addressof(alpha_c)
     at_beta = 0 if beta_c is None else addressof(beta_c)
     handle = context(stream)
@@ -161,7 +159,8 @@ def number(name: str, value: Any) -> float:
     """A factor as a float."""
     if type(value) is float:
         return value
-    if getattr(value, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor) and value.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{name} requires a gradient, but products have none for it: detach it")
     try:
         if isinstance(value, (str, bytes, bytearray, memoryview)) or np.iscomplexobj(value):
@@ -171,10 +170,6 @@ def number(name: str, value: Any) -> float:
         raise ValueError(f"{name} is larger than any float") from None
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}, but a real number is required") from None
-
-
-def _scalar(name: str, value: Any, type_: ElementType) -> Any:
-    return type_.scalar(number(name, value))
 
 
 def _common_stream(*uses: tuple[str, int | None]) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from . import _products
-from ._library import ELEMENT_TYPES
+from ._arrays import Layout, Torch
+from ._plan import check_bias, new_type
 
 __all__ = ["matmul"]
 
@@ -67,6 +68,10 @@ def _tensor(name: str, array: Any) -> torch.Tensor:
                         "required where a gradient is asked for") from None
 
 
+def _layout(name: str, tensor: torch.Tensor) -> Layout:
+    return Torch.layout((tensor.dtype, tensor.shape, tensor.stride(), False, False), name)
+
+
 def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float = 1.0, math: Optional[str] = None,
            bias: Optional[torch.Tensor] = None, activation: Optional[str] = None) -> torch.Tensor:
     """activation(alpha times the matrix product of a and b, plus bias), as torch.matmul; the rest is as in xgemm.matmul."""
@@ -76,14 +81,10 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float 
             raise ValueError(f"activation is {activation!r}, but one of {', '.join(map(repr, _ACTIVATIONS))} is required")
         result = matmul(a, b, dtype=dtype, alpha=alpha, math=math)
         if bias is not None:
-            if b.dim() < 2:
-                raise ValueError("b is a vector, but a bias needs columns of b to be added to")
-            if bias.shape != result.shape[-1:]:
-                raise ValueError(f"bias has the shape {tuple(bias.shape)}, but {tuple(result.shape[-1:])}, an element for each "
-                                 "column of the result, is required")
-            if bias.dtype != result.dtype and not torch.is_autocast_enabled(a.device.type):
-                raise TypeError(f"bias has elements of type {bias.dtype}, but the type of the result ({result.dtype}) is required")
-            result = result + bias.to(result.dtype)
+            if torch.is_autocast_enabled(a.device.type):
+                bias = bias.to(result.dtype)
+            check_bias(_layout("bias", bias), _layout("the result", result), b.dim())
+            result = result + bias
         return _ACTIVATIONS[activation](result)
     if dtype is None and torch.is_autocast_enabled(a.device.type):
         # What PyTorch's own operations leave as it is: doubles and integers.
@@ -92,10 +93,7 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float 
     if dtype is None:
         dtype = a.dtype
     elif not isinstance(dtype, torch.dtype):
-        name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]
-        if name not in ELEMENT_TYPES:
-            raise TypeError(f"dtype is {dtype!r}, but None or one of {', '.join(ELEMENT_TYPES)} is required")
-        dtype = getattr(torch, name)
+        dtype = getattr(torch, new_type(_layout("a", a).type, dtype).name)
     alpha = _products.number("alpha", alpha)
     if b.dim() == 1:
         return matmul(a, b.unsqueeze(1), dtype=dtype, alpha=alpha, math=math).squeeze(-1)

@@ -91,12 +91,17 @@ Gpu ask(int ordinal) {
   return {10 * major + minor};
 }
 
+// Where the thread has not used a GPU yet, the process's first.
+int current_ordinal() {
+  int ordinal = 0;
+  return driver()->ctx_get_device(&ordinal) == kDone ? ordinal : 0;
+}
+
 }  // namespace
 
 Gpu current_gpu() {
-  int ordinal = 0;
   if (driver() == nullptr) return {};
-  if (driver()->ctx_get_device(&ordinal) != kDone) ordinal = 0;
+  const int ordinal = current_ordinal();
   static constinit std::atomic<Gpu> known[device::kMaxDevices];
   if (ordinal < 0 || ordinal >= device::kMaxDevices) return ask(ordinal);
   Gpu gpu = known[ordinal].load(std::memory_order_relaxed);
@@ -107,13 +112,13 @@ Gpu current_gpu() {
 Place place_of(const void* pointer) {
   if (driver() == nullptr) return Place::here;  // and no call of cuBLAS computes anything
   unsigned type = 0, managed = 0;
-  int ordinal = 0, current = 0;
+  int ordinal = 0;
   const int attributes[] = {kMemoryType, kIsManaged, kOrdinal};
   void* values[] = {&type, &managed, &ordinal};
   if (driver()->pointer_get_attributes(3, attributes, values, address(pointer)) != kDone) return Place::host;
   if (managed != 0) return Place::here;
   if (type != kDeviceMemory) return Place::host;
-  return driver()->ctx_get_device(&current) != kDone || ordinal == current ? Place::here : Place::other_gpu;
+  return ordinal == current_ordinal() ? Place::here : Place::other_gpu;
 }
 
 bool wait_for(void* stream) noexcept try {

@@ -38,19 +38,23 @@ void* find_in_renamed(const char* name, Library library, int version) {
   return nullptr;
 }
 
+// In a library and what it needs, which we are not.
+void* look_for(const char* name, Library library, int version) {
+  if (void* const in = loaded(library, version)) return dlsym(in, name);
+  if (void* const function = find_in_renamed(name, library, version)) return function;
+  // A library may have cuBLAS in itself, and a program that was linked with this one another version than it names.
+  // Their interfaces agree.
+  if (void* const function = dlsym(RTLD_NEXT, name)) return function;
+  for (const int other : kVersions)
+    if (void* const in = loaded(library, other)) return dlsym(in, name);
+  return nullptr;
+}
+
 }  // namespace
 
 void* Original::find() noexcept try {
   const AskingLoader asking;
-  void* in = loaded(library_, version_);
-  void* function = in != nullptr ? nullptr : find_in_renamed(name_, library_, version_);
-  // A library may have cuBLAS in itself, and a program that was linked with this one another version than it names.
-  // Their interfaces agree.
-  if (in == nullptr && function == nullptr) function = dlsym(RTLD_NEXT, name_);
-  for (const int other : kVersions)
-    if (in == nullptr && function == nullptr) in = loaded(library_, other);
-  // Looked for in that library and what it needs, which we are not.
-  if (in != nullptr && function == nullptr) function = dlsym(in, name_);
+  void* const function = look_for(name_, library_, version_);
   if (function != nullptr) found_.store(function, std::memory_order_release);
   if (function == nullptr && !complained_.exchange(true))
     print_line(format("%s was called, but the process has loaded no %s.so.%d that has it", name_, name_of(library_),

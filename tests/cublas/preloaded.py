@@ -21,7 +21,7 @@ failures = []
 
 def run(*what, preload=True, cuda=True, plugins=options.plugins, command=(), **variables):
     """Standard error of the program; its products must be right."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("XGEMM_")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("XGEMM_", "NVIDIA_"))}
     libraries = [options.sanitizer, options.library if preload else "", options.cuda if cuda else ""]
     environment["LD_PRELOAD"] = " ".join(filter(None, libraries))
     if options.sanitizer:

@@ -163,7 +163,7 @@ struct FfmaAsync {
   }
 
   // One row one way, the next one the other: a factor stays in the operand cache. Of the orders that do, and that read
-  // one operand or the other first, the assembler makes the fastest code of this.
+  // one operand or the other first, the assembler makes the fastest code of this, as timed.
   XGEMM_DEVICE static void add_products(const Fragments& f, Sums& sums) {
     XGEMM_UNROLL
     for (int i = 0; i < kThreadM; ++i) {
