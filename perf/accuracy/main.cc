@@ -238,7 +238,11 @@ int run(int argc, char** argv) {
   app.add_option("--k", depths, "Values of K (1024,8192,1048576)")->delimiter(',')->check(CLI::Range(1, 1 << 24));
   app.add_option("--cublas", cublas, "The file of cuBLAS, where it is not on the library path");
   app.add_flag("--cpu", on_cpu, "As if there were no GPU");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   try {
     Table table(extent, cublas, on_cpu);
     table.head();

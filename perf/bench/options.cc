@@ -50,18 +50,6 @@ void take(const char* option, const std::vector<std::string>& given, Value& valu
   }
 }
 
-std::vector<std::int64_t> parse_from_zero(const std::string& text) {
-  // parse_extents() knows no zero; the options that may be 0 are plain lists.
-  std::vector<std::int64_t> values;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, end - at);
-    values.push_back(part == "0" ? 0 : parse_extents(part).front());
-    at = end + 1;
-  }
-  return values;
-}
-
 int parse_math_mode(const std::string& name) {
   if (name == "strict") return XGEMM_MATH_STRICT;
   if (name == "fp32_emulated") return XGEMM_MATH_FP32_EMULATED;
@@ -76,9 +64,9 @@ void apply(const Texts& texts, Options& options) {
   take("--alpha", texts.alpha, defaults.alphas, parse_floats);
   take("--beta", texts.beta, defaults.betas, parse_floats);
   take("--epilogue", texts.epilogue, defaults.epilogues, parse_epilogues);
-  take("--pad", texts.pad, defaults.pads, parse_from_zero);
-  take("--offset", texts.offset, defaults.offsets, parse_from_zero);
-  take("--batch", texts.batch, defaults.batches, parse_extents);
+  take("--pad", texts.pad, defaults.pads, parse_pads);
+  take("--offset", texts.offset, defaults.offsets, parse_offsets);
+  take("--batch", texts.batch, defaults.batches, parse_batches);
   take("--m", texts.m, options.m, parse_extents);
   take("--n", texts.n, options.n, parse_extents);
   take("--k", texts.k, options.k, parse_extents);

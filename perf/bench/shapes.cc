@@ -54,17 +54,18 @@ std::int64_t parse_integer(std::string_view text, std::int64_t low, std::int64_t
   return value;
 }
 
-void append_range(std::string_view text, std::vector<std::int64_t>& values) {
+/// Numbers from low to high.
+void append_range(std::string_view text, std::int64_t low, std::int64_t high, std::vector<std::int64_t>& values) {
   const auto parts = split(text, ':');
   if (parts.size() > 3) throw InputError(fmt::format("'{}' is not first:last:step", text));
-  const std::int64_t first = parse_integer(parts[0], 1, kMaxExtent);
+  const bool geometric = parts.size() == 3 && parts[2].starts_with('x');
+  const std::int64_t first = parse_integer(parts[0], geometric ? std::max<std::int64_t>(low, 1) : low, high);
   if (parts.size() == 1) {
     values.push_back(first);
     return;
   }
-  const std::int64_t last = parse_integer(parts[1], 1, kMaxExtent);
+  const std::int64_t last = parse_integer(parts[1], low, high);
   if (last < first) throw InputError(fmt::format("the range '{}' ends before it begins", text));
-  const bool geometric = parts.size() == 3 && parts[2].starts_with('x');
   const std::int64_t step = parts.size() < 3 ? 1
                             : geometric      ? parse_integer(parts[2].substr(1), 2, kMaxExtent)
                                              : parse_integer(parts[2], 1, kMaxExtent);
@@ -76,7 +77,7 @@ void append_range(std::string_view text, std::vector<std::int64_t>& values) {
 
 std::vector<std::int64_t> parse_integers(std::string_view text, std::int64_t low, std::int64_t high) {
   std::vector<std::int64_t> values;
-  for (const auto part : split(text, ',')) values.push_back(parse_integer(part, low, high));
+  for (const auto part : split(text, ',')) append_range(part, low, high, values);
   return values;
 }
 
@@ -203,7 +204,7 @@ void set_field(std::string_view key, std::string_view value, Group& group) {
   else if (key == "epilogue")
     group.epilogues = parse_epilogues(value);
   else if (key == "pad")
-    group.pads = parse_integers(value, 0, kMaxExtent);
+    group.pads = parse_pads(value);
   else if (key == "lda")
     group.lda = parse_integer(value, 1, kMaxExtent);
   else if (key == "ldb")
@@ -211,9 +212,9 @@ void set_field(std::string_view key, std::string_view value, Group& group) {
   else if (key == "ldc")
     group.ldc = parse_integer(value, 1, kMaxExtent);
   else if (key == "offset")
-    group.offsets = parse_integers(value, 0, 63);
+    group.offsets = parse_offsets(value);
   else if (key == "batch")
-    group.batches = parse_integers(value, 1, 1 << 20);
+    group.batches = parse_batches(value);
   else if (key == "batch_kind") {
     group.by_pointers.clear();
     for (const auto part : split(value, ',')) {
@@ -270,7 +271,7 @@ Group parse_line(const std::vector<std::string_view>& fields, const ShapeDefault
 std::string read_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (file) text << file.rdbuf();
+  if (file && file.peek() != EOF) text << file.rdbuf();  // nothing to copy would be an error
   if (!file || !text) throw InputError(fmt::format("{}: cannot be read", path.string()));
   return std::move(text).str();
 }
@@ -281,7 +282,7 @@ bool is_range(std::string_view text) {
 
 std::vector<Case> parse_cube(std::string_view text, const ShapeDefaults& defaults) {
   const auto parts = split(text, 'x');
-  if (parts.size() != 3) throw InputError("is not MxNxK");
+  if (parts.size() != 3) throw InputError(fmt::format("'{}' is not MxNxK", text));
   return expand("shapes", parse_extents(parts[0]), parse_extents(parts[1]), parse_extents(parts[2]), defaults);
 }
 
@@ -308,9 +309,19 @@ std::vector<Case> parse_one_argument(std::string_view text, const ShapeDefaults&
 }  // namespace
 
 std::vector<std::int64_t> parse_extents(std::string_view text) {
-  std::vector<std::int64_t> values;
-  for (const auto part : split(text, ',')) append_range(part, values);
-  return values;
+  return parse_integers(text, 1, kMaxExtent);
+}
+
+std::vector<std::int64_t> parse_pads(std::string_view text) {
+  return parse_integers(text, 0, kMaxExtent);
+}
+
+std::vector<std::int64_t> parse_offsets(std::string_view text) {
+  return parse_integers(text, 0, 63);
+}
+
+std::vector<std::int64_t> parse_batches(std::string_view text) {
+  return parse_integers(text, 1, 1 << 20);
 }
 
 std::vector<float> parse_floats(std::string_view text) {

@@ -35,6 +35,9 @@ struct ShapeDefaults {
 
 /// A number, a list, first:last:step or first:last:xFACTOR. Throws InputError with a reason (no position).
 std::vector<std::int64_t> parse_extents(std::string_view text);
+std::vector<std::int64_t> parse_pads(std::string_view text);
+std::vector<std::int64_t> parse_offsets(std::string_view text);
+std::vector<std::int64_t> parse_batches(std::string_view text);
 std::vector<float> parse_floats(std::string_view text);
 std::vector<char> parse_types(std::string_view text);
 std::vector<std::string> parse_transposes(std::string_view text);

@@ -112,6 +112,12 @@ class BenchTest(unittest.TestCase):
         for data, k, _, componentwise in rows:
             self.assertLess(float(componentwise), 1e-5, (data, k))
 
+    def test_bad_options_of_the_other_programs(self):
+        for name in ("xgemm-accuracy", "xgemm-tune"):
+            if pathlib.Path(program(name)).exists():  # xgemm-tune is built with a CUDA compiler alone
+                done = subprocess.run([program(name), "--no-such-flag"], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 2, done.stderr)
+
     def test_bad_input(self):
         shapes = self.path / "bad.txt"
         shapes.write_text("1 2 3\n4 5 six\n")
@@ -124,6 +130,9 @@ class BenchTest(unittest.TestCase):
             (["--shapes", "no-such-set"], "'no-such-set' is no file, range or set"),
             (["--shapes", shapes], "bad.txt:2: field 'k': 'six' is not a whole number"),
             (["--shapes", "16", "--beta", "x"], "--beta: 'x' is not a number"),
+            (["--shapes", "16", "--pad", "-1"], "--pad: -1 is not in 0 to"),
+            (["--shapes", "16", "--offset", "64"], "--offset: 64 is not in 0 to 63"),
+            (["--shapes", "16", "--batch", "2097152"], "--batch: 2097152 is not in 1 to 1048576"),
             (["--shapes", "16", "--data", "noise"], "--data: 'noise'"),
             (["--shapes", "16", "--math", "fast"], "--math: 'fast'"),
             (["--n", "5"], "--n and --k need --m"),
@@ -188,6 +197,7 @@ class BenchTest(unittest.TestCase):
         self.assertRegex(bench("--list-shapes").stdout, r"holdout +120 cases")
         self.assertEqual(bench("--list-kernels").returncode, 0)
         self.assertIn("2 cases", bench("--shapes", "16", "--type", "s,h", "--cpu", "--dry-run").stdout)
+        self.assertIn("12 cases", bench("--shapes", "16", "--pad", "0:3", "--offset", "1:3", "--cpu", "--dry-run").stdout)
         self.assertIn("--replay", bench("--help").stdout)
         self.assertRegex(bench("--version").stdout, r"xgemm-bench \d+\.\d+\.\d+")
 

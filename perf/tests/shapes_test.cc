@@ -61,6 +61,16 @@ TEST(Extents, BadOnesSayWhy) {
   EXPECT_THAT(message_of([] { parse_extents("1:200000000:1"); }), HasSubstr("more than 100000 values"));
 }
 
+TEST(Extents, OtherNumbersAreRangesToo) {
+  EXPECT_THAT(parse_pads("0:3,8"), ElementsAre(0, 1, 2, 3, 8));
+  EXPECT_THAT(parse_offsets("1:7:x2"), ElementsAre(1, 2, 4));
+  EXPECT_THAT(parse_batches("2,3"), ElementsAre(2, 3));
+  EXPECT_THAT(message_of([] { parse_pads("-1"); }), HasSubstr("-1 is not in 0 to"));
+  EXPECT_THAT(message_of([] { parse_offsets("64"); }), HasSubstr("64 is not in 0 to 63"));
+  EXPECT_THAT(message_of([] { parse_batches("1048577"); }), HasSubstr("1048577 is not in 1 to 1048576"));
+  EXPECT_THAT(message_of([] { parse_pads("0:8:x2"); }), HasSubstr("0 is not in 1 to"));
+}
+
 TEST(ShapeFile, LinesStandForAllTheirCombinations) {
   const auto cases = parse(
       "# a comment\n"
@@ -139,6 +149,10 @@ TEST(ShapeArgument, SetsRangesCubesAndFiles) {
   EXPECT_THAT(message_of([] { parse_shape_argument("no/such/file", {}); }),
               testing::AllOf(HasSubstr("'no/such/file' is no file, range or set"), HasSubstr("holdout")));
   EXPECT_THAT(message_of([] { parse_shape_argument(testing::TempDir(), {}); }), HasSubstr("is not a file"));
+  EXPECT_EQ(message_of([] { parse_shape_argument("5,12x13", {}); }), "'12x13' is not MxNxK");
+  std::ofstream{path}.flush();
+  EXPECT_THAT(message_of([&] { parse_shape_argument(path, {}); }), HasSubstr("some-shapes.txt: holds no shape"));
+  std::remove(path.c_str());
 }
 
 TEST(ShapeArgument, EveryBuiltinSetParses) {

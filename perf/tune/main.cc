@@ -25,6 +25,7 @@
 
 #include "bench/candidate.h"
 #include "bench/device.h"
+#include "bench/input_error.h"
 #include "bench/operands.h"
 #include "bench/shapes.h"
 #include "core/problem.h"
@@ -229,7 +230,11 @@ int run(int argc, char** argv) {
   app.add_option("--type", types, "Types of shapes that name none");
   app.add_option("--trans", transposes, "Flags of shapes that name none");
   app.add_option("shapes", arguments, "Shapes, built-in sets or files, as xgemm-bench takes them")->required();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   if (!types.empty()) defaults.types = parse_types(types);
   if (!transposes.empty()) defaults.trans = parse_transposes(transposes);
   defaults.location = "ddd";
@@ -250,6 +255,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return xgemm::perf::run(argc, argv);
+  } catch (const xgemm::perf::InputError& error) {
+    fmt::print(stderr, "xgemm-tune: {}\n", error.what());
+    return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "xgemm-tune: {}\n", error.what());
     return 1;
