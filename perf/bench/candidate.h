@@ -22,6 +22,8 @@ class Candidate {
   virtual std::string description() const = 0;
   /// Whether a wrong result is ours to answer for.
   virtual bool is_xgemm() const { return false; }
+  /// Whether it has to serve every case, so that a refusal is a failure.
+  virtual bool serves_all() const { return false; }
 
   /// Half a unit of the numbers, below 1, that it may round A and B to; 0: it takes them as they are.
   virtual double operand_unit(const Case&) const { return 0; }

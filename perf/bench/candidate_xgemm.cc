@@ -136,6 +136,7 @@ class XgemmCandidate final : public Candidate {
     return fmt::format("libxgemm {} ({})", functions_.version_string(), file_name(setup_.file));
   }
   bool is_xgemm() const override { return setup_.ours; }
+  bool serves_all() const override { return setup_.ours && setup_.forced.empty(); }
   double operand_unit(const Case& one) const override {
     return math_mode_ == XGEMM_MATH_TF32 && one.type == 's' ? 0x1p-11 : 0;
   }

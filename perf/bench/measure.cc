@@ -59,6 +59,7 @@ class CaseRun {
     if (settings_.check) check_candidates();
     if (active().empty()) return nothing_to_measure();
     if (!estimate()) return skipped("Ctrl-C");
+    if (active().empty()) return nothing_to_measure();  // without a check, the first calls are those of the estimate
     if (const double seconds = least_seconds(); seconds > settings_.hard_seconds)
       return skipped(fmt::format("needs {:.0f} s, which the time budget does not leave", seconds));
     plan_batches();
@@ -102,12 +103,13 @@ class CaseRun {
     const OperandSet& example = bench_.operands.set(0);
     for (Entrant& entrant : entrants_) {
       std::string why = entrant.candidate->prepare(one_, example);
+      const bool failed = !why.empty() && entrant.candidate->serves_all();
       for (std::int64_t set = 0; set < bench_.operands.count() && why.empty(); ++set)
         why = entrant.candidate->prepare_operands(one_, bench_.operands.set(set));
       entrant.result.kernel = entrant.candidate->kernel(one_, example);
       entrant.result.plan = entrant.candidate->plan(one_, example);
       if (why.empty()) continue;
-      entrant.result.status = "skipped";
+      entrant.result.status = failed ? "failed" : "skipped";
       entrant.result.reason = why;
     }
   }

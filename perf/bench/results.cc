@@ -158,16 +158,24 @@ std::string to_json(const Results& results) {
   return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void write_file(const std::string& path, std::string_view text) {
-  // Devices and pipes cannot be renamed over.
+void write_file(const std::string& name, std::string_view text) {
   std::error_code ignored;
+  // A link stays one.
+  const std::string path = std::filesystem::is_symlink(name, ignored) && std::filesystem::exists(name, ignored)
+                               ? std::filesystem::canonical(name).string()
+                               : name;
+  // Devices and pipes cannot be renamed over.
   const bool in_place = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
   const std::string target = in_place ? path : fmt::format("{}.{}.tmp", path, getpid());
   {
     std::ofstream file(target, std::ios::binary | std::ios::trunc);
     file << text;
     file.flush();
-    if (!file) throw InputError(fmt::format("{}: cannot be written: {}", target, std::strerror(errno)));
+    if (!file) {
+      const std::string why = std::strerror(errno);
+      if (!in_place) std::filesystem::remove(target, ignored);
+      throw InputError(fmt::format("{}: cannot be written: {}", path, why));
+    }
   }
   if (in_place) return;
   std::error_code error;

@@ -96,7 +96,7 @@ struct Results {
 
 std::string to_json(const Results& results);
 /// Writes a neighbouring file and renames it, so that whoever reads finds the old text or the new one, whole.
-void write_file(const std::string& path, std::string_view text);
+void write_file(const std::string& name, std::string_view text);
 
 /// Teraflops per second of a candidate's median.
 double tflops(const Row& row, const CandidateResult& candidate);

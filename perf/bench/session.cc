@@ -153,6 +153,7 @@ class CandidateList {
       add("cublaslt", [&](std::string& why) { return make_cublaslt(device, why); });
     if (wanted("blas")) add("blas", [&](std::string& why) { return make_cpu_blas(device, why); });
     if (list_.empty()) throw InputError("there is no candidate to measure");
+    check_names();
     check_reference();
   }
 
@@ -226,6 +227,16 @@ class CandidateList {
       throw InputError(
           fmt::format("{}: kernels run on a GPU, and none is used", options_.ladder ? "--ladder" : "--kernel"));
     for (const std::string& kernel : kernels) list_.push_back(make_forced(kernel, device_, options_.math_mode));
+  }
+
+  /// Results are told apart by the names.
+  void check_names() const {
+    for (auto one = list_.begin(); one != list_.end(); ++one)
+      if (std::any_of(list_.begin(), one, [&](const auto& other) { return other->name() == (*one)->name(); }))
+        throw InputError(
+            fmt::format("two candidates are named '{}': each --against needs a file name of its own, and each --kernel "
+                        "is given once",
+                        (*one)->name()));
   }
 
   void check_reference() const {
@@ -385,6 +396,9 @@ class Session {
         write_results();
       }
       if (options_.host_times && !measure_host_times(table, progress)) status = kWrongResult;
+    } catch (const InputError&) {  // of write_results()
+      progress.clear();
+      throw;
     } catch (const std::exception& error) {
       progress.clear();
       fmt::print(stderr, "xgemm-bench: the device failed, what was finished is kept: {}\n", error.what());

@@ -175,6 +175,26 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("against:libxgemm.so.0", done.stdout)
 
+    def test_two_candidates_of_one_name_are_refused(self):
+        library = BUILD / "src" / "libxgemm.so.0"
+        (self.path / library.name).symlink_to(library)
+        done = bench("--shapes", "16", "--against", library, "--against", self.path / library.name, *FAST)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("two candidates are named 'against:libxgemm.so.0'", done.stderr)
+
+    def test_a_folder_that_goes_away_is_no_failure_of_the_device(self):
+        out = self.path / "folder" / "out.json"
+        out.parent.mkdir()
+        with subprocess.Popen([program("xgemm-bench"), "--shapes", "16:512:16", *FAST, "--json", str(out)], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            for line in process.stdout:
+                if line.startswith("s NN 32x32x32"):
+                    out.parent.rename(self.path / "elsewhere")
+                    break
+            _, errors = process.communicate()
+        self.assertEqual(process.returncode, 2, errors)
+        self.assertRegex(errors, r"^xgemm-bench: .*out\.json: cannot be written: No such file or directory\n$")
+
     def test_interrupts_keep_finished_rows(self):
         out = self.path / "out.json"
         with subprocess.Popen([program("xgemm-bench"), "--shapes", "16:512:16", "--cpu", "--max-time", "0.3", "--precision",

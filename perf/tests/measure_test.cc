@@ -28,7 +28,8 @@ class ScriptedCandidate final : public Candidate {
       : name_(std::move(name)), device_(device), operands_(operands), us_(std::move(us)) {}
   const std::string& name() const override { return name_; }
   std::string description() const override { return ""; }
-  bool is_xgemm() const override { return name_ == "xgemm"; }
+  bool is_xgemm() const override { return name_.starts_with("xgemm"); }
+  bool serves_all() const override { return name_ == "xgemm"; }
   std::string prepare(const Case&, const OperandSet&) override {
     checked_ = false;
     return refuses;
@@ -246,10 +247,30 @@ TEST_F(MeasureTest, ForeignFailuresAreNotOurs) {
 }
 
 TEST_F(MeasureTest, NobodyServes) {
-  add("xgemm", 200).refuses = "too odd";
+  add("xgemm:forced", 200).refuses = "too odd";
   const Row row = run();
   EXPECT_EQ(row.status, "skipped");
-  EXPECT_EQ(row.reason, "xgemm: too odd");
+  EXPECT_EQ(row.reason, "xgemm:forced: too odd");
+}
+
+TEST_F(MeasureTest, OurRefusalIsAFailure) {
+  add("xgemm", 200).refuses = "too odd";
+  add("reference", 200);
+  const Row row = run();
+  EXPECT_EQ(row.status, "failed");
+  EXPECT_EQ(row.candidates[0].status, "failed");
+  EXPECT_EQ(row.candidates[0].reason, "too odd");
+  EXPECT_EQ(row.candidates[1].status, "ok");
+}
+
+TEST_F(MeasureTest, AllMayFailWithoutACheck) {
+  add("xgemm", 200).fails_after = 0;
+  add("reference", 200).fails_after = 0;
+  settings.check = false;
+  const Row row = run();
+  EXPECT_EQ(row.status, "failed");
+  EXPECT_EQ(row.reason, "xgemm: it broke");
+  EXPECT_EQ(row.candidates.size(), 2u);
 }
 
 TEST_F(MeasureTest, HopelessCasesAreSkipped) {

@@ -136,6 +136,11 @@ TEST(Files, AreReplacedAsAWhole) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   EXPECT_EQ(text.str(), to_json(sample()));
+  std::filesystem::create_symlink(path, folder / "link");
+  write_file((folder / "link").string(), "by the link");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(std::filesystem::file_size(path), 11u);
+  std::filesystem::remove(folder / "link");
   // Nothing else is left behind.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
   EXPECT_THROW(write_file((folder / "no" / "such" / "folder").string(), ""), InputError);
