@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -13,6 +14,7 @@
 
 #include "bench/element.h"
 #include "bench/input_error.h"
+#include "bench/shapes.h"
 
 namespace xgemm::perf {
 namespace {
@@ -20,6 +22,12 @@ namespace {
 using Fields = std::map<std::string_view, std::string_view>;
 
 constexpr std::string_view kPrefix = "xgemm: call=";
+/// What case_of() reads, what came of the call, and what --math and --prepared say of all products.
+constexpr std::string_view kKnownFields[] = {
+    "type",     "type_c",     "layout",     "transa", "transb", "m",          "n",        "k",        "alpha",
+    "beta",     "lda",        "ldb",        "ldc",    "batch",  "batch_kind", "stride_a", "stride_b", "stride_c",
+    "location", "activation", "bias_along", "call",   "route",  "kernel",     "status",   "time_us",  "fp32_fallbacks",
+    "compute",  "prepared_a", "prepared_b"};
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 28;
 
 Fields fields_of(std::string_view line) {
@@ -53,10 +61,29 @@ std::int64_t extent(const Fields& fields, const char* key, std::int64_t otherwis
 
 float scalar(const Fields& fields, const char* key, float otherwise) {
   // Scalars in device memory are not known to the host when the call is logged; their value decides no path but beta =
-  // 0.
+  // 0. So doubles that are no float become the nearest that is not zero.
   if (const auto found = fields.find(key); found != fields.end() && found->second == "device") return 1;
-  constexpr float kLargest = std::numeric_limits<float>::max();
-  return number<float>(fields, key, otherwise, -kLargest, kLargest);
+  constexpr double kLargest = std::numeric_limits<float>::max(), kLeast = std::numeric_limits<float>::min();
+  constexpr double kAny = std::numeric_limits<double>::max();
+  const double value = number<double>(fields, key, otherwise, -kAny, kAny);
+  if (value == 0) return 0;
+  return static_cast<float>(std::copysign(std::clamp(std::abs(value), kLeast, kLargest), value));
+}
+
+/// One of `words`; the first where the field is left out.
+std::string_view word(const Fields& fields, const char* key, std::initializer_list<std::string_view> words) {
+  const auto found = fields.find(key);
+  if (found == fields.end()) return *words.begin();
+  if (std::find(words.begin(), words.end(), found->second) == words.end())
+    throw InputError(fmt::format("field '{}': {} is not replayed", key, found->second));
+  return found->second;
+}
+
+std::string epilogue_of(const Fields& fields) {
+  std::string activation(word(fields, "activation", {"none", "relu", "gelu_tanh"}));
+  activation = activation == "none" ? "" : activation.substr(0, 4);
+  if (word(fields, "bias_along", {"none", "rows"}) == "none") return activation;
+  return activation.empty() ? "bias" : "bias+" + activation;
 }
 
 char letter(const Fields& fields, const char* key, std::string_view allowed) {
@@ -106,11 +133,12 @@ char type_in(const Fields& fields) {
 Case case_of(const Fields& fields) {
   Case one;
   one.set = "replay";
+  for (const auto& [key, value] : fields)
+    if (std::find(std::begin(kKnownFields), std::end(kKnownFields), key) == std::end(kKnownFields))
+      throw InputError(fmt::format("field '{}': is not replayed", key));
   one.type = type_in(fields);
-  if (fields.contains("fill")) throw InputError("field 'fill': triangles of C are not replayed");
-  for (const char* step : {"step_a", "step_b", "step_c"})
-    if (fields.contains(step))
-      throw InputError(fmt::format("field '{}': matrices of any strides are not replayed", step));
+  one.epilogue = epilogue_of(fields);
+  one.by_pointers = word(fields, "batch_kind", {"strided", "pointers"}) == "pointers";
   if (const auto found = fields.find("layout"); found != fields.end()) {
     if (found->second != "col" && found->second != "row")
       throw InputError(fmt::format("field 'layout': '{}' is neither col nor row", found->second));
@@ -134,11 +162,12 @@ Case case_of(const Fields& fields) {
   one.stride_a = one.lda * one.a_extent().strided;
   one.stride_b = one.ldb * one.b_extent().strided;
   one.stride_c = one.ldc * one.c_extent().strided;
-  if (one.batch > 1) {
+  if (one.batch > 1 && !one.by_pointers) {
     one.stride_a = stride(fields, "stride_a");
     one.stride_b = stride(fields, "stride_b");
     one.stride_c = stride(fields, "stride_c");
   }
+  check_epilogue(one);
   if (!one.is_representable()) throw InputError("the operands are too large to be addressed");
   return one;
 }

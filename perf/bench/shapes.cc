@@ -135,14 +135,6 @@ void apply_layout(const Group& group, std::int64_t pad, Case& one) {
   one.stride_c = one.ldc * one.c_extent().strided;
 }
 
-void check_epilogue(const Case& one) {
-  if (one.epilogue.empty()) return;
-  if (one.row_major || one.batch != 1 || one.by_pointers)
-    throw InputError("an epilogue is timed of single products, column-major");
-  if (one.has_bias() && one.output().letter != one.input().letter)
-    throw InputError("a bias lies in A, and has to be of C's type");
-}
-
 /// All combinations but the extents: those are the caller's three outer loops.
 void append_variants(const Group& group, const Case& shape, std::vector<Case>& cases) {
   Case one = shape;
@@ -369,6 +361,14 @@ std::vector<std::string> parse_epilogues(std::string_view text) {
     epilogues.emplace_back(part == "none" ? "" : part);
   }
   return epilogues;
+}
+
+void check_epilogue(const Case& one) {
+  if (one.epilogue.empty()) return;
+  if (one.row_major || one.batch != 1 || one.by_pointers)
+    throw InputError("an epilogue is timed of single products, column-major");
+  if (one.has_bias() && one.output().letter != one.input().letter)
+    throw InputError("a bias lies in A, and has to be of C's type");
 }
 
 std::string parse_location(std::string_view text) {

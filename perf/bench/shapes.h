@@ -43,6 +43,8 @@ std::vector<char> parse_types(std::string_view text);
 std::vector<std::string> parse_transposes(std::string_view text);
 /// none, or as in Case::epilogue.
 std::vector<std::string> parse_epilogues(std::string_view text);
+/// Throws InputError where an epilogue is none that is timed of such a product.
+void check_epilogue(const Case& one);
 /// ddd, hhd, …; device, host and managed for all three.
 std::string parse_location(std::string_view text);
 

@@ -201,7 +201,7 @@ TEST(Replay, CountsCallsAndSkipsTheRest) {
   const std::string text =
       std::string("hello\n") + kLine + kLine + "xgemm: XGEMM_MATH=fast is not one of: strict; it is ignored\n" +
       "xgemm: call=gemm type=h layout=row transa=c transb=n m=5 n=6 k=7 alpha=2.5 lda=5 ldb=6 beta=1 "
-      "ldc=6 batch=1 location=ddd future=1\n" +
+      "ldc=6 batch=1 location=ddd time_us=3.5\n" +
       "xgemm: call=gemm type=b layout=col transa=n transb=t m=5 n=6 k=7\n"
       "xgemm: call=gemm type=s transa=N transb=N m=0 n=6 k=7\n" +
       "xgemm: call=gemm type=s transa=N transb=N m=abc n=6 k=7\n" +
@@ -223,6 +223,46 @@ TEST(Replay, ReadsTheTypeOfC) {
       "log");
   EXPECT_THAT(ids(replay.cases), ElementsAre("B NN 4x4x4"));
   EXPECT_THAT(replay.problems, ElementsAre("log:2: field 'type_c': no products of type s have a C of type h"));
+}
+
+TEST(Replay, KeepsEpiloguesAndPointers) {
+  const Replay replay = parse_replay(
+      "xgemm: call=gemm type=h transa=T transb=N activation=gelu_tanh bias_along=rows alpha=1 m=8 n=4 k=2\n"
+      "xgemm: call=gemm type=h transa=T transb=N activation=relu alpha=1 m=8 n=4 k=2\n"
+      "xgemm: call=gemm type=s transa=N transb=N batch_kind=pointers m=4 n=4 k=4 lda=5 batch=3 stride_a=0 stride_b=0 "
+      "stride_c=0\n",
+      "log");
+  EXPECT_THAT(replay.problems, testing::IsEmpty());
+  EXPECT_THAT(ids(replay.cases), ElementsAre("h TN 8x4x2 epilogue=bias+gelu", "h TN 8x4x2 epilogue=relu",
+                                             "s NN 4x4x4 ld=5,4,4 batch=3 pointers"));
+}
+
+TEST(Replay, WhatItCannotRepeatIsAProblem) {
+  const auto problem = [](const std::string& fields) {
+    const Replay replay = parse_replay("xgemm: call=gemm type=h transa=N transb=N m=8 n=4 k=2 " + fields, "log");
+    return replay.problems.empty() ? std::string() : replay.problems[0];
+  };
+  EXPECT_EQ(problem("compute=tf32 prepared_a=given route=device kernel=naive status=1 fp32_fallbacks=1"), "");
+  EXPECT_EQ(problem("activation=silu"), "log:1: field 'activation': silu is not replayed");
+  EXPECT_EQ(problem("activation=gelu"), "log:1: field 'activation': gelu is not replayed");
+  EXPECT_EQ(problem("bias_along=columns"), "log:1: field 'bias_along': columns is not replayed");
+  for (const char* field : {"fill=lower", "step_b=2", "row_scales=given", "old_c=given", "aux=given", "type_b=s"})
+    EXPECT_THAT(problem(field), HasSubstr("is not replayed")) << field;
+  EXPECT_THAT(problem("type_c=s bias_along=rows"), HasSubstr("has to be of C's type"));
+  EXPECT_THAT(problem("activation=relu batch=2"), HasSubstr("of single products"));
+}
+
+TEST(Replay, FactorsThatAreNoFloatAreNearestToTheirs) {
+  const Replay replay = parse_replay(
+      "xgemm: call=gemm type=d transa=N transb=N m=8 n=4 k=2 alpha=1e-60 beta=-1e300\n"
+      "xgemm: call=gemm type=d transa=N transb=N m=8 n=4 k=2 alpha=0.10000000000000001 beta=0\n"
+      "xgemm: call=gemm type=d transa=N transb=N m=8 n=4 k=2 alpha=nan\n",
+      "log");
+  ASSERT_EQ(replay.cases.size(), 2u);
+  EXPECT_GT(replay.cases[0].alpha, 0);
+  EXPECT_LT(replay.cases[0].beta, -1e38f);
+  EXPECT_EQ(replay.cases[1].id(), "d NN 8x4x2 alpha=0.1");
+  EXPECT_THAT(replay.problems, ElementsAre("log:3: field 'alpha': 'nan' is not a usable number"));
 }
 
 TEST(Replay, BatchesKeepTheirStrides) {
