@@ -31,6 +31,15 @@ void append_variables(Facts& facts) {
     if (const char* value = std::getenv(name); value != nullptr) facts.emplace_back(name, value);
 }
 
+/// Few rounds have no interval of that confidence.
+std::string describe_intervals(double confidence) {
+  std::string text = fmt::format("{:g} %, order statistics", 100 * confidence);
+  for (std::int64_t rounds = kFewestRounds; range_confidence(rounds) < confidence; ++rounds)
+    text += fmt::format("{} {:g} % of {}", text.ends_with("statistics") ? ";" : ",", 100 * range_confidence(rounds),
+                        rounds);
+  return text + " rounds";
+}
+
 std::string mebibytes(std::int64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
@@ -77,9 +86,9 @@ Facts describe_settings(const Device& device, const Options& options) {
   return {
       {"data", describe(options.data)},
       {"seed", std::to_string(options.seed)},
-      {"math", "strict"},
+      {"math", name_of_math_mode(options.math_mode)},
       {"operands", fmt::format("rotated over 4 x {} of cache", mebibytes(device.facts().cache_bytes))},
-      {"intervals", fmt::format("{:.0f} %, order statistics", 100 * measure.confidence)},
+      {"intervals", describe_intervals(measure.confidence)},
       {"precision", fmt::format("{:.2f} %", 100 * measure.precision)},
       {"rounds", fmt::format("{} to {}", measure.min_rounds, measure.max_rounds)},
       {"time per case", fmt::format("{} s", measure.max_seconds)},

@@ -13,7 +13,6 @@
 namespace xgemm::perf {
 namespace {
 
-constexpr std::int64_t kFewestRounds = 3;  // even when the time is up
 constexpr double kLongestBatchUs = 50e3;
 constexpr std::int64_t kMostRecordedCalls = 4096;
 constexpr double kClockSampleSeconds = 0.02;  // NVML's own values are no newer

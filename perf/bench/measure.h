@@ -20,8 +20,10 @@
 
 namespace xgemm::perf {
 
+constexpr std::int64_t kFewestRounds = 3;  // even when the time is up
+
 struct MeasureSettings {
-  double confidence = 0.95;
+  double confidence = kConfidence;
   double precision = 0.01;  // relative half width of every ratio's interval at which rounds end
   std::int64_t min_rounds = 9;
   std::int64_t max_rounds = 200;

@@ -51,9 +51,8 @@ void take(const char* option, const std::vector<std::string>& given, Value& valu
 }
 
 int parse_math_mode(const std::string& name) {
-  if (name == "strict") return XGEMM_MATH_STRICT;
-  if (name == "fp32_emulated") return XGEMM_MATH_FP32_EMULATED;
-  if (name == "tf32") return XGEMM_MATH_TF32;
+  for (const int mode : {XGEMM_MATH_STRICT, XGEMM_MATH_FP32_EMULATED, XGEMM_MATH_TF32})
+    if (name == name_of_math_mode(mode)) return mode;
   throw InputError(fmt::format("--math: '{}' is none of strict, fp32_emulated, tf32", name));
 }
 
@@ -178,6 +177,10 @@ void add_output_options(CLI::App& app, Options& options) {
 }
 
 }  // namespace
+
+const char* name_of_math_mode(int mode) {
+  return mode == XGEMM_MATH_TF32 ? "tf32" : mode == XGEMM_MATH_FP32_EMULATED ? "fp32_emulated" : "strict";
+}
 
 std::optional<int> parse_options(int argc, char** argv, Options& options) {
   CLI::App app(kDescription, "xgemm-bench");

@@ -57,4 +57,7 @@ struct Options {
 /// Fills `options`, or returns the exit status: 0 after --help, 2 for what is not understood (said on stderr).
 std::optional<int> parse_options(int argc, char** argv, Options& options);
 
+/// As --math takes it.
+const char* name_of_math_mode(int mode);
+
 }  // namespace xgemm::perf

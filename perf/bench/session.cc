@@ -18,6 +18,7 @@
 #include "bench/input_error.h"
 #include "bench/replay.h"
 #include "bench/table.h"
+#include "xgemm.h"
 
 namespace xgemm::perf {
 namespace {
@@ -131,7 +132,8 @@ std::vector<Case> gather_cases(const Options& options, bool is_gpu) {
 /// The candidates of a run, in the order of the table, and what is said about those that are not there.
 class CandidateList {
  public:
-  CandidateList(const Options& options, Device& device) : options_(options), device_(device) {
+  CandidateList(const Options& options, const std::vector<Case>& cases, Device& device)
+      : options_(options), device_(device) {
     if (wanted("xgemm") && !options.ladder) list_.push_back(make_xgemm(device, options.math_mode, options.prepared));
     add_kernels();
     for (const std::string& path : options.against) list_.push_back(make_against(path, device, options.math_mode));
@@ -147,9 +149,8 @@ class CandidateList {
       add("cublas-tf32", [&](std::string& why) {
         return make_cublas(device, options.cublas_path, kCublasWorkspace, CublasMath::kTf32, why);
       });
-    const auto has_epilogue = [](const std::string& epilogue) { return !epilogue.empty(); };
-    if (named("cublaslt") ||
-        (options.candidates.empty() && std::ranges::any_of(options.defaults.epilogues, has_epilogue)))
+    const auto has_epilogue = [](const Case& one) { return !one.epilogue.empty(); };
+    if (named("cublaslt") || (options.candidates.empty() && std::ranges::any_of(cases, has_epilogue)))
       add("cublaslt", [&](std::string& why) { return make_cublaslt(device, why); });
     if (wanted("blas")) add("blas", [&](std::string& why) { return make_cpu_blas(device, why); });
     if (list_.empty()) throw InputError("there is no candidate to measure");
@@ -318,7 +319,7 @@ class Session {
     cases_ = gather_cases(options_, is_gpu);
     if (options_.dry_run) return list_cases();
     open_clocks();
-    candidates_ = std::make_unique<CandidateList>(options_, *device_);
+    candidates_ = std::make_unique<CandidateList>(options_, cases_, *device_);
     describe();
     write_results();  // an unwritable file is told now and not after an hour
     const int status = measure_all();
@@ -354,7 +355,9 @@ class Session {
     say(fmt::format("{}, {}", machine, results_.created));
     for (const auto& [name, description] : results_.candidates) say(fmt::format("  {:16} {}", name, description));
     for (const std::string& note : candidates_->notes()) say("  " + note);
-    say(fmt::format("{} cases, data {}, operands rotate over 4 times the cache", cases_.size(), describe_data()));
+    const bool strict = options_.math_mode == XGEMM_MATH_STRICT;
+    say(fmt::format("{} cases, data {}, operands rotate over 4 times the cache{}", cases_.size(), describe_data(),
+                    strict ? "" : fmt::format(", math {}", name_of_math_mode(options_.math_mode))));
   }
 
   std::string describe_data() const { return xgemm::perf::describe(options_.data); }

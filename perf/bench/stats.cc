@@ -58,6 +58,10 @@ Interval median_interval(std::vector<double> values, double confidence) {
           values[static_cast<std::size_t>(n - rank)]};
 }
 
+double range_confidence(std::int64_t count) {
+  return 1 - 2 * binomial_half_cdf(0, count);
+}
+
 Interval paired_ratio(const std::vector<double>& numerator, const std::vector<double>& denominator, double confidence) {
   std::vector<double> ratios(std::min(numerator.size(), denominator.size()));
   for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i] = numerator[i] / denominator[i];

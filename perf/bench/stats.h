@@ -11,6 +11,8 @@
 
 namespace xgemm::perf {
 
+constexpr double kConfidence = 0.95;  // of intervals, where there are values enough
+
 /// A point estimate with the interval it lies in.
 struct Interval {
   double median = 0;
@@ -32,11 +34,14 @@ double binomial_half_cdf(std::int64_t successes, std::int64_t trials);
 
 /// Median with the order-statistics interval that covers it with at least `confidence`. With fewer than six values no
 /// such interval exists at 95 %; the whole range is returned then, which covers less (n = 5: 94 %, n = 2: 50 %).
-Interval median_interval(std::vector<double> values, double confidence = 0.95);
+Interval median_interval(std::vector<double> values, double confidence = kConfidence);
+
+/// With what probability the whole range of so many values covers the median.
+double range_confidence(std::int64_t count);
 
 /// Interval of median(numerator[i] / denominator[i]). The vectors have the same length.
 Interval paired_ratio(const std::vector<double>& numerator, const std::vector<double>& denominator,
-                      double confidence = 0.95);
+                      double confidence = kConfidence);
 
 /// Geometric mean of ratios, with an interval in which the rows' own errors are taken as independent: the half widths
 /// of the logarithms add in squares.

@@ -2,6 +2,7 @@
 #include "bench/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <set>
 
 namespace xgemm::perf {
 namespace {
@@ -71,16 +73,23 @@ std::string indented(const std::string& text) {
   return out + '\n';
 }
 
+/// The reference of a row; that of the table where the row's own could not be measured.
+const std::string& reference_of(const Row& row, const TableStyle& style) {
+  return row.reference.empty() ? style.reference : row.reference;
+}
+
 void append_notes(const Row& row, const TableStyle& style, std::string& text) {
   // What the primary candidate failed with stands in its line already.
   for (const CandidateResult& result : row.candidates)
-    if (!result.reason.empty() && result.status != "skipped" && (result.ok() || result.name == style.reference))
+    if (!result.reason.empty() && result.status != "skipped" &&
+        (result.ok() || result.name == reference_of(row, style)))
       text += fmt::format("    {}: {}\n", result.name, result.reason);
   if (row.status == "ok" && !row.reason.empty()) text += fmt::format("    {}\n", row.reason);
 }
 
-/// Ratios of one candidate in one set and type.
+/// Ratios of one candidate to one reference in one set and type.
 struct Group {
+  std::string reference;
   std::string set;
   char type = 's';
   std::vector<Interval> ratios;
@@ -94,16 +103,21 @@ std::vector<Group> group_ratios(const Results& results, const std::string& candi
     const CandidateResult* const result = row.find(candidate);
     if (result == nullptr || !result->ok() || !(result->ratio.median > 0)) continue;
     auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
-      return group.set == row.shape.set && group.type == row.shape.type;
+      return group.reference == row.reference && group.set == row.shape.set && group.type == row.shape.type;
     });
     if (found == groups.end())
-      found = groups.insert(groups.end(), Group{row.shape.set, row.shape.type, {}, nullptr, 0});
+      found = groups.insert(groups.end(), Group{row.reference, row.shape.set, row.shape.type, {}, nullptr, 0});
     found->ratios.push_back(result->ratio);
     if (found->worst == nullptr || result->ratio.median < found->worst_ratio) {
       found->worst = &row;
       found->worst_ratio = result->ratio.median;
     }
   }
+  // Those of one reference together.
+  std::map<std::string, std::size_t> order;
+  for (const Group& group : groups) order.emplace(group.reference, order.size());
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const Group& x, const Group& y) { return order[x.reference] < order[y.reference]; });
   return groups;
 }
 
@@ -127,17 +141,20 @@ std::string replay_line(const Results& results, const TableStyle& style) {
   double primary = 0;
   double reference = 0;
   std::int64_t calls = 0;
+  std::set<std::string> references;
   for (const Row& row : results.rows) {
     const CandidateResult* const ours = row.find(style.primary);
-    const CandidateResult* const theirs = row.find(style.reference);
+    const CandidateResult* const theirs = row.find(reference_of(row, style));
     if (row.shape.set != "replay" || ours == nullptr || theirs == nullptr || !ours->ok() || !theirs->ok()) continue;
     calls += row.shape.calls;
+    references.insert(theirs->name);
     primary += ours->time_us.median * static_cast<double>(row.shape.calls);
     reference += theirs->time_us.median * static_cast<double>(row.shape.calls);
   }
   if (calls == 0) return "";
   return fmt::format("the {} replayed calls take {:.3f} ms with {}, {:.3f} ms with {}: ratio {:.3f}\n", calls,
-                     primary * 1e-3, style.primary, reference * 1e-3, style.reference, reference / primary);
+                     primary * 1e-3, style.primary, reference * 1e-3, fmt::join(references, " and "),
+                     reference / primary);
 }
 
 std::string skipped_lines(const Results& results) {
@@ -172,17 +189,19 @@ std::string table_row(const Row& row, const TableStyle& style) {
   std::string text = fmt::format("{:{}}", row.id, style.case_width);
   if (row.candidates.empty()) return text + fmt::format("  {}: {}\n", row.status, row.reason);
   const CandidateResult* const primary = row.find(style.primary);
+  const std::string& reference = reference_of(row, style);
   text += fmt::format("  {}", time_columns(row, primary, column_width(style.primary), style));
   if (!style.reference.empty())
-    text += fmt::format("  {}  {}", time_columns(row, row.find(style.reference), column_width(style.reference), style),
+    text += fmt::format("  {}  {}", time_columns(row, row.find(reference), column_width(style.reference), style),
                         ratio_columns(primary, style));
   text += fmt::format("  {}", error_column(primary));
   const std::string kernel = primary == nullptr ? "" : primary->ok() ? primary->kernel : primary->reason;
   text += fmt::format("  {}{}", kernel, row.shape.label.empty() ? "" : "  # " + row.shape.label);
+  if (!style.reference.empty() && reference != style.reference) text += fmt::format("  (against {})", reference);
   text += row.shape.calls > 1 ? fmt::format("  ({} calls)\n", row.shape.calls) : "\n";
   for (const CandidateResult& result : row.candidates) {
     if (style.plans && !result.plan.empty()) text += indented(result.plan);
-    if (result.name == style.primary || result.name == style.reference) continue;
+    if (result.name == style.primary || result.name == reference) continue;
     text += fmt::format("{:{}}  {}", "  + " + result.name, style.case_width,
                         time_columns(row, &result, column_width(style.primary), style));
     if (!style.reference.empty())
@@ -198,33 +217,41 @@ std::string table_row(const Row& row, const TableStyle& style) {
 std::string table_summary(const Results& results, const TableStyle& style) {
   std::string text;
   const auto groups = style.reference.empty() ? std::vector<Group>{} : group_ratios(results, style.primary);
-  if (!groups.empty()) {
-    text += fmt::format("{} against {}: geometric mean of the ratios (more than 1 is faster)\n", style.primary,
-                        style.reference);
-    for (const Group& group : groups) {
-      const Interval mean = geometric_mean(group.ratios);
-      text += paint(fmt::format("  {:16} {} {:7.3f}  [{:.3f}, {:.3f}]", group.set, type_of(group.type).name,
-                                mean.median, mean.low, mean.high),
-                    colour_of(mean), style);
-      text +=
-          fmt::format("  {:3} shapes, worst {:.3f} at {}\n", group.ratios.size(), group.worst_ratio, group.worst->id);
-    }
+  const std::string* reference = nullptr;
+  for (const Group& group : groups) {
+    if (reference == nullptr || *reference != group.reference)
+      text += fmt::format("{} against {}: geometric mean of the ratios (more than 1 is faster)\n", style.primary,
+                          group.reference);
+    reference = &group.reference;
+    const Interval mean = geometric_mean(group.ratios);
+    text += paint(fmt::format("  {:16} {} {:7.3f}  [{:.3f}, {:.3f}]", group.set, type_of(group.type).name, mean.median,
+                              mean.low, mean.high),
+                  colour_of(mean), style);
+    text += fmt::format("  {:3} shapes, worst {:.3f} at {}\n", group.ratios.size(), group.worst_ratio, group.worst->id);
   }
   text += replay_line(results, style) + host_time_line(results);
   std::int64_t failed = 0;
   std::int64_t measured = 0;
   std::int64_t dropped = 0;
   std::int64_t warm = 0;
+  std::int64_t short_of_rounds = 0;
+  double confidence = kConfidence;
   for (const Row& row : results.rows) {
     failed += row.status == "failed";
     measured += row.status == "ok";
     dropped += row.dropped_rounds;
     warm += row.status == "ok" && !row.cold;
+    if (row.status != "ok" || range_confidence(row.rounds) >= kConfidence) continue;
+    ++short_of_rounds;
+    confidence = std::min(confidence, range_confidence(row.rounds));
   }
   text += fmt::format("{} measured, {} failed, {} skipped", measured, failed,
                       static_cast<std::int64_t>(results.rows.size()) - measured - failed);
   if (dropped > 0) text += fmt::format(", {} throttled rounds dropped", dropped);
   if (warm > 0) text += fmt::format("; {} with operands that partly stay in the cache", warm);
+  if (short_of_rounds > 0)
+    text += fmt::format("; {} with so few rounds that their intervals are of {:g} % at least", short_of_rounds,
+                        100 * confidence);
   return text + "\n" + skipped_lines(results);
 }
 

@@ -16,7 +16,7 @@ struct TableStyle {
   bool plans = false;           // the plan of every candidate below its row
   std::size_t case_width = 24;  // of the first column
   std::string primary;          // the candidate with the first pair of columns
-  std::string reference;        // the one with the second; empty: none
+  std::string reference;        // the one with the second, but in rows that have another; empty: none
 };
 
 /// Wide enough for the ids, within reason.
@@ -25,7 +25,7 @@ std::size_t case_width(const std::vector<Case>& cases);
 std::string table_header(const TableStyle& style);
 /// One line for the two main candidates, one each for the others; ends with a newline.
 std::string table_row(const Row& row, const TableStyle& style);
-/// Geometric means per set and type, counts, what was skipped and why.
+/// Geometric means per reference, set and type, counts, what was skipped and why.
 std::string table_summary(const Results& results, const TableStyle& style);
 
 /// What calls cost the processor: a line per case; empty where it was not measured.

@@ -55,6 +55,15 @@ class BenchTest(unittest.TestCase):
             self.assertIn("kernel=", ours["plan"])
             self.assertIn(row["id"], done.stdout)
         self.assertEqual(data["host_times"], [])
+        self.assertEqual(data["settings"]["intervals"], "95 %, order statistics; 75 % of 3, 87.5 % of 4, 93.75 % of 5 rounds")
+        self.assertEqual(data["settings"]["math"], "strict")
+        self.assertNotIn("math", done.stdout)
+
+    def test_the_math_mode_is_said(self):
+        out = self.path / "out.json"
+        done = bench("--shapes", "16", "--math", "tf32", *FAST, "--json", out)
+        self.assertIn("times the cache, math tf32\n", done.stdout)
+        self.assertEqual(json.loads(out.read_text())["settings"]["math"], "tf32")
 
     def test_a_pipe_gets_plain_lines(self):
         done = bench("--shapes", "16", *FAST)

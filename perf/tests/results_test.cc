@@ -155,6 +155,36 @@ TEST(Golden, Table) {
   expect_golden("table.txt", text + "\n" + host_time_table(results, style) + "\n" + table_summary(results, style));
 }
 
+TEST(Table, RowsOfAnotherReferenceNameIt) {
+  Results results = sample();
+  Row row = row_of("256 256 256 epilogue=bias", "squares");
+  row.reference = "cublaslt";
+  row.candidates = {timed("xgemm", 10, 1.5, "naive"), timed("cublas-ws32", 0, 0, ""), timed("cublaslt", 15, 1, "")};
+  row.candidates[1].status = "skipped";
+  row.candidates[1].reason = "has no epilogues";
+  results.rows = {results.rows[0], row, results.rows[1]};
+  const std::string line = table_row(row, sample_style());
+  EXPECT_THAT(line, HasSubstr("15.00"));
+  EXPECT_THAT(line, HasSubstr("  naive  (against cublaslt)\n  + cublas-ws32"));
+  const std::string summary = table_summary(results, sample_style());
+  EXPECT_THAT(summary, HasSubstr("xgemm against cublas-ws32: geometric mean of the ratios (more than 1 is faster)\n"
+                                 "  squares          fp32   1.200  [1.194, 1.205]    1 shapes, worst 1.200 at"));
+  EXPECT_THAT(summary, HasSubstr("xgemm against cublaslt: geometric mean of the ratios (more than 1 is faster)\n"
+                                 "  squares          fp32   1.500  [1.492, 1.506]    1 shapes, worst 1.500 at"));
+  EXPECT_LT(summary.find("llama"), summary.find("cublaslt"));
+  for (Row& one : results.rows) one.shape.set = "replay";
+  EXPECT_THAT(table_summary(results, sample_style()), HasSubstr("with cublas-ws32 and cublaslt: ratio"));
+}
+
+TEST(Table, FewRoundsHaveLessConfidence) {
+  Results results = sample();
+  EXPECT_THAT(table_summary(results, sample_style()), testing::Not(HasSubstr("so few rounds")));
+  results.rows[0].rounds = 3;
+  results.rows[1].rounds = 5;
+  EXPECT_THAT(table_summary(results, sample_style()),
+              HasSubstr("; 2 with so few rounds that their intervals are of 75 % at least"));
+}
+
 TEST(Golden, TableOfReplayedCallsWithPlansAndColour) {
   Results results = sample();
   results.rows.resize(2);
