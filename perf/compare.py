@@ -8,7 +8,7 @@ of the change, never on its middle:
            1-t          1          1+t                 t: the tolerance
     SLOWER  )[    SAME  |           ](  FASTER         UNCLEAR: the interval crosses an edge
 
-FAILED: wrong, or the call fails; MISSING: BASE has this shape and NEW does not; ADDED: the other way round; INCOMPARABLE:
+FAILED: wrong, or the call fails; MISSING: BASE has this shape and NEW does not, or could not measure it; ADDED: the other way round; INCOMPARABLE:
 the two refer to different references.
 Exit status: 0 no regression, 1 a shape is SLOWER, FAILED or MISSING, 2 bad input.
 
@@ -22,7 +22,8 @@ import sys
 import numpy as np
 import pandas as pd
 
-from results import TYPE_NAMES, InputError, load
+from cli import InputError, in_words, percents
+from results import TYPE_NAMES, load
 
 VERDICTS = ["SLOWER", "FASTER", "SAME", "UNCLEAR", "FAILED", "MISSING", "ADDED", "INCOMPARABLE"]
 INTERVAL = ["low", "middle", "high"]
@@ -68,6 +69,9 @@ def why_not(shapes, candidate):
 
 def compare(base, new, options):
     """A line per shape: set, type, verdict, note, the change and both speeds; then the same by set, and of all."""
+    names = [name for results in (base, new) for name in results.frame.candidate.unique() if name]
+    if options.candidate not in names:
+        raise InputError(f"no candidate '{options.candidate}' in either file, but {', '.join(dict.fromkeys(names)) or 'none'}")
     old, now = base.of(options.candidate), new.of(options.candidate)
     if not len(old.index.intersection(now.index)):
         raise InputError("the two files have no shape in common")
@@ -97,7 +101,7 @@ def compare(base, new, options):
     verdict, note = np.select(conditions, verdicts, ""), np.select(conditions, notes, "")
     change[~np.isin(verdict, ["SLOWER", "FASTER", "SAME", "UNCLEAR"])] = np.nan
     rows = pd.DataFrame({"id": ids, "set": old.set.fillna(now.set), "type": old.type.fillna(now.type), "verdict": verdict,
-                         "note": note}, index=ids)
+                         "note": note, "absent": ~in_now}, index=ids)
     rows = rows.join([change, before.add_prefix("before_"), after.add_prefix("after_")])
     # What neither could measure is no loss.
     rows = rows[verdict != "NEVER"].reset_index(drop=True)
@@ -115,9 +119,10 @@ def compare(base, new, options):
 
 
 def regressions(rows, options):
-    """What fails the gate, worst first: failures, then losses by their size, then missing shapes."""
-    ranks = {"FAILED": 0, "SLOWER": 1} | ({} if options.allow_missing else {"MISSING": 2})
-    bad = rows[rows.verdict.isin(ranks)]
+    """What fails the gate, worst first: failures, then losses by their size, then missing shapes. --allow-missing is for
+    those that nobody asked for, not for those that were not measured."""
+    ranks = {"FAILED": 0, "SLOWER": 1, "MISSING": 2}
+    bad = rows[rows.verdict.isin(ranks) & ~(options.allow_missing & (rows.verdict == "MISSING") & rows.absent)]
     return bad.assign(rank=bad.verdict.map(ranks)).sort_values(["rank", "middle"], kind="stable")
 
 
@@ -202,12 +207,6 @@ def as_json(rows, groups, options):
 
 
 def parse(arguments):
-    def percents(text):
-        value = float(text) / 100
-        if not 0 <= value < 1:
-            raise ValueError
-        return value
-
     parser = argparse.ArgumentParser(description=__doc__.split("\nSPDX")[0], allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("BASE", help="result file to compare with")
@@ -220,25 +219,22 @@ def parse(arguments):
     parser.add_argument("--candidate", default="xgemm", help="whose speed is judged (%(default)s)")
     parser.add_argument("--times", action="store_true",
                         help="compare times instead of ratios to the reference: one machine only")
-    parser.add_argument("--allow-missing", action="store_true", help="shapes that NEW lacks are no failure")
+    parser.add_argument("--allow-missing", action="store_true", help="shapes that NEW does not name are no failure")
     parser.add_argument("--all", action="store_true", help="a line per shape")
     parser.add_argument("--markdown", action="store_true", help="print a summary for a pull request")
     parser.add_argument("--json", help="write the verdicts to a file")
     return parser.parse_args(arguments)
 
 
+@in_words
 def main(arguments=None):
     options = parse(arguments)
-    try:
-        base, new = load(options.BASE), load(options.NEW)
-        rows, groups = compare(base, new, options)
-        print((as_markdown if options.markdown else as_text)(rows, groups, base, new, options), end="")
-        if options.json:
-            with open(options.json, "w", encoding="utf-8") as file:
-                file.write(as_json(rows, groups, options))
-    except (InputError, OSError) as error:
-        print(f"compare.py: {error}", file=sys.stderr)
-        return 2
+    base, new = load(options.BASE), load(options.NEW)
+    rows, groups = compare(base, new, options)
+    print((as_markdown if options.markdown else as_text)(rows, groups, base, new, options), end="")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            file.write(as_json(rows, groups, options))
     return int(not regressions(rows, options).empty)
 
 

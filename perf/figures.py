@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 from matplotlib.colors import TwoSlopeNorm  # noqa: E402
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: E402
 
-from results import TYPE_NAMES, geometric_mean  # noqa: E402
+from results import TYPE_NAMES, geometric_mean, most_common  # noqa: E402
 
 # Okabe and Ito: distinguishable with every kind of colour vision.
 OURS = "#0072B2"
@@ -63,11 +63,21 @@ def svg(figure, name):
     return text.rstrip() + "\n"
 
 
-def _colours(results):
+def _colours(results, reference):
     """A colour for every candidate."""
-    names = [name for name in results.candidates if name not in (results.primary, results.reference)]
+    names = [name for name in results.candidates if name not in (results.primary, reference)]
     others = {name: OTHERS[i % len(OTHERS)] for i, name in enumerate(names)}
-    return others | {results.reference: REFERENCE, results.primary: OURS}
+    return others | {reference: REFERENCE, results.primary: OURS}
+
+
+def references(frame):
+    """The references of these lines, in their order."""
+    return [name for name in frame.reference.unique() if name]
+
+
+def by_reference(frame, *columns):
+    """Groups by reference and columns: ratios to one reference and those to another are not taken together."""
+    return frame[frame.reference != ""].groupby(["reference", *columns], sort=False)
 
 
 def _measured(results):
@@ -78,10 +88,10 @@ def _measured(results):
 
 
 def _plain(frame):
-    """Products with nothing special about them: no flags, dense, C overwritten."""
+    """Products with nothing special about them: no flags, dense, C overwritten by no more than the product."""
     return frame[(frame.transa + frame.transb == "NN") & (frame.layout == "col") & (frame.alpha == 1) & (frame.beta == 0) &
                  (frame.batch == 1) & (frame.lda == frame.m) & (frame.ldb == frame.k) & (frame.ldc == frame.m) &
-                 (frame.offset == 0)]
+                 (frame.offset == 0) & (frame.batch_kind == "") & (frame.epilogue == "")]
 
 
 def _types(frame):
@@ -121,19 +131,20 @@ def speed_over_size(results):
     # Odd sizes are another matter, and have a set of their own: among the others the line would jump.
     usual = frame[(frame.m % 8 == 0) | (frame.m < 8)]
     frame = frame if usual.empty else usual
-    types, colours = _types(frame), _colours(results)
+    reference = most_common(frame.reference)
+    types, colours = _types(frame), _colours(results, reference)
     if not types:
         return None
     figure, axes = plt.subplots(2, len(types), figsize=(5.2 * len(types), 5.4), sharex="col", squeeze=False,
                                 gridspec_kw={"height_ratios": [2, 1]})
     for letter, (speed, ratio) in zip(types, axes.T):
         for name, line in frame[frame.type == letter].sort_values("m", kind="stable").groupby("candidate", sort=False):
-            wide = name in (results.primary, results.reference)
+            wide = name in (results.primary, reference)
             speed.plot(line.m, line.tflops, marker="o", markersize=4 if wide else 3, linewidth=1.8 if wide else 1,
                        color=colours[name], label=name)
             speed.fill_between(line.m, line.flops / line.time_high_us * 1e-6, line.flops / line.time_low_us * 1e-6,
                                color=colours[name], alpha=0.15, linewidth=0)
-            if name != results.reference and line.ratio.notna().any():
+            if name != reference and line.ratio.notna().any():
                 ratio.errorbar(line.m, line.ratio, yerr=[line.ratio - line.ratio_low, line.ratio_high - line.ratio],
                                marker="o", markersize=4, linewidth=1.4, capsize=2, color=colours[name])
         speed.set_title(f"{TYPE_NAMES[letter]}, n = m = k")
@@ -143,7 +154,7 @@ def speed_over_size(results):
         _ratio_axis(ratio)
         _sizes_axis(ratio, set(frame[frame.type == letter].m.astype(int)))
     axes[0][0].set_ylabel("TFLOP/s")
-    axes[1][0].set_ylabel(f"ratio to {results.reference}")
+    axes[1][0].set_ylabel(f"ratio to {reference}")
     return svg(figure, "speed")
 
 
@@ -175,23 +186,24 @@ def ratio_heat_map(results):
         axis.set_xlabel("n")
         axis.set_ylabel("m")
         axis.grid(False)
-        axis.set_title(f"{TYPE_NAMES[letter]}, k = {k}: ratio to {results.reference}")
+        axis.set_title(f"{TYPE_NAMES[letter]}, k = {k}: ratio to {most_common(frame.reference)}")
     return svg(figure, "heat")
 
 
 def roofline(results):
     """Speed over operations per byte, under what this machine reaches in practice."""
     frame = _measured(results)
-    frame = frame[frame.candidate.isin([results.primary, results.reference])]
-    types, colours = _types(frame), _colours(results)
+    frame = frame[(frame.candidate == results.primary) | (frame.candidate == frame.reference)]
+    types = _types(frame)
     if not types:
         return None
     figure, axes = plt.subplots(1, len(types), figsize=(5.4 * len(types), 4.4), squeeze=False)
     for axis, letter in zip(axes[0], types):
         points = frame[frame.type == letter]
-        for name in (results.reference, results.primary):
-            mine = points[points.candidate == name]
-            axis.scatter(mine.flops / mine.bytes, mine.tflops, s=14, color=colours[name], alpha=0.75, linewidth=0, label=name)
+        ours = points.candidate == results.primary
+        for mine, colour in ((points[~ours], REFERENCE), (points[ours], OURS)):
+            axis.scatter(mine.flops / mine.bytes, mine.tflops, s=14, color=colour, alpha=0.75, linewidth=0,
+                         label=", ".join(mine.candidate.unique()))
         axis.set_xscale("log")
         axis.set_yscale("log")
         _draw_roof(axis, results.ceilings, letter, points.flops / points.bytes, points.tflops.max())
@@ -205,9 +217,11 @@ def roofline(results):
 def _draw_roof(axis, ceilings, letter, intensities, fastest):
     bandwidth = ceilings.get("copy_gbs", 0)
     fp32 = ceilings.get("fp32_tflops", 0)
-    peak = fp32 if letter == "s" else ceilings.get("fp16_tensor_tflops") or fp32  # bf16 runs at the rate of fp16
+    # bf16 runs at the rate of fp16; that of fp64 is not measured.
+    peak = {"s": fp32, "d": 0}.get(letter, ceilings.get("fp16_tensor_tflops") or fp32)
     if not bandwidth or not peak:
-        axis.text(0.03, 0.97, "ceilings were not measured (--ceilings)", transform=axis.transAxes, va="top", color=GREY,
+        why = "no arithmetic rate of fp64 is measured" if bandwidth and letter == "d" else "ceilings were not measured (--ceilings)"
+        axis.text(0.03, 0.97, why, transform=axis.transAxes, va="top", color=GREY,
                   fontsize=8)
         return
     knee = peak * 1e3 / bandwidth
@@ -246,25 +260,27 @@ def ladder(results):
 
 
 def ratios_by_set(results):
-    """Every row's ratio as a dot, a line per set, the geometric mean as a bar."""
+    """Every row's ratio as a dot, a line per reference, set and type, the geometric mean as a bar."""
     ours = results.of(results.primary).query("status == 'ok' and ratio > 0")
     if ours.empty:
         return None
-    groups = list(ours.groupby(["set", "type"], sort=False).ratio)
+    groups = [(key, group.ratio) for key, group in by_reference(ours, "set", "type")]
+    several = len(references(ours)) > 1
     figure, axis = plt.subplots(figsize=(10.8, 0.9 + 0.3 * len(groups)))
-    for i, ((_, letter), ratios) in enumerate(groups):
+    for i, ((_, _, letter), ratios) in enumerate(groups):
         axis.scatter(ratios, [i] * len(ratios), s=18, color=OURS if letter == "s" else OTHERS[0], alpha=0.5, linewidth=0)
         mean = geometric_mean(ratios)
         axis.plot([mean, mean], [i - 0.32, i + 0.32], color="#111827", linewidth=2)
         axis.annotate(f"{mean:.2f}", (1.01, i), xycoords=("axes fraction", "data"), va="center", fontsize=8)
-    axis.set_yticks(range(len(groups)), [f"{name}, {TYPE_NAMES[letter]}" for (name, letter), _ in groups], fontsize=8)
+    axis.set_yticks(range(len(groups)), [f"{name}, {TYPE_NAMES[letter]}" + (f", of {reference}" if several else "")
+                                         for (reference, name, letter), _ in groups], fontsize=8)
     axis.invert_yaxis()
     axis.set_xscale("log")
     low, high = min(0.9, ours.ratio.min()) / 1.05, max(1.1, ours.ratio.max()) * 1.05
     axis.set_xlim(low, high)
     _ratio_ticks(axis.xaxis, low, high)
     axis.axvline(1, color=GREY, linewidth=1)
-    axis.set_xlabel(f"ratio to {results.reference} (right of 1 is faster); the bar is the geometric mean")
+    axis.set_xlabel(f"ratio to {' or '.join(references(ours))} (right of 1 is faster); the bar is the geometric mean")
     return svg(figure, "sets")
 
 
@@ -285,7 +301,7 @@ def cliffs(results):
     """Time over extents and alignments, a step at a time: a line that jumps is a cliff."""
     frame = _measured(results)
     frame = frame[(frame.set == "cliffs") & frame.candidate.isin([results.primary, results.reference])]
-    types, colours = _types(frame), _colours(results)
+    types, colours = _types(frame), _colours(results, results.reference)
     if not types:
         return None
     columns = [(label, steps) for label, steps in _steps(frame) if len(steps)]

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 import figures
-from results import TYPE_NAMES, InputError, geometric_mean, load, read_json
+from cli import InputError, in_words, read_json
+from results import TYPE_NAMES, geometric_mean, load
 
 CSS = """
 :root { --ink: #111827; --soft: #6b7280; --line: #e5e7eb; --good: #047857; --bad: #b91c1c; }
@@ -98,11 +99,10 @@ def _facts(title, pairs):
 
 def _cards(results, ours, comparison):
     cards = []
-    for letter, name in TYPE_NAMES.items():
-        ratios = ours.ratio[(ours.type == letter) & ours.ratio.notna()]
-        if len(ratios):
-            mean = geometric_mean(ratios)
-            cards.append((f"{mean:.3f}×", f"{name}, geometric mean of {len(ratios)} shapes", "good" if mean > 1 else "bad"))
+    for (reference, letter), ratios in figures.by_reference(ours[ours.ratio.notna()], "type"):
+        mean = geometric_mean(ratios.ratio)
+        cards.append((f"{mean:.3f}×", f"{TYPE_NAMES[letter]}, geometric mean of {len(ratios)} shapes beside {reference}",
+                      "good" if mean > 1 else "bad"))
     failed, skipped = ((ours.row_status == status).sum() for status in ("failed", "skipped"))
     cards.append((failed, "wrong or failed results", "bad" if failed else "good"))
     if skipped:
@@ -118,11 +118,11 @@ def _cards(results, ours, comparison):
 
 
 def _sets(ours):
-    """A line per set and type: the hold-out set, to which the planner is not fitted, stands beside the others."""
+    """A line per reference, set and type: the hold-out set, to which the planner is not fitted, stands beside the others."""
     rated = ours[ours.ratio.notna()]
-    lines = [{"set": html.escape(name), "type": TYPE_NAMES[letter], "shapes": len(group),
+    lines = [{"set": html.escape(name), "type": TYPE_NAMES[letter], "reference": html.escape(reference), "shapes": len(group),
               "geometric mean": f"{geometric_mean(group.ratio):.3f}", "worst": f"{group.ratio.min():.3f}"}
-             for (name, letter), group in rated.groupby(["set", "type"], sort=False)]
+             for (reference, name, letter), group in figures.by_reference(rated, "set", "type")]
     return _table(pd.DataFrame(lines), classes="numbers") if lines else ""
 
 
@@ -155,15 +155,17 @@ def _rows(results, ours, comparison):
         lines.append({
             "shape": f"<code>{html.escape(row.Index)}</code>",
             "set": html.escape(" · ".join(filter(None, (row.set, row.label)))),
-            f"{results.primary} µs": _number(row.time_us), f"{results.reference} µs": _number(row.theirs),
+            f"{results.primary} µs": _number(row.time_us),
+            f"{results.reference} µs": _number(row.theirs) + (
+                f" {html.escape(row.reference)}" if row.reference not in ("", results.reference) else ""),
             "TFLOP/s": _number(row.tflops),
             "ratio": f'<b class="{_tone(row.ratio_low, row.ratio_high)}">{row.ratio:.3f}</b>' if row.ratio > 0 else
                      "FAILED" if row.row_status == "failed" else "–",
             "95 % interval": _interval(row.ratio_low, row.ratio_high),
             "error": f"{row.error:.1e}" if row.error >= 0 else "–"})
         if comparison:
-            verdict = verdicts.get(row.Index, {"verdict": "–"})
-            change = f" {100 * (verdict['change']['median'] - 1):+.1f} %" if "change" in verdict else ""
+            verdict = verdicts.get(row.Index, {"verdict": "–", "change": np.nan})
+            change = f" {100 * (verdict['change'] - 1):+.1f} %" if verdict["change"] > 0 else ""
             lines[-1]["baseline"] = html.escape(verdict["verdict"] + change)
         lines[-1]["kernel and plan"] = text
     return _table(pd.DataFrame(lines), table_id="rows")
@@ -185,7 +187,7 @@ def render(results, pictures, comparison):
         f'<p class="soft">{html.escape(" · ".join(filter(None, facts)))}</p>',
         "" if results.complete else
         '<p class="bad">This run was interrupted: the rows below are whole, others are missing.</p>',
-        f"<p>Ratios are the time of {html.escape(results.reference or 'the reference')} over the time of "
+        f"<p>Ratios are the time of {html.escape(' or '.join(figures.references(ours)) or 'the reference')} over the time of "
         f"{html.escape(results.primary)} in the same round: more than 1 is faster.</p>",
         _cards(results, ours, comparison),
     ]
@@ -225,15 +227,23 @@ def write(path, text):
     path.write_text(text, encoding="utf-8")
 
 
+def load_comparison(path):
+    """What the page shows of the verdicts of compare.py."""
+    root = read_json(path, "xgemm-compare")
+    try:
+        return {"regressed": bool(root["regressed"]), "rows": [
+            {"id": str(row["id"]), "verdict": str(row["verdict"]), "change": float(row.get("change", {}).get("median", np.nan))}
+            for row in root["rows"]]}
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{path}: is not a whole file of compare.py: {error}") from error
+
+
+@in_words
 def main(arguments=None):
     options = parse(arguments)
-    try:
-        results = load(options.results)
-        ladder = load(options.ladder) if options.ladder else None
-        comparison = read_json(options.comparison, "xgemm-compare") if options.comparison else None
-    except InputError as error:
-        print(f"report.py: {error}", file=sys.stderr)
-        return 2
+    results = load(options.results)
+    ladder = load(options.ladder) if options.ladder else None
+    comparison = load_comparison(options.comparison) if options.comparison else None
     pictures = figures.make_all(results, ladder)
     if options.html:
         write(options.html, render(results, pictures, comparison))

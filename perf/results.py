@@ -8,13 +8,14 @@ SPDX-License-Identifier: BSD-3-Clause
 
 import argparse
 import dataclasses
-import json
 import re
 import sys
 import xml.etree.ElementTree as xml
 
 import numpy as np
 import pandas as pd
+
+from cli import InputError, in_words, read_json
 
 TYPE_NAMES = {"s": "fp32", "h": "fp16", "b": "bf16", "H": "fp16-fp32", "B": "bf16-fp32", "d": "fp64"}
 # Of an element of A or B, and of one of C.
@@ -26,22 +27,18 @@ IN_ROW = {"id": "id", "row_status": "status", "row_reason": "reason", "reference
           "dropped_rounds": "dropped_rounds", "recorded": "recorded", "sm_mhz": "sm_mhz", "power_w": "power_w"}
 IN_SHAPE = {name: name for name in (
     "set", "label", "type", "layout", "transa", "transb", "m", "n", "k", "alpha", "beta", "lda", "ldb", "ldc", "batch",
-    "stride_a", "stride_b", "stride_c", "offset", "location")}
+    "stride_a", "stride_b", "stride_c", "offset", "location", "calls", "batch_kind", "epilogue")}
 IN_CANDIDATE = {"candidate": "name", "status": "status", "reason": "reason", "kernel": "kernel", "plan": "plan",
                 "time_us": "time_us.median", "time_low_us": "time_us.low", "time_high_us": "time_us.high",
                 "fastest_us": "fastest_us", "tflops": "tflops", "gbs": "gbs", "ratio": "ratio.median",
                 "ratio_low": "ratio.low", "ratio_high": "ratio.high", "host_us": "host_us", "error": "error",
                 "bound_share": "bound_share"}
 TEXTS = ["id", "row_status", "row_reason", "reference", "set", "label", "type", "layout", "transa", "transb", "location",
-         "candidate", "status", "reason", "kernel", "plan"]
-INTEGERS = ["m", "n", "k", "lda", "ldb", "ldc", "batch", "stride_a", "stride_b", "stride_c", "offset", "rounds",
-            "dropped_rounds", "recorded"]
+         "batch_kind", "epilogue", "candidate", "status", "reason", "kernel", "plan"]
+INTEGERS = ["m", "n", "k", "lda", "ldb", "ldc", "batch", "stride_a", "stride_b", "stride_c", "offset", "calls",
+            "rounds", "dropped_rounds", "recorded"]
 EXTENTS = ["m", "n", "k", "batch"]
 INTERVALS = [("time_us", "time_low_us", "time_high_us"), ("ratio", "ratio_low", "ratio_high")]
-
-
-class InputError(Exception):
-    """A file that cannot be used; the message is for the user."""
 
 
 @dataclasses.dataclass
@@ -66,8 +63,7 @@ class Results:
     @property
     def reference(self):
         """The reference of most shapes."""
-        named = self.frame.reference[self.frame.reference != ""]
-        return named.mode()[0] if len(named) else ""
+        return most_common(self.frame.reference)
 
     def of(self, candidate):
         """A line per shape, by id, with what the candidate did there; without a name where it did nothing."""
@@ -76,21 +72,6 @@ class Results:
         nothing = shapes.loc[~shapes.index.isin(mine.index)].copy()
         nothing[[*IN_CANDIDATE]] = [("" if name in TEXTS else np.nan) for name in IN_CANDIDATE]
         return pd.concat([mine, nothing]).reindex(shapes.index)
-
-
-def read_json(path, schema):
-    try:
-        with open(path, encoding="utf-8") as file:
-            root = json.load(file)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(root, dict) or root.get("schema") != schema:
-        raise InputError(f"{path}: is not a file of {schema}")
-    if root.get("version") != 1:
-        raise InputError(f"{path}: has version {root.get('version')}, and this program reads version 1")
-    return root
 
 
 def _flat(record, names):
@@ -155,6 +136,12 @@ def load(path):
         raise InputError(f"{path}: is not a whole result file: {error}") from error
 
 
+def most_common(names):
+    """The name that is there most often, empty ones aside."""
+    named = names[names != ""]
+    return named.mode()[0] if len(named) else ""
+
+
 def geometric_mean(values):
     return np.exp(np.log(values).mean()) if len(values) else np.nan
 
@@ -188,21 +175,18 @@ def to_junit(results):
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "?", text) + "\n"
 
 
+@in_words
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("results", help="result file of xgemm-bench --json")
     parser.add_argument("--csv", help="file to write as CSV")
     parser.add_argument("--junit", help="file to write as JUnit XML")
     options = parser.parse_args(arguments)
-    try:
-        results = load(options.results)
-        for path, form in ((options.csv, to_csv), (options.junit, to_junit)):
-            if path:
-                with open(path, "w", encoding="utf-8", newline="") as file:
-                    file.write(form(results))
-    except (InputError, OSError) as error:
-        print(f"results.py: {error}", file=sys.stderr)
-        return 2
+    results = load(options.results)
+    for path, form in ((options.csv, to_csv), (options.junit, to_junit)):
+        if path:
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(form(results))
     return 0
 
 

@@ -114,6 +114,9 @@ class GateTest(CompareTest):
         new["rows"][4] |= {"status": "skipped", "reason": "does not fit", "candidates": []}
         self.assertEqual(self.count("MISSING", flat(), new), 2)
         self.assertTrue(self.compare(flat(), new)[2])
+        self.assertTrue(self.compare(flat(), new, "--allow-missing")[2])  # one was to be measured
+        del new["rows"][4]
+        self.assertEqual(self.count("MISSING", flat(), new, "--allow-missing"), 2)
         self.assertFalse(self.compare(flat(), new, "--allow-missing")[2])
 
     def test_failures_are_regressions(self):
@@ -158,6 +161,11 @@ class GateTest(CompareTest):
             row["id"] = "elsewhere " + row["id"]
         with self.assertRaisesRegex(results.InputError, "no shape in common"):
             self.compare(flat(), other)
+
+
+    def test_a_candidate_that_neither_file_has_is_an_error(self):
+        with self.assertRaisesRegex(results.InputError, "no candidate 'xgem' in either file, but xgemm, cublas-ws32"):
+            self.compare(flat(), flat(), "--candidate", "xgem")
 
 
 class TextTest(CompareTest):

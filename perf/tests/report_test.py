@@ -142,6 +142,32 @@ class ReportTest(unittest.TestCase):
         for label in ("n = m = k", "elements off", "leading dimensions", "m, for n = k"):
             self.assertIn(label, text)
 
+    def test_references_are_not_mixed(self):
+        path = synthetic.write(self.path / "two.json", synthetic.two_references())
+        self.assertEqual(make(path, "--html", self.path / "two.html", "--svg", self.path / "two"), (0, "", ""))
+        text = (self.path / "two.html").read_text(encoding="utf-8")
+        for card in ("1.500×</b><span>fp32, geometric mean of 2 shapes beside cublas-ws32",
+                     "0.500×</b><span>fp16, geometric mean of 2 shapes beside cublaslt"):
+            self.assertIn(card, text)
+        self.assertRegex(text, r"<td>[\d.,]+ cublaslt</td>")
+        for reference in ("cublas-ws32", "cublaslt"):
+            self.assertIn(f"squares, fp32, of {reference}", (self.path / "two" / "sets.svg").read_text(encoding="utf-8"))
+        read = results.load(path)
+        plain = figures._plain(figures._measured(read))
+        self.assertEqual(set(plain.epilogue), {""})
+        self.assertEqual(set(plain.reference), {"cublas-ws32"})
+        self.assertIn("ratio to cublas-ws32", (self.path / "two" / "speed.svg").read_text(encoding="utf-8"))
+
+    def test_doubles_have_no_roof_of_another_type(self):
+        data = synthetic.squares(3, lambda i: 1.0)
+        for row in data["rows"]:
+            row["shape"]["type"] = "d"
+        path = synthetic.write(self.path / "doubles.json", data)
+        self.assertEqual(make(path, "--svg", self.path / "doubles"), (0, "", ""))
+        text = (self.path / "doubles" / "roofline.svg").read_text(encoding="utf-8")
+        self.assertIn("no arithmetic rate of fp64 is measured", text)
+        self.assertNotIn("760", text)
+
     def test_no_rows_at_all(self):
         path = synthetic.write(self.path / "none.json", synthetic.results({}, [], complete=False))
         self.assertEqual(make(path, "--html", self.path / "none.html"), (0, "", ""))
@@ -157,9 +183,22 @@ class ReportTest(unittest.TestCase):
             self.assertEqual(status, 2)
             self.assertIn(message, errors)
         self.assertIn("cannot be read", make(self.path / "no-such-file.json")[2])
+        for rows in ([{}], None, 3, ["text"], [{"id": "a", "verdict": "SAME", "change": 1}]):
+            synthetic.write(bad, {"schema": "xgemm-compare", "version": 1, "regressed": True, "rows": rows})
+            status, _, errors = make(self.results, "--comparison", bad)
+            self.assertEqual((status, errors.count("\n")), (2, 1))
+            self.assertIn("bad.json: is not a whole file of compare.py", errors)
+
+    def test_what_cannot_be_written_is_said(self):
+        for option, path in (("--html", self.path / "results.json" / "x.html"), ("--svg", self.path / "results.json")):
+            status, _, errors = make(self.results, option, path)
+            self.assertEqual((status, errors.count("\n")), (2, 1), errors)
+            self.assertRegex(errors, r"^report\.py: .*results\.json")
 
 
 if __name__ == "__main__":
     synthetic.need("pandas", "matplotlib")
+    import figures
     import report
+    import results
     unittest.main()

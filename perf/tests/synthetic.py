@@ -106,6 +106,18 @@ def cliffs():
     return results({"xgemm": "libxgemm 0.1.0", "cublas-ws32": "cuBLAS 13.1.0"}, rows)
 
 
+def two_references():
+    """Each square plain, at 1.5 of cuBLAS, and with a bias, at 0.5 of cublasLt."""
+    data = squares(4, lambda i: 1.5)
+    for plain in list(data["rows"]):
+        one = plain["shape"] | {"epilogue": "bias"}
+        base = model(one)
+        biased = row(one, [candidate("xgemm", one, base / 2, base, 0.005), candidate("cublaslt", one, base, base, 0.005)])
+        data["rows"].append(biased | {"id": f"{plain['id']} epilogue=bias", "reference": "cublaslt"})
+    data["candidates"]["cublaslt"] = "cublasLt 13.1.0"
+    return data
+
+
 def ladder():
     rows = []
     for kind in "sh":
