@@ -16,6 +16,8 @@ import shutil
 import subprocess
 import sys
 
+from cli import InputError, in_words, percents
+
 HERE = pathlib.Path(__file__).resolve().parent
 BASELINES = HERE / "baselines"
 NEEDED = ("numpy", "pandas", "matplotlib")
@@ -32,8 +34,8 @@ def parse_arguments(arguments):
     parser.add_argument("--build", default="build/release", help="build folder with the programs (%(default)s)")
     parser.add_argument("--out", help="folder for the results and the report (BUILD/perf-report)")
     parser.add_argument("--baseline", help="file to compare with (that of this machine in perf/baselines)")
-    parser.add_argument("--save-baseline", action="store_true", help="make this run the baseline of this machine")
-    parser.add_argument("--tolerance", type=float, default=3, help="percent that a shape may lose (%(default)s)")
+    parser.add_argument("--save-baseline", action="store_true", help="make this run the baseline of this machine, or FILE")
+    parser.add_argument("--tolerance", type=percents, default="3", help="percent that a shape may lose (%(default)s)")
     parser.add_argument("--no-report", action="store_true", help="only measure and compare")
     parser.add_argument("--no-ladder", action="store_true", help="do not measure the ladder of kernels")
     parser.add_argument("--svg", help="folder for the pictures as SVG files (OUT/figures)")
@@ -83,10 +85,10 @@ def save_baseline(results_path, path):
     print(f"saved as the baseline {path}: commit it as it is")
 
 
-def offer_baseline(results_path, path, complete):
-    """Says that there is none, and asks where somebody can answer."""
+def offer_baseline(results_path, path, good):
+    """Says that there is none, and asks where somebody can answer and the run could be one."""
     print(f"there is no baseline for this machine ({path})")
-    if not complete:
+    if not good:
         return
     if sys.stdin.isatty() and sys.stdout.isatty():
         try:
@@ -104,23 +106,23 @@ def names_fewer(words):
     return any(word.split("=")[0] in NAMES_SHAPES + NAMES_FORMS for word in words)
 
 
-def judge(options, results_path, results, out, fewer):
-    """The exit status of the comparison, and the file of its verdicts if there is one."""
+def judge(options, results_path, results, out, fewer, status):
+    """The exit status of the comparison, and the file of its verdicts if there is one. `status`: of the run."""
     import compare
 
     path = baseline_path(options, results)
     if options.save_baseline:
-        save_baseline(results_path, path)
+        if status == 0:
+            save_baseline(results_path, path)
+        else:
+            print("perf.py: not saved: a result is wrong or failed", file=sys.stderr)
         return 0, None
     if not path.exists():
-        if options.baseline:
-            print(f"perf.py: {path}: cannot be read", file=sys.stderr)
-            return BAD_INPUT, None
-        offer_baseline(results_path, path, results.complete)
+        offer_baseline(results_path, path, results.complete and not fewer and status == 0)
         return 0, None
     verdicts = out / "comparison.json"
     verdicts.unlink(missing_ok=True)
-    status = compare.main([str(path), str(results_path), "--tolerance", str(options.tolerance), "--json", str(verdicts),
+    status = compare.main([str(path), str(results_path), "--tolerance", f"{100 * options.tolerance:g}", "--json", str(verdicts),
                            *(["--allow-missing"] if fewer else [])])
     return status, verdicts if verdicts.exists() else None
 
@@ -145,9 +147,13 @@ def write_report(options, results_path, ladder, verdicts, out):
         print(f"report: {page}")
 
 
+@in_words
 def main(arguments=None):
     options, passed_on = parse_arguments(arguments)
     passed_on = [word for word in passed_on if word != "--"]
+    fewer = names_fewer(passed_on)
+    if options.save_baseline and fewer and not options.baseline:
+        raise InputError("--save-baseline: named shapes or types are no baseline of this machine; name a file by --baseline")
     bench = pathlib.Path(options.build).resolve() / "perf" / "xgemm-bench"
     if not bench.exists():
         print(f"perf.py: not built: {bench}", file=sys.stderr)
@@ -156,10 +162,14 @@ def main(arguments=None):
     if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
         print(f"perf.py: needs {', '.join(missing)} (Debian: python3-NAME)", file=sys.stderr)
         return BAD_INPUT
-    from results import InputError, load, to_csv
+    from results import load, to_csv
 
+    if options.baseline and not options.save_baseline:
+        load(options.baseline)
     out = pathlib.Path(options.out or pathlib.Path(options.build) / "perf-report").resolve()
     out.mkdir(parents=True, exist_ok=True)
+    if not options.no_report:
+        pathlib.Path(options.svg or out / "figures").mkdir(parents=True, exist_ok=True)
     results_path = out / "results.json"
     results_path.unlink(missing_ok=True)
 
@@ -175,7 +185,7 @@ def main(arguments=None):
     verdicts = None
     ladder = None
     if status in (0, 1) and results.complete:
-        compared, verdicts = judge(options, results_path, results, out, names_fewer(passed_on))
+        compared, verdicts = judge(options, results_path, results, out, fewer, status)
         status = status or compared
         if not options.no_ladder:
             ladder = measure_ladder(bench, results, out, ["--commit", commit()])

@@ -4,6 +4,8 @@
 SPDX-License-Identifier: BSD-3-Clause
 """
 
+import argparse
+import contextlib
 import importlib.util
 import io
 import json
@@ -279,6 +281,36 @@ class PerfTest(unittest.TestCase):
             judged = self.perf(folder, *baseline, "--shapes", "16,32", *FAST, "--type", "h")
             self.assertEqual(judged.returncode, 0, judged.stdout + judged.stderr)
             self.assertRegex(judged.stdout, r"4 MISSING\nno regression")
+
+    def test_what_is_no_baseline(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            broken = folder / "broken.json"
+            broken.write_text("{", encoding="utf-8")
+            shapes = ["--shapes", "16", *FAST]
+            for arguments, message in (
+                (["--save-baseline", *shapes], "--save-baseline: named shapes or types are no baseline"),
+                (["--baseline", folder / "none.json", *shapes], "none.json: cannot be read"),
+                (["--baseline", broken, *shapes], "broken.json: is not JSON"),
+                (["--tolerance", "100", *shapes], "--tolerance"),
+                (["--svg", broken / "figures", *shapes], "broken.json"),
+            ):
+                done = self.perf(folder, *arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)  # before anything is measured
+                self.assertIn(message, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
+    def test_wrong_results_are_no_baseline(self):
+        sys.path.insert(0, str(PERF))
+        import perf
+
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name) / "baseline.json"
+            options = argparse.Namespace(save_baseline=True, baseline=str(path))
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                self.assertEqual(perf.judge(options, "results.json", None, None, False, 1), (0, None))
+            self.assertIn("not saved", errors.getvalue())
+            self.assertFalse(path.exists())
 
     def test_no_baseline_is_said(self):
         with tempfile.TemporaryDirectory() as name:
