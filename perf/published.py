@@ -7,7 +7,7 @@
 
 The newest file of a set is the one of which libxgemm and cuBLAS were run last, among those that have at least two thirds of
 the products that any file of that GPU and type has of it. Only times of libxgemm as it plans count, with strict fp32: no forced
-kernels, and beside cuBLAS with 32 MiB unless files are named.
+kernels, and, unless files are named, beside cuBLAS with 32 MiB and in no file of what was before a change.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,18 +18,22 @@ import pathlib
 import re
 import sys
 
+from cli import in_words
+
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parent / "docs/results"
 TOURS = {"quick", "quick-cpu"}  # a few products of everything
-OTHER_MATH = re.compile(r"-(fp32-emulated|fp32-prepared|tf32)\.txt$")
+LEFT_OUT = re.compile(r"-(fp32-emulated|fp32-prepared|tf32|before)\.txt$")
 MACHINE = re.compile(r"^(NVIDIA .*), driver .*, (\d{4}-\d\d-\d\dT\S+Z)$")
 HEADING = re.compile(r"^case +(\S+) us +\S+ +(\S+) us ")
 CASE = re.compile(r"^([a-zA-Z] [NT]{2} \d+x\d+x\d+(?: [\w=,+.-]+)*) {2,}\S+ +\S+ +\S+ +\S+ +([\d.]+) +\[")
+AGAINST = re.compile(r"^\S+ against (\S+): geometric mean")
 MEAN = re.compile(r"^  (\S+) +(\S+) +([\d.]+) +\[.*\] +(\d+) shapes, worst ([\d.]+) at (.*)$")
 
 
 class Run:
-    """What one run of xgemm-bench printed: ratios of products by their names, and lines of sets."""
+    """What one run of xgemm-bench printed: ratios of products by their names, and lines of sets, to the reference that the
+    columns name."""
 
     def __init__(self, file, gpu, created):
         self.file, self.gpu, self.created = file, gpu, created
@@ -39,24 +43,30 @@ class Run:
 
 def runs_of(file):
     """The runs that a file holds, in its order."""
-    runs = []
-    for line in file.read_text(encoding="utf-8").splitlines():
+    runs, reference = [], ""
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         if match := MACHINE.match(line):
             gpu = re.sub(r"NVIDIA (\S+).*", r"\1", match[1])
             runs.append(Run(file.name, gpu, match[2]))
         elif runs and (match := HEADING.match(line)):
             runs[-1].candidate, runs[-1].reference = match[1], match[2]
-        elif runs and (match := CASE.match(line)):
+        elif runs and (match := CASE.match(line)) and "  (against " not in line:
             runs[-1].ratios[match[1]] = float(match[2])
-        elif runs and (match := MEAN.match(line)):
+        elif match := AGAINST.match(line):
+            reference = match[1]
+        elif runs and (match := MEAN.match(line)) and reference == runs[-1].reference:
             runs[-1].sets.append((match[1], match[2], float(match[3]), int(match[4]), float(match[5]), match[6]))
     return [run for run in runs if run.candidate == "xgemm"]
 
 
+def by_age(files):
+    """All runs, the oldest first."""
+    return sorted((run for file in files for run in runs_of(file)), key=lambda run: run.created)
+
+
 def as_planned(files):
-    """All runs beside cuBLAS, the oldest first."""
-    runs = [run for file in files if not OTHER_MATH.search(file.name) for run in runs_of(file)]
-    return sorted((run for run in runs if run.reference == "cublas-ws32"), key=lambda run: run.created)
+    """Those beside cuBLAS, as libxgemm plans."""
+    return [run for run in by_age(file for file in files if not LEFT_OUT.search(file.name)) if run.reference == "cublas-ws32"]
 
 
 def newest_sets(runs, names):
@@ -96,15 +106,22 @@ def table(newest):
     return "".join(line + "\n" for line in lines)
 
 
+def pattern(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from error
+
+
+@in_words
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="*", type=pathlib.Path, help="files of docs/results (all)")
     parser.add_argument("--below", type=float, metavar="RATIO", help="list the products whose ratio is less, the worst first")
     parser.add_argument("--since", default="", metavar="DATE", help="leave out what was measured before, as 2026-11-27")
-    parser.add_argument("--case", metavar="REGEX", help="list these products and their mean")
+    parser.add_argument("--case", type=pattern, metavar="REGEX", help="list these products and their mean")
     options = parser.parse_args(arguments)
-    files = options.files or sorted(RESULTS.glob("*.txt"))
-    runs = [run for file in files for run in runs_of(file)] if options.files else as_planned(files)
+    runs = by_age(options.files) if options.files else as_planned(sorted(RESULTS.glob("*.txt")))
     runs = [run for run in runs if run.created >= options.since]
     if not runs:
         print("published.py: no table of xgemm-bench there", file=sys.stderr)
@@ -113,7 +130,7 @@ def main(arguments=None):
         print(table(newest_sets(runs, {path.stem for path in (HERE / "shapes").glob("*.txt")} - TOURS)), end="")
         return 0
     found = [(ratio, *key, file) for key, (ratio, file) in newest_ratios(runs).items()
-             if (options.below is None or ratio < options.below) and (options.case is None or re.search(options.case, key[1]))]
+             if (options.below is None or ratio < options.below) and (options.case is None or options.case.search(key[1]))]
     for ratio, gpu, case, file in sorted(found):
         print(f"{ratio:.3f}  {gpu:5} {case:48} {file}")
     for gpu in sorted({line[1] for line in found}) if options.case else ():

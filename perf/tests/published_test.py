@@ -64,6 +64,37 @@ class PublishedTest(unittest.TestCase):
         self.assertRegex(self.printed("--below", ".9", *files), r"^0.500  H100  h TT 30x1x12 ld=31,2,30 batch=7 +h100-a.txt\n$")
         self.assertIn("1.000  H100  geometric mean of 2\n", self.printed("--case", "x", *files))
 
+    def test_the_newest_of_named_files_counts(self):
+        files = [self.write("h100-new.txt", "2026-11-03T00:00:00Z", "2.000"), self.write("h100-old.txt", "2026-11-02T00:00:00Z", "1.500")]
+        self.assertIn("2.000  H100  h NN", self.printed("--case", "NN", *files))
+
+    def test_what_was_before_a_change_is_left_out(self):
+        files = [self.write("h100-a.txt", "2026-11-02T00:00:00Z", "1.100"), self.write("h100-a-before.txt", "2026-11-03T00:00:00Z", "2.000")]
+        self.assertEqual([run.file for run in published.as_planned(files)], ["h100-a.txt"])
+
+    def test_ratios_to_another_reference_are_left_out(self):
+        path = self.write("h100-a.txt", "2026-11-02T00:00:00Z", "1.100")
+        text = path.read_text(encoding="utf-8").replace("# label", "# label  (against cublaslt)")
+        path.write_text(text + "xgemm against cublaslt: geometric mean of the ratios (more than 1 is faster)\n"
+                        "  squares          fp16   5.000  [1.066, 1.069]   14 shapes, worst 0.500 at h NN 1x1x1\n", encoding="utf-8")
+        run, = published.runs_of(path)
+        self.assertEqual(run.ratios, {"h NN 128x128x128": 1.1})
+        self.assertEqual([line[2] for line in run.sets], [1.1])
+
+    def test_bad_input(self):
+        binary = self.path / "binary"
+        binary.write_bytes(bytes(range(256)))
+        for arguments, message in ((["none.txt"], "none.txt"), ([self.path], "Is a directory"), ([binary], "no table of xgemm-bench"),
+                                   (["--case", "("], "'(' is no regular expression")):
+            errors = io.StringIO()
+            with contextlib.redirect_stderr(errors):
+                try:
+                    status = published.main([*map(str, arguments)])
+                except SystemExit as end:
+                    status = end.code
+            self.assertEqual(status, 2)
+            self.assertIn(message, errors.getvalue())
+
     def test_the_document_has_the_table(self):
         """perf/published.py prints it: put it in the place of that in docs/benchmarking.md."""
         self.assertIn(self.printed(), (HERE.parent.parent / "docs/benchmarking.md").read_text(encoding="utf-8"))
