@@ -21,8 +21,10 @@ import subprocess
 import sys
 import time
 
-WORKER = """
-import json, sys, time
+from cli import LIBRARY_IS_LOADED, InputError, counted, in_words, read_json
+
+WORKER = LIBRARY_IS_LOADED + """
+import json, time
 import numpy as np
 made = {}
 for line in sys.stdin:
@@ -44,15 +46,19 @@ class Worker:
     """An interpreter that computes what it is asked for, and says how long it took."""
 
     def __init__(self, preload=None):
-        environment = os.environ | ({"LD_PRELOAD": str(preload)} if preload else {})
-        self.process = subprocess.Popen([sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        environment |= {"LD_PRELOAD": str(preload)} if preload else {}
+        self.process = subprocess.Popen([sys.executable, "-c", WORKER, str(preload or "")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env=environment)
 
     def ask(self, kind, expression, n):
-        print(json.dumps([kind, expression, n]), file=self.process.stdin, flush=True)
+        try:
+            print(json.dumps([kind, expression, n]), file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            pass
         answer = self.process.stdout.readline()
         if not answer:
-            raise SystemExit(f"numpy_bench.py: the interpreter ended with status {self.process.wait()}")
+            raise InputError(f"the interpreter ended with status {self.process.wait()}")
         return json.loads(answer)
 
     def close(self):
@@ -64,7 +70,7 @@ def measure(ours, plain, kind, expression, n, rounds, rest):
     first = [worker.ask(kind, expression, n) for worker in (ours, plain)]
     difference = abs(first[0][1] - first[1][1]) / n**0.5
     if not difference < {"float32": 1e-4, "float64": 1e-12}[kind]:
-        raise SystemExit(f"numpy_bench.py: {kind} {expression} of {n}: {first[0][1]} and {first[1][1]} differ")
+        raise InputError(f"{kind} {expression} of {n}: {first[0][1]} and {first[1][1]} differ")
     times = []
     for i in range(rounds):
         order = (ours, plain) if i % 2 else (plain, ours)
@@ -108,18 +114,32 @@ def draw(rows, path):
         pathlib.Path(path).write_text(figures.svg(figure, "numpy"), encoding="utf-8")
 
 
+def pause(text):
+    """Seconds, from 0 on."""
+    if not float(text) >= 0:
+        raise ValueError
+    return float(text)
+
+
+@in_words
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--library", help="the libxgemm.so.0 to preload")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1024, 2048, 4096, 8192], help="n (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="timed products of each kind (%(default)s)")
-    parser.add_argument("--rest", type=float, default=0.5, help="seconds before each of our products (%(default)s)")
+    parser.add_argument("--sizes", type=counted, nargs="+", default=[1024, 2048, 4096, 8192], help="n (%(default)s)")
+    parser.add_argument("--rounds", type=counted, default=5, help="timed products of each kind (%(default)s)")
+    parser.add_argument("--rest", type=pause, default=0.5, help="seconds before each of our products (%(default)s)")
     parser.add_argument("--json", help="file for the result")
     parser.add_argument("--svg", help="file for the picture; needs matplotlib")
     parser.add_argument("--draw", metavar="JSON", help="measure nothing: draw this result")
     options = parser.parse_args(arguments)
     if options.draw:
-        draw(json.loads(pathlib.Path(options.draw).read_text(encoding="utf-8"))["rows"], options.svg)
+        if not options.svg:
+            parser.error("--draw needs --svg")
+        root = read_json(options.draw, "xgemm-numpy")
+        try:
+            draw(root["rows"], options.svg)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise InputError(f"{options.draw}: is not a whole result file: {error}") from error
         return 0
     if not options.library or not pathlib.Path(options.library).is_file():
         parser.error(f"--library: '{options.library}' is no file")

@@ -16,11 +16,13 @@ import statistics
 import subprocess
 import sys
 
+from cli import LIBRARY_IS_LOADED, counted
+
 SKIPPED = 77
 
-STEP = r"""
-import sys, torch, torch.nn as nn, torch.nn.functional as F
-tokens, hidden, heads, kv_heads, dtype = int(sys.argv[1]), int(sys.argv[2]), 32, 8, getattr(torch, sys.argv[3])
+STEP = LIBRARY_IS_LOADED + r"""
+import statistics, torch, torch.nn as nn, torch.nn.functional as F
+tokens, hidden, heads, kv_heads, dtype = int(sys.argv[2]), int(sys.argv[3]), 32, 8, getattr(torch, sys.argv[4])
 torch.backends.cuda.matmul.allow_tf32 = False
 torch.manual_seed(0)
 wide, head = hidden * 7 // 2, hidden // heads
@@ -55,37 +57,40 @@ for step in range(14):
     end.record()
     end.synchronize()
     times.append(begin.elapsed_time(end))
-print(sorted(times[4:])[5])
+print(statistics.median(times[4:]))
 """
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True)
-    parser.add_argument("--tokens", type=int, default=2048)
-    parser.add_argument("--hidden", type=int, default=4096, help="a multiple of 256")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tokens", type=counted, default=2048)
+    parser.add_argument("--hidden", type=counted, default=4096, help="a multiple of 256")
+    parser.add_argument("--rounds", type=counted, default=3)
     options = parser.parse_args()
+    if not os.path.isfile(options.library):
+        parser.error(f"--library: '{options.library}' is no file")
+    library = os.path.realpath(options.library)
 
-    def python(program, *arguments, **variables):
+    def python(program, *arguments, stderr=None, **variables):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("XGEMM_") and k != "LD_PRELOAD"}
         return subprocess.run([sys.executable, "-c", program, *map(str, arguments)], env=environment | variables,
-                              capture_output=True, text=True, check=False)
+                              stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
 
-    have = python("import torch; print(torch.__version__, torch.cuda.get_device_name())")
+    have = python("import torch; print(torch.__version__, torch.cuda.get_device_name())", stderr=subprocess.DEVNULL)
     if have.returncode != 0:
         print("SKIPPED: no PyTorch, or no GPU for it")
         return SKIPPED
     print(f"# PyTorch {have.stdout.strip()}, {options.tokens} tokens, hidden {options.hidden}, milliseconds a step")
-    ours = {"LD_PRELOAD": os.path.realpath(options.library)}
+    ours = {"LD_PRELOAD": library}
     for what, dtype, variables in (("fp32", "float32", {}), ("fp32 emulated", "float32", {"XGEMM_MATH": "fp32_emulated"}),
                                    ("bf16", "bfloat16", {})):
         times = {"cublas": [], "xgemm": []}
         for _ in range(options.rounds):
             for name, environment in (("cublas", {}), ("xgemm", ours | variables)):
-                done = python(STEP, options.tokens, options.hidden, dtype, **environment)
+                done = python(STEP, environment.get("LD_PRELOAD", ""), options.tokens, options.hidden, dtype, **environment)
                 if done.returncode != 0:
-                    sys.exit(done.stderr)
+                    sys.exit(f"torch_block.py: the interpreter ended with status {done.returncode}")
                 times[name].append(float(done.stdout))
         told = {name: f"{statistics.median(of):.3f} ({min(of):.3f} to {max(of):.3f})" for name, of in times.items()}
         ratio = statistics.median(times["cublas"]) / statistics.median(times["xgemm"])

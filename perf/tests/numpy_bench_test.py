@@ -44,6 +44,40 @@ class NumpyBenchTest(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn("its own OpenBLAS", (path / "numpy.svg").read_text(encoding="utf-8"))
 
+    def test_a_library_that_is_not_loaded(self):
+        with tempfile.NamedTemporaryFile() as file:
+            done = bench("--library", file.name, "--sizes", 16)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"{file.name} is not loaded into the interpreter", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+    def test_bad_input(self):
+        with tempfile.TemporaryDirectory() as folder:
+            empty, other = pathlib.Path(folder) / "empty.json", pathlib.Path(folder) / "other.json"
+            empty.touch()
+            other.write_text('{"schema": "xgemm-numpy", "version": 1, "rows": [{}]}', encoding="utf-8")
+            for arguments, message in (
+                (["--draw", other], "--draw needs --svg"),
+                (["--draw", "none.json", "--svg", "x.svg"], "none.json: cannot be read"),
+                (["--draw", empty, "--svg", "x.svg"], "empty.json: is not JSON"),
+                (["--draw", other, "--svg", "x.svg"], "other.json: is not a whole result file"),
+                (["--rounds", 0], "--rounds: 0 is less than 1"),
+                (["--sizes", 0], "--sizes: 0 is less than 1"),
+                (["--rest", -1], "--rest"),
+            ):
+                if "whole" in message and not importlib.util.find_spec("matplotlib"):
+                    continue
+                done = bench(*arguments)
+                self.assertEqual(done.returncode, 2, arguments)
+                self.assertIn(message, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
+    def test_the_block_of_a_model_needs_a_library(self):
+        done = subprocess.run([sys.executable, HERE.parent / "torch_block.py", "--library", "no/such/file"], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'no/such/file' is no file", done.stderr)
+
     def test_a_library_that_is_not_there(self):
         done = bench("--library", "no/such/file")
         self.assertEqual(done.returncode, 2)
