@@ -8,8 +8,8 @@ of the change, never on its middle:
            1-t          1          1+t                 t: the tolerance
     SLOWER  )[    SAME  |           ](  FASTER         UNCLEAR: the interval crosses an edge
 
-FAILED: wrong, or the call fails; MISSING: BASE has this shape and NEW does not, or could not measure it; ADDED: the other way round; INCOMPARABLE:
-the two refer to different references.
+FAILED: wrong, or the call fails; MISSING: BASE has this shape and NEW does not, or could not measure it; ADDED: the
+other way round; INCOMPARABLE: the two refer to different references.
 Exit status: 0 no regression, 1 a shape is SLOWER, FAILED or MISSING, 2 bad input.
 
 SPDX-License-Identifier: BSD-3-Clause

@@ -38,6 +38,30 @@ class CalibrateTest(unittest.TestCase):
         done = self.calibrate(["# none\n"], self.path)
         self.assertEqual((done.returncode, done.stderr), (1, "build the target xgemm_cost_model first\n"))
 
+    def test_what_is_no_table_is_refused(self):
+        row = "h NN 512x512x512\tcublas\t1x1\t0\t1\t8.5\t0\n"
+        head = "# NVIDIA H200\t132\t132,66,32,16\t62914560\n"
+        for text in ("", "garbage\n", row, head + "garbage\n", head + row.replace("8.5", "fast"), head + row.replace("h NN ", "NN "),
+                     "# NVIDIA H200\t132\n" + row, "\0\x01\n"):
+            done = self.calibrate([text])
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertIn("measured.tsv: is no table of xgemm-tune", done.stderr)
+        for name, content in (("none.tsv", None), ("bad.tsv.xz", b"no archive"), ("bad.tsv", b"\xff\xfe")):
+            if content is not None:
+                (self.path / name).write_bytes(content)
+            for program in ("fit.py", "fit_fp32.py", "fit_families.py"):
+                done = subprocess.run([sys.executable, "-c", "import sys, pathlib; sys.path.insert(0, sys.argv[1]); import fit; "
+                                       "sys.argv[0] = sys.argv[2]; fit.read_table(pathlib.Path(sys.argv[3]))", PERF / "tune", program,
+                                       self.path / name], capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+                self.assertRegex(done.stderr, rf"^{program}: .*{name}: cannot be read")
+
+    def test_options_that_mean_nothing_alone_are_refused(self):
+        for option, needed in (("--again", "--add"), ("--output", "--calibrate")):
+            done = subprocess.run([sys.executable, PERF / "tune/fit.py", option, "x"], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"{option} needs {needed}", done.stderr)
+
     @unittest.skipIf(importlib.util.find_spec("scipy") is None, "needs SciPy (Debian: python3-scipy)")
     def test_a_row_is_written(self):
         with lzma.open(next(iter(sorted((PERF / "tune/measured").glob("*.tsv.xz")))), "rt") as file:

@@ -34,6 +34,7 @@ import math
 import os
 import pathlib
 import re
+import sys
 
 import numpy as np
 
@@ -146,6 +147,30 @@ def with_pools(rows):
     return [row if pooled(row) or not split(row) else (*row[:3], row[3] + cost.get(row[0][0], 0)) for row in rows]
 
 
+CASE = re.compile(r"[a-zA-Z] [NT][NT] \d+x\d+x\d+( \S+)*$")
+
+
+def read_table(file):
+    """A table of xgemm-tune: the GPU's name; its SMs, clusters of 1, 2, 4 and 8 that fit, bytes of L2; rows of seven fields."""
+    refused = f"{pathlib.Path(sys.argv[0]).name}: {file}: "
+    try:
+        with lzma.open(file, "rt") if file.suffix == ".xz" else open(file) as lines:
+            head, *rows = lines.read().splitlines() or [""]
+    except (OSError, EOFError, UnicodeDecodeError, lzma.LZMAError) as error:
+        raise SystemExit(f"{refused}cannot be read: {error}") from error
+    gpu, *numbers = head.removeprefix("# ").split("\t")
+    rows = [row.split("\t") for row in rows]
+    try:
+        numbers = [float(x) for x in ",".join(numbers).split(",")]
+        good = head.startswith("# ") and len(numbers) == 6 and all(
+            len(row) == 7 and CASE.match(row[0]) and float(row[5]) > 0 and float(row[3]) >= 0 and int(row[4]) >= 1 for row in rows)
+    except ValueError:
+        good = False
+    if not good:
+        raise SystemExit(f"{refused}is no table of xgemm-tune")
+    return gpu, numbers, rows
+
+
 class Measurements:
     """The rows of all files, by GPU and case. A case is one problem in one file: times of different runs are not
     comparable, those of one case are."""
@@ -160,14 +185,11 @@ class Measurements:
         cublas = {}
         tile_index = {x: i for i, x in enumerate(tiles)}
         for file in files:
-            text = (lzma.open(file, "rt") if file.suffix == ".xz" else open(file)).read().splitlines()
-            # The GPU's name, SMs, clusters of 1, 2, 4 and 8 that fit, bytes of L2.
-            gpu, *numbers = text[0].removeprefix("# ").split("\t")
+            gpu, numbers, lines = read_table(file)
             if gpu not in self.gpus:
                 self.gpus.append(gpu)
-                self.devices.append([float(x) for x in ",".join(numbers).split(",")])
-            for line in text[1:]:
-                case, kernel, cluster, whole, parts, us, _ = line.split("\t")
+                self.devices.append(numbers)
+            for case, kernel, cluster, whole, parts, us, _ in lines:
                 key = self.gpus.index(gpu), file.name, case
                 if kernel == "cublas":
                     cublas[key] = float(us)
@@ -343,10 +365,13 @@ def calibrate(model, file, output):
     row = "{:.3f} {:.2f} {:.2f} {:.0f} {}".format(*rates[0], data.gpus[0])
     output = output or pathlib.Path(os.environ.get("XGEMM_GPU_RATES") or pathlib.Path(
         os.environ.get("XDG_CONFIG_HOME") or pathlib.Path.home() / ".config", "xgemm", "gpu_rates"))
-    others = [x for x in output.read_text().splitlines() if not x.endswith(" " + data.gpus[0])] if output.exists() else [
-        "# sm_ghz l2_tbs memory_tbs tensor_tflops name: written by ./run calibrate"]
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text("\n".join(others + [row]) + "\n")
+    try:
+        others = [x for x in output.read_text().splitlines() if not x.endswith(" " + data.gpus[0])] if output.exists() else [
+            "# sm_ghz l2_tbs memory_tbs tensor_tflops name: written by ./run calibrate"]
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text("\n".join(others + [row]) + "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SystemExit(f"fit.py: {output}: cannot be written: {error}; the row would be: {row}") from error
     print(f"{output}: {row}")
 
 
@@ -542,6 +567,10 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, metavar="FOLDER", help="the build whose models are fitted (newest of build/*)")
     parser.add_argument("--output", type=pathlib.Path, help="where --calibrate writes the row")
     arguments = parser.parse_args()
+    if arguments.again and not arguments.add:
+        parser.error("--again needs --add")
+    if arguments.output and not arguments.calibrate:
+        parser.error("--output needs --calibrate")
     model = CostModel(arguments.build)
     if arguments.calibrate:
         return calibrate(model, arguments.calibrate, arguments.output)

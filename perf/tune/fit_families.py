@@ -16,7 +16,6 @@ import argparse
 import collections
 import ctypes
 import hashlib
-import lzma
 import math
 import pathlib
 
@@ -82,14 +81,11 @@ class Measurements(fit.Measurements):
                     for x in (ROOT / f"perf/shapes/{name}.txt").read_text().splitlines()}
         self.gpus, rows, cublas = [], [], {}
         for file in files:
-            text = (lzma.open(file, "rt") if file.suffix == ".xz" else open(file)).read().splitlines()
-            gpu, *numbers = text[0].removeprefix("# ").split("\t")
+            gpu, device, lines = fit.read_table(file)
             if gpu not in self.gpus:
                 self.gpus.append(gpu)
-            device = [float(x) for x in ",".join(numbers).split(",")]
             measured = collections.defaultdict(dict)
-            for line in text[1:]:
-                case, name, cluster, _, parts, us, estimate = line.split("\t")
+            for case, name, cluster, _, parts, us, estimate in lines:
                 if tuple(case.split()[2].split("x")) in held_out:
                     raise SystemExit(f"fit_families.py: {case} of {file.name} is in perf/shapes")
                 if name == "cublas":
@@ -108,6 +104,8 @@ class Measurements(fit.Measurements):
                     wholes.add(way)
                     rows.append((key, alike, estimate, times[name, split][1], features,
                                  not whole or "+" in name or "pointers" in case))
+        if not rows:
+            raise SystemExit("fit_families.py: no time of a plan that is weighed in what was measured")
         count = collections.Counter(r[0] for r in rows)
         rows = sorted((r for r in rows if count[r[0]] > 1), key=lambda r: r[0])
         self.names = sorted({r[1] for r in rows})

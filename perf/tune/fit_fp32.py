@@ -16,7 +16,6 @@ SPDX-License-Identifier: BSD-3-Clause
 import argparse
 import ctypes
 import hashlib
-import lzma
 import math
 import pathlib
 import re
@@ -80,14 +79,14 @@ class Measurements:
         known = dict(re.findall(r'\{"([^"]+)", \{([^}]+)\}\}', (ROOT / "src/device/gpu_rows.inc").read_text()))
         self.gpus, self.sms, self.rates, rows, cublas = [], [], [], [], {}
         for file in files:
-            text = (lzma.open(file, "rt") if file.suffix == ".xz" else open(file)).read().splitlines()
-            gpu, sms, *_ = text[0].removeprefix("# ").split("\t")
+            gpu, (sms, *_), lines = network.read_table(file)
             if gpu not in self.gpus:
+                if gpu not in known:
+                    raise SystemExit(f"fit_fp32.py: {file}: {gpu} has no row in src/device/gpu_rows.inc")
                 self.gpus.append(gpu)
-                self.sms.append(float(sms))
+                self.sms.append(sms)
                 self.rates.append([float(x) for x in known[gpu].split(",")])
-            for line in text[1:]:
-                case, kernel, cluster, whole, parts, us, _ = line.split("\t")
+            for case, kernel, cluster, whole, parts, us, _ in lines:
                 if "pointers" in case.split():
                     continue  # of twins, which fit_families.py corrects
                 key = self.gpus.index(gpu), file.name, case
@@ -104,6 +103,8 @@ class Measurements:
                     rows.append((key, [instances.index(kernel), m, n, k, batch, words_a * ("A" not in copies),
                                        words_b * ("B" not in copies), beta, *split, misaligned_c, sharers > 1],
                                  8e-6 * batch * copied, float(us)))
+        if not rows:
+            raise SystemExit("fit_fp32.py: no time of ffma_tma in what was measured")
         rows.sort(key=lambda x: x[0])
         self.keys = list(dict.fromkeys(r[0] for r in rows))
         number = {x: i for i, x in enumerate(self.keys)}
