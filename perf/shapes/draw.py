@@ -74,7 +74,7 @@ def main():
     options = parser.parse_args()
     print(
         "# random products that the planner is not fitted to; written by draw.py"
-        + f" --seed {options.seed}" + " --wild" * options.wild
+        + f" --seed {options.seed}" + f" --count {options.count}" * (options.count != 120) + " --wild" * options.wild
     )
     if options.wild:
         for m, n, k, flags, beta, pad, batch in draw_wild(options.seed, options.count):

@@ -16,6 +16,11 @@ class DrawTest(unittest.TestCase):
         drawn = subprocess.run([sys.executable, str(SHAPES / "draw.py")], capture_output=True, text=True, check=True).stdout
         self.assertEqual((SHAPES / "holdout.txt").read_text(), drawn)
 
+    def test_the_first_line_says_how(self):
+        drawn = subprocess.run([sys.executable, str(SHAPES / "draw.py"), "--count", "3"], capture_output=True, text=True,
+                               check=True).stdout
+        self.assertIn("draw.py --seed 12 --count 3\n", drawn)
+
     def test_every_set_keeps_the_limits(self):
         for seed in range(20):
             shapes = draw.draw(seed, 200)
