@@ -28,8 +28,7 @@ endif()
 set(xgemm_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/xgemm")
 
 install(TARGETS xgemm EXPORT xgemm-targets
-  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT devel
-  INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT devel)
 # Beside libxgemm, which it opens: for LD_PRELOAD, and for linking without a package of its own.
 install(TARGETS xgemm_cublas
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT devel)
@@ -70,8 +69,12 @@ configure_file("${PROJECT_SOURCE_DIR}/tools/xgemm-run.in" "${PROJECT_BINARY_DIR}
   FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 install(PROGRAMS "${PROJECT_BINARY_DIR}/xgemm-run" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
-  DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime OPTIONAL)
+foreach(file IN ITEMS LICENSE README.md CHANGELOG.md CONTRIBUTING.md)
+  install(FILES "${PROJECT_SOURCE_DIR}/${file}" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime OPTIONAL)
+endforeach()
+# Without the measured tables, which are larger than the library's code.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime OPTIONAL
+  PATTERN results EXCLUDE)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT devel)
 
 # --- Packages: `cpack` in the build folder ----------------------------------------------------------------------------

@@ -105,7 +105,7 @@ XGEMM_API void cblas_dgemm_batch_strided_64(int layout, int transa, int transb, 
  * each group, whose products are group_size many; a, b and c one for each product of all groups. Nothing is computed
  * where an argument of any group is illegal. The arrays are the host's, the matrices may be device memory. Matrices of
  * a group that lie at equal distances on the same device are computed as one batch. */
-#if !defined(OPENBLAS_CONST) && !defined(__MKL_CBLAS_H__)
+#if !defined(OPENBLAS_CONST) && !defined(__MKL_CBLAS_H__) && !defined(BLIS_TYPE_DEFS_H)
 XGEMM_API void cblas_sgemm_batch(int layout, const int* transa, const int* transb, const int* m, const int* n,
                                  const int* k, const float* alpha, const float** a, const int* lda, const float** b,
                                  const int* ldb, const float* beta, float** c, const int* ldc, int group_count,

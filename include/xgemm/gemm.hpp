@@ -111,7 +111,7 @@ void run(const product<In, Out>& p) {
 }
 
 template <class M>
-using view_of = decltype(as_matrix_view(std::declval<const M&>()));
+using view_of = decltype(as_matrix_view(std::declval<M&>()));
 template <class M>
 using value_of = typename view_of<M>::value_type;
 
@@ -146,12 +146,12 @@ constexpr bool go_together() {
 //
 // fill: which elements of C are computed; those outside of a triangle, whose C is square, are neither read nor written.
 // Rank-k updates are gemm(alpha, A, A.transposed(), beta, C, XGEMM_FILL_LOWER).
-template <class A, class B, class C, class In = detail::value_of<A>, class Out = detail::value_of<C>,
-          class = std::void_t<detail::view_of<B>>>
-void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, const C& c,
+template <class A, class B, class C, class In = detail::value_of<const A>, class Out = detail::value_of<C>,
+          class = std::void_t<detail::view_of<const B>>>
+void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, C&& c,
           xgemm_fill fill, xgemm_context* ctx = nullptr) {
   constexpr bool served = detail::is_element<In>::value && detail::is_element<Out>::value;
-  constexpr bool alike = std::is_same_v<In, detail::value_of<B>>;
+  constexpr bool alike = std::is_same_v<In, detail::value_of<const B>>;
   constexpr bool together = !served || detail::go_together<In, Out>();
   constexpr bool writable = !std::is_const_v<typename detail::view_of<C>::element_type>;
   static_assert(
@@ -165,23 +165,23 @@ void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_
         detail::product<In, Out>{ctx, fill, alpha, as_matrix_view(a), as_matrix_view(b), beta, as_matrix_view(c)});
 }
 
-template <class A, class B, class C, class In = detail::value_of<A>,
-          class = std::void_t<detail::view_of<B>, detail::view_of<C>>>
-void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, const C& c,
+template <class A, class B, class C, class In = detail::value_of<const A>,
+          class = std::void_t<detail::view_of<const B>, detail::view_of<C>>>
+void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, C&& c,
           xgemm_context* ctx = nullptr) {
   gemm(alpha, a, b, beta, c, XGEMM_FILL_FULL, ctx);
 }
 
-template <class A, class B, class C, class In = detail::value_of<A>,
-          class = std::void_t<detail::view_of<B>, detail::view_of<C>>>
-void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, const C& c,
+template <class A, class B, class C, class In = detail::value_of<const A>,
+          class = std::void_t<detail::view_of<const B>, detail::view_of<C>>>
+void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, C&& c,
           const context& ctx) {
   gemm(alpha, a, b, beta, c, XGEMM_FILL_FULL, ctx.get());
 }
 
-template <class A, class B, class C, class In = detail::value_of<A>,
-          class = std::void_t<detail::view_of<B>, detail::view_of<C>>>
-void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, const C& c,
+template <class A, class B, class C, class In = detail::value_of<const A>,
+          class = std::void_t<detail::view_of<const B>, detail::view_of<C>>>
+void gemm(detail::sum_if_element<In> alpha, const A& a, const B& b, detail::sum_if_element<In> beta, C&& c,
           xgemm_fill fill, const context& ctx) {
   gemm(alpha, a, b, beta, c, fill, ctx.get());
 }

@@ -97,8 +97,11 @@ constexpr MatrixView<T> col_major(T* data, std::int64_t rows, std::int64_t cols)
   return col_major(data, rows, cols, rows);
 }
 
-// What gemm() calls on its operands. An overload beside a matrix type of your own, found by argument-dependent lookup,
-// makes gemm() take that type.
+// What gemm() calls on its operands, of which C alone is not const. Overloads beside a matrix type of your own, found
+// by argument-dependent lookup, make gemm() take that type:
+//
+//     xgemm::MatrixView<const float> as_matrix_view(const Mine& matrix);  // for A and B
+//     xgemm::MatrixView<float> as_matrix_view(Mine& matrix);              // for C
 template <class T>
 constexpr MatrixView<T> as_matrix_view(const MatrixView<T>& view) noexcept {
   return view;

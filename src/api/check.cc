@@ -382,6 +382,8 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
     return illegal(XGEMM_ARG_TYPE_C,
                    *type == DType::f64
                        ? format("type_c = %d, but XGEMM_C_SAME = 0 or XGEMM_C_F64 = 4 is required", args.type_c)
+                   : *type == DType::f32
+                       ? format("type_c = %d, but XGEMM_C_SAME = 0 or XGEMM_C_F32 = 1 is required", args.type_c)
                        : format("type_c = %d, but XGEMM_C_SAME = 0, the type of A and B (%d here), or XGEMM_C_F32 = 1 "
                                 "is required",
                                 args.type_c, args.type + 1));

@@ -375,6 +375,9 @@ struct Matrix {
 xgemm::MatrixView<const Half> as_matrix_view(const Matrix& m) {
   return xgemm::col_major(m.elements.data(), m.n, m.n);
 }
+xgemm::MatrixView<Half> as_matrix_view(Matrix& m) {
+  return xgemm::col_major(m.elements.data(), m.n, m.n);
+}
 
 }  // namespace mine
 
@@ -391,6 +394,9 @@ TEST(Gemm, TakesForeignTypes) {
   std::vector<half> other(4);  // fp16 by another name
   xgemm::gemm(1, a, a, 0, xgemm::col_major(other.data(), 2, 2));
   EXPECT_EQ(other[0].bits(), c[0].bits);
+  mine::Matrix own{std::vector<mine::Half>(4), 2}, square = a;  // written and read without const
+  xgemm::gemm(1, square, square, 0, own);
+  EXPECT_EQ(own.elements[0].bits, c[0].bits);
   EXPECT_EQ(static_cast<float>(half::from_bits(c[0].bits)), 5);
   EXPECT_EQ(static_cast<float>(half::from_bits(c[1].bits)), 4);
 }

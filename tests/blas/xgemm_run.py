@@ -46,6 +46,20 @@ def main():
     run(status=2, says=["no program is named"])
     run("--nonsense", "true", status=2, says=["--nonsense is no option"])
     run("--library", "/nowhere.so", "true", status=2, says=["there is no /nowhere.so"])
+    run("--cublas-library", status=2, says=["--cublas-library needs a file"])
+    # Files that the system does not start itself, as a shell treats them.
+    with tempfile.TemporaryDirectory() as folder:
+        def script(text):
+            path = os.path.join(folder, "script")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(path, 0o755)
+            return path
+
+        for options_of_run in ([], ["--report"]):
+            if run(*options_of_run, script('echo "$1"'), "hi").stdout != "hi\n":
+                preload.fail("a script without a first line was not run by a shell")
+            run(*options_of_run, script("#!/nowhere/interpreter\n"), status=127, says=["script cannot be run: No such file"])
     if "--report" not in run("--help", quiet=True).stdout:
         preload.fail("there is no help")
 

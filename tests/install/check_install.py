@@ -97,6 +97,14 @@ class Headers(Workplace):
         run(options.cc, "-std=c99", "-Wall", "-Werror", "-fsyntax-only", "-I", os.path.join(options.source, "include"),
             source)
 
+    def test_behind_headers_that_have_group_batches(self):
+        for macro in ("OPENBLAS_CONST const", "__MKL_CBLAS_H__", "BLIS_TYPE_DEFS_H"):
+            with self.subTest(macro=macro):
+                names = "".join(f"void cblas_{t}gemm_batch(void);\n" for t in "sd")
+                source = self.write("groups_first.c", f"#define {macro}\n{names}#include <xgemm_blas.h>\n")
+                run(options.cc, "-std=c99", "-Wall", "-Werror", "-fsyntax-only", "-I",
+                    os.path.join(options.source, "include"), source)
+
 
 class InstalledTree(Workplace):
     """cmake --install, then everything from another place than it was installed to."""
