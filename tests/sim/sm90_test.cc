@@ -918,6 +918,44 @@ TEST_F(Sm90, WgmmaTakesTf32FromRegisters) {
   EXPECT_TRUE(run(Wrong::written_early).has(Fault::wgmma_misuse));
 }
 
+// X of 16 bits in registers: a pair of neighbours along K in each.
+TEST_F(Sm90, WgmmaTakesPairsFromRegisters) {
+  constexpr int kN = 16, kK = 16;
+  for (const bool writes_early : {false, true}) {
+    const auto result = launch({}, 128, 1, [&](Shared& s) {
+      const Layout layout{Major::k, 32};
+      const auto x_of = [](int row, int k) { return static_cast<float>(row - 5 * k); };
+      const auto y_of = [](int column, int k) { return static_cast<float>(3 * column + k); };
+      const int t = gpu::thread_index(), lane = t % 32;
+      for (int i = t; i < kN * kK; i += 128)
+        gpu::write<Space::shared>(s.tile[1] + layout.offset(i / kK, i % kK) / 2,
+                                  gpu::from_float<gpu::half>(y_of(i / kK, i % kK)).bits);
+      gpu::fence_async_shared();
+      gpu::sync_threads();
+      float d[kN / 2];
+      for (float& f : d) f = 1.0f;
+      std::uint32_t x[4];
+      for (int r = 0; r < 4; ++r) {
+        const int row = 16 * (t / 32) + lane / 4 + r % 2 * 8, k = 2 * (lane % 4) + r / 2 * 8;
+        x[r] = gpu::pack_pair<gpu::half>(x_of(row, k), x_of(row, k + 1));
+      }
+      gpu::wgmma_fence();
+      gpu::wgmma_of_registers<gpu::half, kN>(d, x, gpu::wgmma_descriptor(s.tile[1], 32, 16, 256));
+      gpu::wgmma_commit();
+      if (writes_early) x[3] = 0;
+      gpu::wgmma_wait<0>();
+      for (int r = 0; r < kN / 2; ++r) {
+        const int i = 16 * (t / 32) + gpu::wgmma_row(lane, r), j = gpu::wgmma_column(lane, r);
+        float sum = 1;
+        for (int k = 0; k < kK; ++k) sum += x_of(i, k) * y_of(j, k);
+        expect(d[r] == sum);
+      }
+    });
+    EXPECT_EQ(result.ok(), !writes_early) << result.summary();
+    EXPECT_EQ(result.has(Fault::wgmma_misuse), writes_early);
+  }
+}
+
 enum class Wrong {
   nothing,
   no_proxy_fence,

@@ -79,13 +79,14 @@ struct Costs {
   double memory_share;    // of the GPU's rate
   double hidden;          // of the shorter of the memory's and the SMs' time, so much shows
   double warp;            // instructions of a warp, for a tile,
-  double step;            // of 32 lines and 16 columns, for 16 k,
+  double step;            // for 16 k,
+  double combined;        // for eight columns,
   double stored;          // of 32 vectors of C, or of old C,
   double ends;            // and of the ends of four lines, or columns of C, that share vectors with others
 };
 constexpr double kStrided = 1.5;  // instructions of an element that no vector brings
-constexpr Costs kWide = {1.32, 1.11, 0.66, 0.49, 0.15, 2.0, 1.10, 0.58, 167, 35.6, 20.9, 57};
-constexpr Costs kNarrow = {1.82, 0.56, 0.23, 0.58, 2.0, 1.88, 0.66, 0.07, 49.5, 60.2, 80.3, 12.4};
+constexpr Costs kWide = {1.32, 1.11, 0.66, 0.49, 0.15, 2.0, 1.10, 0.58, 130, 9, 14, 20.9, 57};
+constexpr Costs kNarrow = {1.82, 0.56, 0.23, 0.58, 2.0, 1.88, 0.66, 0.07, 60, 9, 14, 80.3, 12.4};
 
 Estimate estimate_ctas(const TileConfig& c, const MmaLinesShape& shape, const Request& request) {
   const Costs& x = shape.width > 32 ? kWide : kNarrow;
@@ -107,11 +108,10 @@ Estimate estimate_ctas(const TileConfig& c, const MmaLinesShape& shape, const Re
       stretch_of_c ? vectors(1, of_lines * of_columns) : vectors(runs, work.streams_b ? of_columns : of_lines);
   const double ends = (stretch_of_c ? 0 : work.accesses * runs / 4) + (work.stretch ? 0 : of_lines / 4);
   const double slices = p.reads_inputs() ? cost::tiles(p.k, c.cta_k) : 1;
-  const double instructions =
-      shape.warps * x.warp +
-      x.step * cost::tiles(std::int64_t(work.depth), 16) * cost::ceil(of_lines / 32) * cost::ceil(of_columns / 16) +
-      x.stored * work.accesses * stored + x.ends * ends * slices +
-      (work.along_k ? 0 : kStrided * of_lines * work.depth);
+  const double instructions = shape.warps * (x.warp + x.step * cost::tiles(std::int64_t(work.depth), 16) +
+                                             x.combined * cost::ceil(of_columns / 8)) +
+                              x.stored * work.accesses * stored + x.ends * ends * slices +
+                              (work.along_k ? 0 : kStrided * of_lines * work.depth);
 
   const double tiles = work.batch * cost::tiles(work.lines, shape.lines) * work.column_tiles;
   const double ctas = std::min(tiles, sms * shape.ctas_per_sm), of_cta = cost::ceil(tiles / ctas);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -111,7 +112,9 @@ struct Instances<Family::mma_lines> : TileInstances {
                       .later_architectures = false};
       c.cta_m = rows;
       c.cta_n = columns;
-      c.warp_m = c.warp_n = rows < 32 ? rows : 32;
+      const int of_short = streams_b ? rows : columns, width = std::min(of_short, 64);
+      const int lines = of_short == MmaLinesShape::kFew ? of_short : of_short > 64 ? 16 : 32;
+      c.warp_m = streams_b ? width : lines, c.warp_n = streams_b ? lines : width;
       (streams_b ? c.single_a : c.single_b) = true;  // the short operand comes element by element
       add(c);
     };

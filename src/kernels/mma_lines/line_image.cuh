@@ -38,6 +38,8 @@ class LineImage {
   XGEMM_DEVICE int rows() const { return rows_; }
   XGEMM_DEVICE int cols() const { return cols_; }
   XGEMM_DEVICE int pitch() const { return pitch_; }  // from a column to the next one
+  // Whether rows that follow one another, from an even one on, are a word in every column.
+  XGEMM_DEVICE bool in_pairs() const { return ((shift_ | pitch_ | rows_) & 1) == 0; }
 
   XGEMM_DEVICE void load(Loc loc = Loc::current()) const { move<true>(loc); }
   XGEMM_DEVICE void store(Loc loc = Loc::current()) const { move<false>(loc); }

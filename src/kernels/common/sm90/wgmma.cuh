@@ -1,6 +1,6 @@
 // wgmma: the warpgroup matrix product of Hopper (sm_90a), D (64 x N, fp32 registers) += X (64 x 16) * Y (16 x N), X and
 // Y in shared memory, described by 64-bit descriptors. Elements of 16 bits, or of fp32, of which it takes the upper 19
-// bits (TF32): then K is 8, and both are K-major, or X is in registers.
+// bits (TF32): then K is 8, and both are K-major. X may be in registers: then Y is K-major.
 //
 // Asynchronous: registers of D and X and the shared memory of X and Y belong to the tensor cores from wgmma() until
 // wgmma_wait() says that the group has finished. wgmma_fence() comes before the first wgmma of a group (it orders the
@@ -8,9 +8,9 @@
 // from moving other uses of them into it.
 //
 // Fragment: warp w of the warpgroup holds rows 16 w to 16 w + 15. Lane l: d[4 g + 0, 1] are row 16 w + l / 4, columns
-// 8 g + 2 (l % 4) + 0, 1; d[4 g + 2, 3] the same columns of row 16 w + l / 4 + 8. Of an X of TF32: x[0] is row
-// 16 w + l / 4, column l % 4; x[1] the same column of the row 8 further on; x[2, 3] the same rows, 4 columns further
-// on.
+// 8 g + 2 (l % 4) + 0, 1; d[4 g + 2, 3] the same columns of row 16 w + l / 4 + 8. Of an X in registers: x[0] has row
+// 16 w + l / 4, of TF32 column l % 4, of 16 bits columns 2 (l % 4) + 0, 1; x[1] the same columns of the row 8 further
+// on; x[2, 3] the same rows, 16 bytes further on.
 //
 // Shared memory layouts, S the width of the swizzle (128, 64 or 32 bytes; S * 8 bytes is one atom):
 //   K-major   rows of S = 128 bytes of K each; 8 rows make an atom, `stride_bytes` is the next 8 rows.
@@ -91,6 +91,10 @@ template <int kN>
 void wgmma_tf32(float* d, const float (&x)[4], std::uint64_t y, Loc loc = Loc::current()) {
   sim::wgmma_tf32(kN, d, x, y, loc);
 }
+template <class Element, int kN>
+void wgmma_of_registers(float* d, const std::uint32_t (&x)[4], std::uint64_t y, Loc loc = Loc::current()) {
+  sim::wgmma_of_registers(kN, std::is_same_v<Element, bfloat16> ? DType::bf16 : DType::f16, d, x, y, loc);
+}
 inline float read_for_wgmma(const float* shared, Loc loc = Loc::current()) {
   float x;
   sim::read_shared<sizeof x, true>(shared, &x, loc);
@@ -117,8 +121,8 @@ XGEMM_DEVICE void keep_register(float& x) {
 namespace detail {
 template <class Element, int kN>
 struct Wgmma;
-template <int kN>
-struct WgmmaTf32;  // X in registers
+template <class Element, int kN>
+struct WgmmaOfRegisters;  // X in them
 
 // clang-format off
 #define XGEMM_WGMMA_NAMES_4 "%0, %1, %2, %3"
@@ -172,22 +176,24 @@ struct WgmmaTf32;  // X in registers
                    : "l"(desc_x), "l"(desc_y), "n"(kMajorX), "n"(kMajorY), "n"(kAdds));                                \
     }                                                                                                                  \
   };
-#define XGEMM_WGMMA_TF32(n, regs, x0, x1, x2, x3, y)                                                                   \
+#define XGEMM_WGMMA_OF_REGISTERS(Element, n, kind, regs, x0, x1, x2, x3, y, major)                                     \
   template <>                                                                                                          \
-  struct WgmmaTf32<n> {                                                                                                \
-    XGEMM_DEVICE static void run(float* d, const float (&x)[4], std::uint64_t desc_y) {                                \
-      asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k8.f32.tf32.tf32 {" XGEMM_WGMMA_NAMES_##regs                \
-                   "}, {%" #x0 ", %" #x1 ", %" #x2 ", %" #x3 "}, %" #y ", 1, 1, 1;"                                    \
+  struct WgmmaOfRegisters<Element, n> {                                                                                \
+    XGEMM_DEVICE static void run(float* d, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t e,         \
+                                 std::uint64_t desc_y) {                                                               \
+      asm volatile("wgmma.mma_async.sync.aligned.m64n" #n kind " {" XGEMM_WGMMA_NAMES_##regs                           \
+                   "}, {%" #x0 ", %" #x1 ", %" #x2 ", %" #x3 "}, %" #y ", 1, 1, 1" major ";"                           \
                    : XGEMM_WGMMA_REGS_##regs                                                                           \
-                   : "r"(__float_as_uint(x[0])), "r"(__float_as_uint(x[1])), "r"(__float_as_uint(x[2])),               \
-                     "r"(__float_as_uint(x[3])), "l"(desc_y));                                                         \
+                   : "r"(a), "r"(b), "r"(c), "r"(e), "l"(desc_y));                                                     \
     }                                                                                                                  \
   };
 #define XGEMM_WGMMA_ALL(n, regs, x, y, tx, ty, adds)                                            \
   XGEMM_WGMMA(half, n, "k16.f32.f16.f16", regs, x, y, adds, ", %" #tx ", %" #ty)                \
   XGEMM_WGMMA(bfloat16, n, "k16.f32.bf16.bf16", regs, x, y, adds, ", %" #tx ", %" #ty)          \
   XGEMM_WGMMA(float, n, "k8.f32.tf32.tf32", regs, x, y, adds, "")                               \
-  XGEMM_WGMMA_TF32(n, regs, x, y, tx, ty, adds)
+  XGEMM_WGMMA_OF_REGISTERS(half, n, "k16.f32.f16.f16", regs, x, y, tx, ty, adds, ", 0")         \
+  XGEMM_WGMMA_OF_REGISTERS(bfloat16, n, "k16.f32.bf16.bf16", regs, x, y, tx, ty, adds, ", 0")   \
+  XGEMM_WGMMA_OF_REGISTERS(float, n, "k8.f32.tf32.tf32", regs, x, y, tx, ty, adds, "")
 
 XGEMM_WGMMA_ALL(8, 4, 4, 5, 6, 7, 8)
 XGEMM_WGMMA_ALL(16, 8, 8, 9, 10, 11, 12)
@@ -210,7 +216,7 @@ XGEMM_WGMMA_ALL(256, 128, 128, 129, 130, 131, 132)
 
 #undef XGEMM_WGMMA_ALL
 #undef XGEMM_WGMMA
-#undef XGEMM_WGMMA_TF32
+#undef XGEMM_WGMMA_OF_REGISTERS
 // clang-format on
 }  // namespace detail
 
@@ -222,10 +228,15 @@ XGEMM_DEVICE void wgmma(float* d, std::uint64_t x, std::uint64_t y, Loc = Loc::c
   detail::Wgmma<Element, kN>::template run<static_cast<int>(kMajorX), static_cast<int>(kMajorY), kAdds>(d, x, y);
 }
 
-// The same of TF32 with X in registers, which must not change meanwhile either.
+// The same with X in registers, which must not change meanwhile either: of TF32, and of 16 bits.
 template <int kN>
 XGEMM_DEVICE void wgmma_tf32(float* d, const float (&x)[4], std::uint64_t y, Loc = Loc::current()) {
-  detail::WgmmaTf32<kN>::run(d, x, y);
+  detail::WgmmaOfRegisters<float, kN>::run(d, __float_as_uint(x[0]), __float_as_uint(x[1]), __float_as_uint(x[2]),
+                                           __float_as_uint(x[3]), y);
+}
+template <class Element, int kN>
+XGEMM_DEVICE void wgmma_of_registers(float* d, const std::uint32_t (&x)[4], std::uint64_t y, Loc = Loc::current()) {
+  detail::WgmmaOfRegisters<Element, kN>::run(d, x[0], x[1], x[2], x[3], y);
 }
 
 // An element of such an X. As for X in shared memory, nobody need have written it.

@@ -77,6 +77,7 @@ Result launch(const kernels::TileParams& params, GlobalMemory& memory, const Opt
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes = kernels::kSharedBytes<Kernel>;
   shape.granule = std::min<int>(sizeof(typename Kernel::Element), 4);
+  if constexpr (requires { Kernel::kWarpgroups; }) shape.agents = Kernel::kWarpgroups;  // that issue wgmma
   return launch_body(shape, memory, options, [&params](unsigned char* shared) {
     Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
   });

@@ -111,8 +111,8 @@ struct Member {  // a thread of the warpgroup
     Loc loc;
   };
   struct Fragment {  // an X in registers
-    const float* x;
-    std::array<float, 4> elements;
+    const void* x;
+    std::array<std::uint32_t, 4> words;
     std::uint64_t product;
     Loc loc;
   };
@@ -259,6 +259,14 @@ float tf32_of(std::uint32_t bits) {
   return std::bit_cast<float>(bits & 0xffffe000u);
 }
 
+float element_of(DType type, std::uint16_t bits) {
+  return type == DType::bf16 ? bfloat16_to_float(bits) : half_to_float(bits);
+}
+// Element e of a register.
+float element_of(DType type, std::uint32_t word, int e) {
+  return type == DType::f32 ? tf32_of(word) : element_of(type, static_cast<std::uint16_t>(word >> 16 * e));
+}
+
 // The elements as fp32, a row per k.
 void load(const Operand& operand, DType type, const unsigned char* base, float* to) {
   const int extent = operand.extent;
@@ -273,7 +281,7 @@ void load(const Operand& operand, DType type, const unsigned char* base, float* 
       std::uint16_t elements[kChunk];
       std::memcpy(elements, base + offset, sizeof elements);
       for (int e = 0; e < kChunk; ++e) {
-        const float value = type == DType::bf16 ? bfloat16_to_float(elements[e]) : half_to_float(elements[e]);
+        const float value = element_of(type, elements[e]);
         if (operand.major == gpu::Major::k) {
           to[(k + e) * extent + mn] = value;
         } else {
@@ -390,7 +398,7 @@ void wgmma_fence(Loc loc) {
 namespace {
 
 // fragment: X where it is in registers.
-void issue_one(const WgmmaKind& kind, float* d, std::uint64_t x, const float* fragment, std::uint64_t y, Loc loc) {
+void issue_one(const WgmmaKind& kind, float* d, std::uint64_t x, const void* fragment, std::uint64_t y, Loc loc) {
   Thread& thread = current();
   if (!is_whole_warpgroup(thread, "a wgmma", loc)) return;
   Warpgroup& group = warpgroup_of(thread);
@@ -444,14 +452,16 @@ void issue_one(const WgmmaKind& kind, float* d, std::uint64_t x, const float* fr
   }
   if (fragment != nullptr) {
     const int t = thread.index % kThreads;
-    product.x_registers.resize(kDepth / 2 * kRows);
+    const int of_word = 4 / size_of(kind.type);  // elements
+    product.x_registers.resize(static_cast<std::size_t>(kDepth / 2 * of_word * kRows));
     Member::Fragment use{fragment, {}, number, loc};
-    for (int r = 0; r < 4; ++r) {
-      const int row = 16 * (t / 32) + t % 32 / 4 + r % 2 * 8, k = t % 4 + r / 2 * 4;
-      product.x_registers[static_cast<std::size_t>(k * kRows + row)] =
-          tf32_of(std::bit_cast<std::uint32_t>(fragment[r]));
-      use.elements[static_cast<std::size_t>(r)] = fragment[r];
-    }
+    std::memcpy(use.words.data(), fragment, sizeof use.words);
+    for (int r = 0; r < 4; ++r)
+      for (int e = 0; e < of_word; ++e) {
+        const int row = 16 * (t / 32) + t % 32 / 4 + r % 2 * 8, k = (t % 4 + r / 2 * 4) * of_word + e;
+        product.x_registers[static_cast<std::size_t>(k * kRows + row)] =
+            element_of(kind.type, use.words[static_cast<std::size_t>(r)], e);
+      }
     member.fragments.push_back(use);
   }
   if (++product.issued == kThreads) issue(group);
@@ -465,6 +475,10 @@ void wgmma(const WgmmaKind& kind, float* d, std::uint64_t x, std::uint64_t y, Lo
 
 void wgmma_tf32(int n, float* d, const float (&x)[4], std::uint64_t y, Loc loc) {
   issue_one({.n = n, .type = DType::f32, .x_in_registers = true}, d, 0, x, y, loc);
+}
+
+void wgmma_of_registers(int n, DType type, float* d, const std::uint32_t (&x)[4], std::uint64_t y, Loc loc) {
+  issue_one({.n = n, .type = type, .x_in_registers = true}, d, 0, x, y, loc);
 }
 
 void wgmma_commit(Loc loc) {
@@ -510,7 +524,7 @@ void wgmma_wait(int pending_groups, Loc loc) {
   });
   std::erase_if(member.fragments, [&](const Member::Fragment& use) {
     if (use.product >= end) return false;
-    if (std::memcmp(use.x, use.elements.data(), sizeof use.elements) != 0)
+    if (std::memcmp(use.x, use.words.data(), sizeof use.words) != 0)
       fail(Fault::wgmma_misuse, use.loc, "an X in registers was written before the wgmma had been waited for");
     return true;
   });
