@@ -177,7 +177,7 @@ struct Instances<Family::skinny> : TileInstances {
       const auto add_one = [&](int rows, int slice) { add_vectors(type, type_c, rows, slice); };
       const bool is_narrow = size_of(type) == 2;
       add_one(8, VectorShape::kLongSlice);
-      if (!is_narrow) add_one(32, VectorShape::kLongSlice);
+      if (type_c == type) add_one(32, VectorShape::kLongSlice);
       add_one(32, VectorShape::kShortSlice);
       if (type != DType::f64) add_one(VectorShape::wide_rows(type), VectorShape::kShortRow);
       add_one(VectorShape::kManyRows, is_narrow ? VectorShape::kShortSlice : VectorShape::kShortRow);
