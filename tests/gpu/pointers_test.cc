@@ -281,8 +281,10 @@ void run_copied() {
   XGEMM_CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
   if (major != 9) GTEST_SKIP() << "kernels find matrices by pointers on compute capability 9.0";
   Random random(5);
+  // An old C that starts anywhere keeps the tiles of 16 bits away for which copies pay.
+  const double beta = sizeof(T) == 2 ? 0 : -0.5;
   for (const Where where : {Where::on_vectors, Where::anywhere}) {
-    PointerCase<T> x(random, {511, 511, 511, 8}, where, false, -0.5);
+    PointerCase<T> x(random, {511, 511, 511, 8}, where, false, beta);
     const xgemm_args args = x.args();
     char plan[4096] = "";
     xgemm_explain(nullptr, &args, plan, sizeof plan);
