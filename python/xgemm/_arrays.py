@@ -27,7 +27,7 @@ class Layout(NamedTuple):
     shape: tuple
     strides: Any  # a tuple, or None
     is_writable: bool = True
-    is_differentiable: bool = False  # a gradient is asked for
+    is_differentiable: bool = False  # a gradient is asked for, or another transform of PyTorch
 
 
 def _served(name: str, type_name: str) -> ElementType:
@@ -153,9 +153,14 @@ class Torch(NumPy):
         torch = sys.modules["torch"]
         if array.layout is not torch.strided or not (array.is_cuda or array.is_cpu):
             return (array.dtype, array.shape, array.layout, array.device), 0, None, None
-        pointer = array.data_ptr()
+        is_differentiable = (array.requires_grad and torch.is_grad_enabled()
+                             or torch.autograd.forward_ad.unpack_dual(array).tangent is not None)
+        try:
+            pointer = 0 if is_differentiable else array.data_ptr()
+        except RuntimeError:  # in a transform of torch.func
+            pointer, is_differentiable = 0, True
         facts = (array.dtype, array.shape, array.stride(), array.is_neg() or pointer % array.element_size() != 0,
-                 array.requires_grad and torch.is_grad_enabled())
+                 is_differentiable)
         stream = torch._C._cuda_getCurrentRawStream(array.get_device()) if array.is_cuda else None
         return facts, pointer, stream, None
 
@@ -312,18 +317,18 @@ def kind_of(array: Any, name: str) -> Any:
         bases = {(base.__module__.partition(".")[0], base.__name__) for base in type_.__mro__}
         if ("numpy", "MaskedArray") in bases:
             raise TypeError(f"{name} has a mask, but an array without one is required") from None
-        for kind, fits in (
-            (NumPy, ("numpy", "ndarray") in bases),
-            (Torch, ("torch", "Tensor") in bases),
-            (CuPy, ("cupy", "ndarray") in bases),
-            (DLPack, hasattr(type_, "__dlpack__") and hasattr(type_, "__dlpack_device__")),
-            (CudaArray, hasattr(type_, "__cuda_array_interface__")),
-            (ArrayLike, hasattr(type_, "__array_interface__")),
-        ):
-            if fits:
-                break
-        else:
-            raise TypeError(f"{name} is of type {type_.__name__}, but an array of NumPy, PyTorch or CuPy, or an object with "
-                            "__dlpack__ or __cuda_array_interface__ is required") from None
-        _kinds[type_] = kind
-        return kind
+        for bearer in (type_, array):  # an object may have a protocol of its own
+            for kind, fits in (
+                (NumPy, ("numpy", "ndarray") in bases),
+                (Torch, ("torch", "Tensor") in bases),
+                (CuPy, ("cupy", "ndarray") in bases),
+                (DLPack, hasattr(bearer, "__dlpack__") and hasattr(bearer, "__dlpack_device__")),
+                (CudaArray, hasattr(bearer, "__cuda_array_interface__")),
+                (ArrayLike, hasattr(bearer, "__array_interface__")),
+            ):
+                if fits:
+                    if bearer is type_:
+                        _kinds[type_] = kind
+                    return kind
+        raise TypeError(f"{name} is of type {type_.__name__}, but an array of NumPy, PyTorch or CuPy, or an object with "
+                        "__dlpack__ or __cuda_array_interface__ is required") from None

@@ -1,4 +1,5 @@
-"""Products as an operator of PyTorch, xgemm::matmul: with a gradient, for autocast, and in what torch.compile compiles.
+"""Products as an operator of PyTorch, xgemm::matmul: with a gradient, for autocast, in transforms of torch.func and forward
+mode, and in what torch.compile compiles.
 
 Importing this module imports PyTorch and registers the operator.
 """
@@ -36,13 +37,55 @@ def _gradient(ctx: Any, grad: torch.Tensor) -> tuple:
     a, b = ctx.saved_tensors
     grad, of_a, of_b = grad.to(a.dtype), None, None
     if ctx.needs_input_grad[0]:
-        of_a = _operator(grad, b.mT, a.dtype, ctx.alpha, ctx.math).sum_to_size(a.shape)
+        of_a = _product(grad, b.mT, a.dtype, ctx.alpha, ctx.math).sum_to_size(a.shape)
     if ctx.needs_input_grad[1]:
-        of_b = _operator(a.mT, grad, b.dtype, ctx.alpha, ctx.math).sum_to_size(b.shape)
+        of_b = _product(a.mT, grad, b.dtype, ctx.alpha, ctx.math).sum_to_size(b.shape)
     return of_a, of_b, None, None, None
 
 
 _operator.register_autograd(_gradient, setup_context=_keep_for_gradient)
+
+
+class _Product(torch.autograd.Function):
+    """The operator in forward mode and in transforms of torch.func, for which PyTorch registers nothing with operators."""
+
+    @staticmethod
+    def forward(a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype, alpha: float, math: Optional[str]) -> torch.Tensor:
+        return _operator(a, b, dtype, alpha, math)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: torch.Tensor) -> None:
+        _keep_for_gradient(ctx, inputs, output)
+        ctx.save_for_forward(*inputs[:2])
+        ctx.dtype = inputs[2]
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Optional[torch.Tensor]) -> tuple:  # pylint: disable=arguments-differ
+        return (None,) * 5 if grad is None else _gradient(ctx, grad)
+
+    @staticmethod
+    def jvp(ctx: Any, of_a: Optional[torch.Tensor], of_b: Optional[torch.Tensor], *_: None) -> Optional[torch.Tensor]:
+        a, b = ctx.saved_tensors
+        terms = [_product(x, y, ctx.dtype, ctx.alpha, ctx.math) for x, y in ((of_a, b), (a, of_b))
+                 if x is not None and y is not None]
+        return sum(terms[1:], terms[0]) if terms else None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, a: torch.Tensor, b: torch.Tensor, *rest: Any) -> tuple:
+        # Beside an axis in front, as many axes of batches in both.
+        pairs = [(x, at) for x, at in zip((a, b), in_dims)]
+        most = max(x.dim() - (at is not None) for x, at in pairs)
+        def in_front(x: torch.Tensor, at: Optional[int]) -> torch.Tensor:
+            if at is None:
+                return x
+            x = x.movedim(at, 0)
+            return x.reshape(x.shape[0], *(1,) * (most + 1 - x.dim()), *x.shape[1:])
+        return _product(*(in_front(x, at) for x, at in pairs), *rest), 0
+
+
+def _product(a: torch.Tensor, b: torch.Tensor, dtype: torch.dtype, alpha: float, math: Optional[str]) -> torch.Tensor:
+    return (_operator if torch.compiler.is_compiling() else _Product.apply)(a, b, dtype, alpha, math)
 
 
 # By operations of PyTorch, which have gradients.
@@ -101,5 +144,5 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float 
         return matmul(a.unsqueeze(0), b, dtype=dtype, alpha=alpha, math=math).squeeze(-2)
     if a.dim() > 2 and b.dim() == 2 and a.shape[-1] == b.shape[0]:
         # One matrix, so that the gradient of b is one product and no sum of products.
-        return _operator(a.flatten(0, -2), b, dtype, alpha, math).unflatten(0, a.shape[:-1])
-    return _operator(a, b, dtype, alpha, math)
+        return _product(a.flatten(0, -2), b, dtype, alpha, math).unflatten(0, a.shape[:-1])
+    return _product(a, b, dtype, alpha, math)

@@ -2,6 +2,7 @@
 import math
 import re
 import threading
+import types
 import unittest
 from unittest import mock
 
@@ -202,6 +203,11 @@ class Products(unittest.TestCase):
         self.assertTrue(np.all(xgemm.matmul(Wrapped(a), b) == 3))
         xgemm.matmul(a, b, out=Wrapped(out))
         self.assertTrue(np.all(out == 3))
+        own, none = types.SimpleNamespace(), types.SimpleNamespace()
+        own.__array_interface__ = b.__array_interface__  # of the object, and not of its type
+        self.assertTrue(np.all(xgemm.matmul(a, own) == 3))
+        with self.assertRaisesRegex(TypeError, "b is of type SimpleNamespace"):
+            xgemm.matmul(a, none)
 
     def test_threads(self):
         """Each thread has its contexts; plans are of all of them."""

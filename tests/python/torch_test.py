@@ -116,8 +116,40 @@ class OperatorTest(unittest.TestCase):
         torch.manual_seed(3)
         for shape_a, shape_b in (((3, 4), (4, 2)), ((2, 1, 2, 3), (2, 3, 2)), ((3,), (2, 3, 2)), ((2, 2, 3), (3,))):
             inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in (shape_a, shape_b)]
-            self.assertTrue(torch.autograd.gradcheck(xgemm.matmul, inputs))
-            self.assertTrue(torch.autograd.gradgradcheck(xgemm.matmul, inputs))
+            self.assertTrue(torch.autograd.gradcheck(xgemm.matmul, inputs, check_forward_ad=True))
+            self.assertTrue(torch.autograd.gradgradcheck(xgemm.matmul, inputs, check_fwd_over_rev=True))
+
+    def test_forward_mode(self):
+        forward = torch.autograd.forward_ad
+        (a, of_a), (b, of_b) = ((torch.randn(shape), torch.randn(shape)) for shape in ((5, 7), (2, 7, 4)))
+        with forward.dual_level():
+            for x, y, tangent in ((forward.make_dual(a, of_a), b, of_a @ b), (a, forward.make_dual(b, of_b), a @ of_b),
+                                  (forward.make_dual(a, of_a), forward.make_dual(b, of_b), of_a @ b + a @ of_b)):
+                for grad_is_on in (True, False):
+                    with torch.set_grad_enabled(grad_is_on):
+                        result = forward.unpack_dual(xgemm.matmul(x, y, alpha=2.0))
+                    self.assert_close(result.primal, 2 * (a @ b))
+                    self.assert_close(result.tangent, 2 * tangent)
+            with self.assertRaisesRegex(ValueError, "what is written to out has none"):
+                xgemm.matmul(forward.make_dual(a, of_a), b, out=torch.empty(2, 5, 4))
+
+    def test_transforms(self):
+        """Of torch.func: what they make of a product is what they make of PyTorch's."""
+        func = torch.func
+        a, b, many = torch.randn(5, 7), torch.randn(7, 4), torch.randn(3, 5, 7)
+        for name, transformed in {
+                "grad": lambda product: func.grad(lambda x: product(x, b).square().sum())(a),
+                "jvp": lambda product: func.jvp(product, (a, b), (a + 1, b - 1))[1],
+                "jacrev": lambda product: func.jacrev(lambda x: product(a, x))(b),
+                "jacfwd": lambda product: func.jacfwd(lambda x: product(a, x))(b),
+                "hessian": lambda product: func.hessian(lambda x: product(x, b).square().sum())(a),
+                "vmap": lambda product: func.vmap(product, in_dims=(0, None))(many, b),
+                "vmap of both": lambda product: func.vmap(product, in_dims=(1, 2))(many, torch.ones(2, 7, 5, 3)),
+                "a gradient for each": lambda product: func.vmap(func.grad(lambda y, x: product(x, y).square().sum()),
+                                                                 in_dims=(None, 0))(b, many)}.items():
+            with self.subTest(name):
+                for product in (xgemm.matmul, xgemm.torch.matmul):
+                    self.assertTrue(torch.allclose(transformed(product), transformed(torch.matmul), rtol=1e-4, atol=1e-4))
 
     def test_bias_and_activation(self):
         """With a gradient by PyTorch's operations, without one in the library: the same within rounding."""
