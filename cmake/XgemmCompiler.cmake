@@ -1,8 +1,8 @@
 # Which compilers build the host code, its warnings and its sanitizers.
 if((CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
-    OR (CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15))
+    OR (CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14))
   message(FATAL_ERROR "xgemm: ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} does not compile the sources, "
-    "which are C++20: GCC 12 or later does (CMAKE_CXX_COMPILER)")
+    "which are C++20: GCC 12 or Clang 14 does, or later ones (CMAKE_CXX_COMPILER)")
 endif()
 add_compile_options(
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow;-Wpointer-arith>"

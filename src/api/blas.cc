@@ -145,9 +145,9 @@ int illegal_argument(int argument, const Message& message) noexcept {
 // The first argument that is null, or 0. A, B and C may be null where they take no part, which the checks of the call
 // know.
 int null_argument(std::initializer_list<NamedPointer> arguments) {
-  for (const auto& [argument, name, pointer] : arguments)
-    if (pointer == nullptr)
-      return illegal_argument(argument, [&] { return format("%s = NULL, but it is read", name); });
+  for (const NamedPointer& x : arguments)
+    if (x.pointer == nullptr)
+      return illegal_argument(x.argument, [&] { return format("%s = NULL, but it is read", x.name); });
   return 0;
 }
 

@@ -36,7 +36,7 @@ using namespace xgemm::cublas;
 // Of the functions, symbol is the name, version the node's, and at how the linker is told of it.
 
 #define XGEMM_EXPORT(local, symbol, library, version, at) \
-  __asm__(".symver " #local "," #symbol #at #library ".so." #version)
+  __asm__(".symver " #local "," #symbol at #library ".so." #version)
 
 #define XGEMM_FUNCTION(symbol, form, type, compute, Int, version, at)                                      \
   [[gnu::visibility("default")]] int xgemm_##symbol##_of_##version XGEMM_PARAMETERS_##form(Int) noexcept { \
@@ -98,16 +98,16 @@ using namespace xgemm::cublas;
 // name in another library, which has cuBLAS in itself, it takes the first.
 extern "C" {
 
-#define XGEMM_CUBLAS_ROUTINE(name, form, type, compute)               \
-  XGEMM_FUNCTION(name, form, type, compute, int, 12, @)               \
-  XGEMM_FUNCTION(name##_64, form, type, compute, std::int64_t, 12, @) \
-  XGEMM_FUNCTION(name, form, type, compute, int, 13, @ @)             \
-  XGEMM_FUNCTION(name##_64, form, type, compute, std::int64_t, 13, @ @)
+#define XGEMM_CUBLAS_ROUTINE(name, form, type, compute)                 \
+  XGEMM_FUNCTION(name, form, type, compute, int, 12, "@")               \
+  XGEMM_FUNCTION(name##_64, form, type, compute, std::int64_t, 12, "@") \
+  XGEMM_FUNCTION(name, form, type, compute, int, 13, "@@")              \
+  XGEMM_FUNCTION(name##_64, form, type, compute, std::int64_t, 13, "@@")
 #include "cublas/names.def"
 
-XGEMM_STATE_FUNCTIONS(12, @)
-XGEMM_STATE_FUNCTIONS(13, @ @)
-XGEMM_MATMUL_FUNCTION(12, @)
-XGEMM_MATMUL_FUNCTION(13, @ @)
+XGEMM_STATE_FUNCTIONS(12, "@")
+XGEMM_STATE_FUNCTIONS(13, "@@")
+XGEMM_MATMUL_FUNCTION(12, "@")
+XGEMM_MATMUL_FUNCTION(13, "@@")
 
 }  // extern "C"

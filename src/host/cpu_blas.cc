@@ -224,7 +224,7 @@ void BlasRoutine<T>::try_out() {
 template <class T>
 void SyrkRoutine<T>::try_out() {
   constexpr std::int64_t kLargest = 37;
-  constexpr std::int64_t kShapes[][2] = {{1, 1}, {5, 7}, {8, 1}, {kLargest, 33}};
+  constexpr struct { std::int64_t n, k; } kShapes[] = {{1, 1}, {5, 7}, {8, 1}, {kLargest, 33}};
   const T nan = std::numeric_limits<T>::quiet_NaN();
   const auto matrices = std::make_unique<T[]>(2 * kLargest * kLargest);
   T* const a = matrices.get();
@@ -234,9 +234,10 @@ void SyrkRoutine<T>::try_out() {
   const auto g = [](std::int64_t l) { return static_cast<T>(l * 5 % 8 - 3); };
   conduct = {};
 
-  for (const auto& [n, k] : kShapes)
+  for (const auto& shape : kShapes)
     for (const Fill fill : {Fill::lower, Fill::upper})
       for (const Op trans : {Op::none, Op::transpose}) {
+        const std::int64_t n = shape.n, k = shape.k;
         const bool plain = trans == Op::none;
         const std::int64_t lda = plain ? n : k;
         const Gemm<T> update = {trans, plain ? Op::transpose : Op::none, n, n, k, 2, a, lda, a, lda, 0, c, n, fill};

@@ -74,19 +74,23 @@ template <std::size_t kHidden>
 }
 
 #if XGEMM_WITH_AVX2
-[[gnu::target("avx2"), gnu::optimize("O3")]] void ln_avx2(float* x, std::size_t count) {
+#if defined(__clang__)  // which turns loops into vectors by -O2 as well
+#define XGEMM_AVX2 gnu::target("avx2")
+#else
+#define XGEMM_AVX2 gnu::target("avx2"), gnu::optimize("O3")
+#endif
+[[XGEMM_AVX2]] void ln_avx2(float* x, std::size_t count) {
   ln_loops(x, count);
 }
-[[gnu::target("avx2"), gnu::optimize("O3")]] float weighted_avx2(const float* x, const float* y, std::size_t count) {
+[[XGEMM_AVX2]] float weighted_avx2(const float* x, const float* y, std::size_t count) {
   return weighted_loops(x, y, count);
 }
 template <std::size_t kHidden>
-[[gnu::target("avx2"), gnu::optimize("O3")]] void add_weighted_avx2(const float* features, std::size_t count,
-                                                                    const float* weights, float* sums) {
+[[XGEMM_AVX2]] void add_weighted_avx2(const float* features, std::size_t count, const float* weights, float* sums) {
   add_weighted_loops<kHidden>(features, count, weights, sums);
 }
 template <std::size_t kHidden>
-[[gnu::target("avx2"), gnu::optimize("O3")]] float weighted_positive_avx2(const float* hidden, const float* weights) {
+[[XGEMM_AVX2]] float weighted_positive_avx2(const float* hidden, const float* weights) {
   return weighted_positive_loops<kHidden>(hidden, weights);
 }
 const bool has_avx2 = __builtin_cpu_supports("avx2");

@@ -103,6 +103,7 @@ struct Instances<Family::mma_lines> : TileInstances {
   static constexpr void list(const Add& add) {
     const auto add_tile = [&](DType type, int rows, int columns, int depth, bool streams_b) {
       TileConfig c = {.type = type,
+                      .type_c = type,
                       .cta_k = depth,
                       .stages = 2,
                       .copy = Copy::async,

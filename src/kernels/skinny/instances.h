@@ -166,7 +166,7 @@ struct Instances<Family::skinny> : TileInstances {
               add(c);
             }
     const auto add_vectors = [&](DType type, DType type_c, int rows, int slice) {
-      TileConfig c = {.type = type, .type_c = type_c, .any_strides = true};
+      TileConfig c = {.type = type, .type_c = type_c, .any_strides = true, .vector_c = 1};
       c.cta_m = c.cta_n = rows;
       c.cta_k = slice;
       c.raster_group = 1;

@@ -67,7 +67,7 @@ struct Instances<Family::warp_tiled> : TileInstances {
     const auto add_squares = [&](DType type, DType type_c) {
       for (const int tile : {16, 32}) {
         if (type == DType::f64 && tile == 32) continue;  // registers leave too little room
-        TileConfig c = {.type = type, .type_c = type_c, .cta_m = tile, .cta_n = tile};
+        TileConfig c = {.type = type, .type_c = type_c, .cta_m = tile, .cta_n = tile, .vector_c = 1};
         if (type == DType::f32) {
           c.cta_k = tile == 32 ? 4 : 8;
           c.thread_m = tile / 8;
@@ -78,7 +78,6 @@ struct Instances<Family::warp_tiled> : TileInstances {
           c.warp_n = tile;
         }
         c.any_strides = true;
-        c.vector_c = 1;
         c.min_compute_capability = type == type_c ? 80 : 90;  // what is for 90 was measured nowhere else
         add(c);
       }
