@@ -1,5 +1,5 @@
-// The checks of every entry point, once and at the top: all that arguments alone allow. Below them only the route
-// refuses calls, for where their pointers lead.
+// The checks of every entry point, once and at the top: all that arguments alone allow. Below them calls are refused
+// for where their pointers lead alone.
 #pragma once
 
 #include "core/prepared.h"
@@ -8,9 +8,9 @@
 
 namespace xgemm::api {
 
-// Arguments in the reference BLAS's order (flags, sizes, leading dimensions), then batch, overflow and pointers. On
-// failure the negative number of the first illegal argument, with a message that names it, its value and the rule.
-// scalars_on_device: alpha and beta are not read.
+// Types, modes and layout, then arguments in the reference BLAS's order (flags, sizes, leading dimensions), then
+// strides, batch, epilogue, overflow, pointers and handles. On failure the negative number of the first illegal
+// argument, with a message that names it, its value and the rule. scalars_on_device: alpha and beta are not read.
 Status check(const xgemm_args& args, bool scalars_on_device);
 
 // The part of it that the reference BLAS makes: number (enum xgemm_argument) of the first illegal one among flags,

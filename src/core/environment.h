@@ -24,9 +24,9 @@ const Environment& environment();
 // The report of such a value.
 void complain(const char* variable, const std::string& value, const std::string& allowed);
 
-// One line on stderr (or another file), "xgemm: ...": what XGEMM_VERBOSE asks for, complaints about the environment,
-// and what cannot reach the caller otherwise, as failures of calls under BLAS names. It stays whole where other threads
-// and processes write to the same pipe.
+// One line on stderr (or another file), "xgemm: ...": what XGEMM_VERBOSE and XGEMM_CUBLAS ask for, complaints about the
+// environment, and what cannot reach the caller otherwise, as failures of calls under BLAS names. It stays whole where
+// other threads and processes write to the same pipe.
 void print_line(const std::string& text, int to = 2) noexcept;
 
 }  // namespace xgemm

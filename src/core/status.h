@@ -15,7 +15,8 @@ struct [[nodiscard]] Status {
 
 inline constexpr Status kOk{};
 
-// printf into a std::string. Used for messages and verbose lines only, never on the path of a call that succeeds.
+// printf into a std::string. Used for messages and verbose lines only, never on the path of a call that succeeds but
+// for what is made once in a process.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
 // Records the message as this thread's last error and returns the code with it.

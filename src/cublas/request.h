@@ -19,7 +19,7 @@ struct Operand {
   std::int64_t stride = 0;  // elements from a matrix to the next of a batch
 };
 
-// The arguments of any routine in names.def, as the caller gave them.
+// The arguments of any routine in names.def, or of cublasLtMatmul, as the caller gave them.
 struct Call {
   const char* routine = "";
   int transa = kOpN, transb = kOpN;

@@ -1,4 +1,5 @@
 // The devices of a build without CUDA: none, so that the route never leads to one.
+#include "core/once.h"
 #include "device/device_info.h"
 #include "device/fallback_counter.h"
 #include "device/health.h"
@@ -18,8 +19,8 @@ int current_device() {
 }
 
 const std::string& no_device_reason() {
-  static const std::string reason = "this libxgemm was built without CUDA";
-  return reason;
+  static constinit Once<std::string> reason;
+  return reason.get([] { return std::string("this libxgemm was built without CUDA"); });
 }
 
 bool synchronize(const DeviceInfo&, void*) {

@@ -15,7 +15,7 @@ enum class RouteKind {
   staged,      // host operands on the GPU
   device,      // a kernel on the operands as they are
   peers,       // a kernel on one of several GPUs, after copies from the others
-  unservable,  // device memory and no GPU that serves it, or device scalars with host operands
+  unservable,  // for where operands lie: Route::reason says why
 };
 
 // Estimates for a product that the CPU and the GPU can do.

@@ -79,13 +79,13 @@ struct FamilyInfo {
   // Estimates of instances that can serve. All at once: what they have in common is worked out once.
   void (*estimate)(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates);
 
-  // Whether an instance can compute tiles in parts along K.
+  // Whether an instance can compute tiles in parts along K: for tests of all that can.
   bool (*splits)(const KernelInfo& kernel);
 
   Schedule (*schedule)(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
                        const Sharing& sharing);
 
-  // Of a family that may find out on the GPU that it must not compute a product: whose instances, of whole tiles, do it
+  // Of a family that may find out on the GPU that it must not compute a product: whose instances do it
   // then. The workspace begins with the word of their Condition (common/params.h), which is not 0 in that case.
   const FamilyInfo* fallback = nullptr;
 

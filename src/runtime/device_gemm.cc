@@ -68,8 +68,8 @@ Status plan_finishing(const Problem& problem, const device::DeviceInfo& device, 
   return kOk;
 }
 
-// Whether kernels may find the matrices of a batch by its pointers: on GPUs that have such for all sizes. What is not
-// plain, and what a pass is to finish, is copied (core/pointer_batch.h).
+// Whether kernels may find the matrices of a batch by its pointers: on GPUs that have such for all sizes. With a C
+// that is not plain, or a pass to finish it, they are copied (core/pointer_batch.h).
 bool kernels_may_follow(const Problem& p, const device::DeviceInfo& device) {
   return kernels::kHasSm90a && device.compute_capability == 90 && p.has_plain_c() && !p.epilogue.any();
 }

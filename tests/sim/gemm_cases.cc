@@ -519,6 +519,7 @@ std::vector<GemmCase> pointer_cases(const SimKernel& kernel) {
           c.seed = 2 * cases.size() + 1;
           if (cases.size() % 7 == 5) c.alpha = 0, c.device_scalars = true;
           if (cases.size() % 5 == 3) c.parts = 2;
+          if (config.any_strides && cases.size() % 4 == 2) c.spread = 3;
           cases.push_back(c);
         }
   return cases;

@@ -9,7 +9,7 @@
 //     static constexpr int kThreads = kConfig.threads();   // one-dimensional CTA, a multiple of 32
 //     static constexpr int kMinBlocksPerSm = 2;            // for __launch_bounds__
 //     static constexpr bool kStartsEarly = true;           // only of one that waits for the kernel before by itself
-//     struct SharedStorage { ... };                        // sizeof is the dynamic shared memory of a launch
+//     struct SharedStorage { ... };                        // sizeof is the least that a launch has
 //     static constexpr TileConfig kInstance = kConfig;     // has a body where it runs_on()
 //     XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem);
 //   };

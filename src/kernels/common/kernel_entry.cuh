@@ -1,8 +1,9 @@
 // The one __global__ function: any kernel struct becomes a CUDA kernel by instantiating it. nvcc only; the simulator's
 // counterpart is sim::launch<Kernel>.
 //
-// Launched with schedule.clusters blocks of Kernel::kThreads threads and kSharedBytes<Kernel> of dynamic shared memory,
-// after opting in to more than kDefaultSharedBytes where the kernel uses more (launch_instance.cuh).
+// Launched with the CTAs of schedule.clusters clusters, Kernel::kThreads threads and at least kSharedBytes<Kernel> of
+// dynamic shared memory, after opting in to more than kDefaultSharedBytes where the kernel uses more
+// (launch_instance.cuh).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -1,5 +1,5 @@
-// Shared memory. A kernel's shared memory is one struct, Kernel::SharedStorage; sizeof it is what is launched with, on
-// the GPU and in the simulator alike.
+// Shared memory. A kernel's shared memory is one struct, Kernel::SharedStorage; sizeof it is the least that is launched
+// with, on the GPU and in the simulator alike.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -1,4 +1,4 @@
-// dmma_tma, as the planner sees it: a family of tiles, of what TMA can address, whose CTAs are persistent.
+// dmma_tma, as the planner sees it: a family of tiles, of any flags and alignment, whose CTAs are persistent.
 #include <algorithm>
 
 #include "kernels/common/tile_family.h"
