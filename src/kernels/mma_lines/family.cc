@@ -69,7 +69,8 @@ struct Work {
   }
 };
 
-// Of a tile's shape, fitted to perf/tune/measured/wild: the rates of the GPU are those of its row.
+// Of a tile's shape, fitted to perf/tune/measured/wild, but for a warp's instructions, which are set by hand since
+// wgmma multiplies: the rates of the GPU are those of its row.
 struct Costs {
   double launch_us;       // and until the first lines are there
   double short_us;        // until the short operand is there,

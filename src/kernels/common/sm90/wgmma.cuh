@@ -89,7 +89,7 @@ void wgmma(float* d, std::uint64_t x, std::uint64_t y, Loc loc = Loc::current())
 }
 template <int kN>
 void wgmma_tf32(float* d, const float (&x)[4], std::uint64_t y, Loc loc = Loc::current()) {
-  sim::wgmma_tf32(kN, d, x, y, loc);
+  sim::wgmma_of_registers(kN, DType::f32, d, x, y, loc);
 }
 template <class Element, int kN>
 void wgmma_of_registers(float* d, const std::uint32_t (&x)[4], std::uint64_t y, Loc loc = Loc::current()) {

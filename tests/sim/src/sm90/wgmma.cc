@@ -473,11 +473,7 @@ void wgmma(const WgmmaKind& kind, float* d, std::uint64_t x, std::uint64_t y, Lo
   issue_one(kind, d, x, nullptr, y, loc);
 }
 
-void wgmma_tf32(int n, float* d, const float (&x)[4], std::uint64_t y, Loc loc) {
-  issue_one({.n = n, .type = DType::f32, .x_in_registers = true}, d, 0, x, y, loc);
-}
-
-void wgmma_of_registers(int n, DType type, float* d, const std::uint32_t (&x)[4], std::uint64_t y, Loc loc) {
+void wgmma_of_registers(int n, DType type, float* d, const void* x, std::uint64_t y, Loc loc) {
   issue_one({.n = n, .type = type, .x_in_registers = true}, d, 0, x, y, loc);
 }
 

@@ -36,10 +36,8 @@ struct WgmmaKind {
 unsigned shared_address(const void* shared);
 void wgmma_fence(Loc loc);
 void wgmma(const WgmmaKind& kind, float* d, std::uint64_t x, std::uint64_t y, Loc loc);
-// X of TF32 in registers: of each thread, four elements.
-void wgmma_tf32(int n, float* d, const float (&x)[4], std::uint64_t y, Loc loc);
-// And of 16 bits: of each thread, four pairs of elements.
-void wgmma_of_registers(int n, DType type, float* d, const std::uint32_t (&x)[4], std::uint64_t y, Loc loc);
+// X in registers: of each thread four words, of an element of TF32 or a pair of 16 bits.
+void wgmma_of_registers(int n, DType type, float* d, const void* x, std::uint64_t y, Loc loc);
 void wgmma_commit(Loc loc);
 void wgmma_wait(int pending_groups, Loc loc);
 // The thread uses this register now.
