@@ -669,6 +669,33 @@ XGEMM_INSTANTIATE(Tf32, float)
 #undef XGEMM_INSTANTIATE
 
 namespace {
+struct LateCopies {
+  LateCopy all[4];
+};
+__global__ void late_kernel(LateCopies copies) {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+  unsigned long long start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (now - start < 50000);
+  for (const LateCopy& copy : copies.all)
+    for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < copy.bytes;
+         i += std::size_t{gridDim.x} * blockDim.x)
+      static_cast<unsigned char*>(copy.to)[i] = static_cast<const unsigned char*>(copy.from)[i];
+}
+}  // namespace
+
+void write_late(const std::array<LateCopy, 4>& copies, cudaStream_t stream) {
+  LateCopies all;
+  for (std::size_t i = 0; i < copies.size(); ++i) all.all[i] = copies[i];
+  late_kernel<<<32, 256, 0, stream>>>(all);
+  XGEMM_CHECK_CUDA(cudaGetLastError());
+}
+
+namespace {
 __global__ void busy_kernel(volatile int* flag) {
   unsigned long long start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));

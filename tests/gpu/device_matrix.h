@@ -12,6 +12,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -120,6 +121,14 @@ double normwise_error(const Product& product, const Operand<T>& a, const Operand
 // Bit by bit, guards included.
 template <class T>
 bool same_bits(const Operand<T>& x, const Operand<T>& y);
+
+// Enqueues a kernel that lets the next one start at once, and copies only when that has had time to read too early.
+struct LateCopy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+};
+void write_late(const std::array<LateCopy, 4>& copies, cudaStream_t stream);
 
 // "" or why there is nothing to test on.
 const std::string& no_device();

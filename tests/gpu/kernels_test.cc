@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <cctype>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -55,7 +56,9 @@ class Kernels : public testing::TestWithParam<int> {
   // False when the instance cannot serve the call.
   template <class T>
   bool launch(const Call<T>& call) {
-    const Problem problem = canonicalize(call.args(), false, kernel().config.compute);
+    xgemm_args args = call.args();
+    if (scalars_ != nullptr) args.alpha = scalars_, args.beta = static_cast<const char*>(scalars_) + sizeof(double);
+    const Problem problem = canonicalize(args, scalars_ != nullptr, kernel().config.compute);
     plan::Plan chosen;
     const Status planned = plan::make_plan(problem, plan::gather_facts(problem), *device_, kernel().name, &chosen);
     if (planned.code == XGEMM_KERNEL_NOT_USABLE) return false;
@@ -68,6 +71,7 @@ class Kernels : public testing::TestWithParam<int> {
       const Problem block = chosen.packing.any() ? plan::packed_problem(chosen.packing, problem) : problem;
       chosen = plan::with_sharing(chosen, block, *device_, {whole_tiles_, parts_, cluster_});
     }
+    if (before_launch_) before_launch_();
     const Status launched = runtime::launch(chosen, problem, *device_, {cudaStreamPerThread, nullptr, 0});
     EXPECT_TRUE(launched.ok()) << last_error();
     XGEMM_CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
@@ -95,6 +99,8 @@ class Kernels : public testing::TestWithParam<int> {
   }
 
   template <class T>
+  void waits_for_what_is_written_late();
+  template <class T>
   void special_values();
   template <class T>
   void packs_in_blocks();
@@ -112,6 +118,8 @@ class Kernels : public testing::TestWithParam<int> {
   int shrinks_ = 0;      // how often blocks of a packed product are made smaller
   kernels::ClusterShape cluster_;
   std::size_t next_cluster_ = 0;
+  const void* scalars_ = nullptr;  // alpha, and beta eight bytes behind it, in device memory
+  std::function<void()> before_launch_;
 };
 
 // Pads that make the leading dimension a multiple of `vector` elements, `steps` vectors more than needed.
@@ -350,6 +358,49 @@ void Kernels::agrees_with_itself() {
       }
     }
   EXPECT_GT(served_, 0);
+}
+
+// The kernel before lets this one start early, and then writes operands and scalars: whatever is read too early is NaN.
+template <class T>
+void Kernels::waits_for_what_is_written_late() {
+  using Scalar = typename Call<T>::Scalar;
+  const kernels::TileConfig& c = kernel().config;
+  void* scalars = nullptr;
+  XGEMM_CHECK_CUDA(cudaMalloc(&scalars, 4 * sizeof(double)));
+  void* const late_scalars = static_cast<char*>(scalars) + 2 * sizeof(double);
+  for (int flags = 0; flags < 4; ++flags) {
+    const char transa = kFlags[flags / 2], transb = kFlags[flags % 2];
+    CallSpec spec = spec_of(transa, transb, c.cta_m + 5, c.cta_n + 3, 2 * c.cta_k + 1, c.vector, 1);
+    spec.alpha = -0.5, spec.beta = 2;
+    if (emulates()) spec.k = 600;
+    Call<T> call(spec), late(spec);
+    const Scalar alpha = -0.5, beta = 2;
+    XGEMM_CHECK_CUDA(cudaMemcpy(scalars, &alpha, sizeof alpha, cudaMemcpyDefault));
+    XGEMM_CHECK_CUDA(cudaMemcpy(static_cast<char*>(scalars) + sizeof(double), &beta, sizeof beta, cudaMemcpyDefault));
+    scalars_ = late_scalars;
+    if (!launch(call)) continue;  // and is loaded
+    ++served_;
+    before_launch_ = [&] {
+      const std::array<LateCopy, 4> copies = {{{call.a.storage(), late.a.storage(), call.a.bytes()},
+                                               {call.b.storage(), late.b.storage(), call.b.bytes()},
+                                               {call.c.storage(), late.c.storage(), call.c.bytes()},
+                                               {late_scalars, scalars, 2 * sizeof(double)}}};
+      for (const LateCopy& copy : copies)
+        XGEMM_CHECK_CUDA(cudaMemsetAsync(copy.to, 0xff, copy.bytes, cudaStreamPerThread));
+      XGEMM_CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+      write_late(copies, cudaStreamPerThread);
+    };
+    EXPECT_TRUE(launch(call));
+    before_launch_ = {};
+    EXPECT_TRUE(call.check()) << kernel().name << " " << transa << transb;
+  }
+  scalars_ = nullptr;
+  XGEMM_CHECK_CUDA(cudaFree(scalars));
+}
+
+TEST_P(Kernels, SmallWaitForWhatIsWrittenLate) {
+  with_type([&](auto element) { waits_for_what_is_written_late<decltype(element)>(); });
+  EXPECT_GT(served_, 0) << kernel().name;
 }
 
 TEST_P(Kernels, FiftyRunsAgreeBitByBit) {

@@ -76,9 +76,10 @@ struct BasicLinearCombination {
   }
 
  private:
-  // Scalars on the device are read here.
+  // Scalars on the device are read here: not as what no kernel changes, which the compiler may read earlier, before
+  // grid_wait_dependencies().
   XGEMM_DEVICE static Sum known(const Factor& factor, Loc loc) {
-    return factor.device != nullptr ? gpu::read_constant(static_cast<const Sum*>(factor.device), loc)
+    return factor.device != nullptr ? gpu::read<gpu::Space::global>(static_cast<const Sum*>(factor.device), loc)
                                     : factor.value<Sum>();
   }
 };
