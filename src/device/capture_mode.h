@@ -7,8 +7,9 @@
 
 namespace xgemm::device {
 
-// While it lives, this thread may make pools and allocate although a stream is being captured: without it that would
-// break the capture, whether it is of the call's own stream or of another one.
+// While it lives, this thread may make pools, allocate, and launch kernels, which CUDA loads when they are launched
+// first, although a stream is being captured: without it that would break the capture, whether it is of the call's own
+// stream or of another thread's.
 class RelaxedCaptureGuard {
  public:
   RelaxedCaptureGuard() { changed_ = cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess; }

@@ -29,15 +29,21 @@ cudaError_t try_it(int ordinal) {
   return error;
 }
 
+// What says nothing about the GPU: that it has no memory for a stream, or that CUDA must not be called here (from a
+// callback of a stream, beside a capture).
+bool is_about_the_call(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation || error == cudaErrorNotPermitted ||
+         (error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread);
+}
+
 }  // namespace
 
 void check_health(int ordinal) {
   if (ordinal < 0 || ordinal >= kMaxDevices) return;
   const cudaError_t error = try_it(ordinal);
-  if (error != cudaSuccess) forget_last_error();
-  // A GPU without memory for a stream is full, not broken.
-  if (error != cudaSuccess && error != cudaErrorMemoryAllocation)
-    broken()[static_cast<std::size_t>(ordinal)].store(true, std::memory_order_relaxed);
+  if (error == cudaSuccess) return;
+  forget_last_error();
+  if (!is_about_the_call(error)) broken()[static_cast<std::size_t>(ordinal)].store(true, std::memory_order_relaxed);
 }
 
 bool is_healthy(int ordinal) {

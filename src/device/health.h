@@ -7,7 +7,7 @@ namespace xgemm::device {
 // After a CUDA call has failed: looks whether the device still works.
 void check_health(int ordinal);
 
-// False from the moment on when check_health() found that it does not.
+// False once check_health() has found the device broken.
 bool is_healthy(int ordinal);
 
 }  // namespace xgemm::device

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/finishing.h"
+#include "device/capture_mode.h"
 #include "device/cuda_status.h"
 #include "kernels/finish/finish.h"
 #include "runtime/workspace.h"
@@ -12,6 +13,7 @@
 namespace xgemm::runtime {
 
 Status finished_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
+  const device::RelaxedCaptureGuard relaxed;
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   Panels panels(problem);
@@ -20,8 +22,7 @@ Status finished_gemm(const Problem& problem, const device::DeviceInfo& device, c
   // From the pool: what the user has lent is for the kernels.
   if (bytes > 0) {
     buffer.emplace(device.ordinal, LaunchSettings{settings.stream, nullptr, 0}, bytes);
-    if (buffer->data() == nullptr)
-      return fail(XGEMM_OUT_OF_DEVICE_MEMORY, format("no %zu bytes of device memory for sums of an epilogue", bytes));
+    if (buffer->data() == nullptr) return buffer->failure(bytes, "sums of an epilogue");
   }
   void* const sums = buffer ? buffer->data() : nullptr;
   bool begun = false;

@@ -89,6 +89,7 @@ class PackedWorkspace {
   }
 
   const plan::Packing& packing() const { return packing_; }
+  const Workspace& memory() const { return *memory_; }
   char* copies() const { return static_cast<char*>(memory_->data()); }
   void* sums() const { return copies() + packing_.bytes; }
   std::size_t sums_bytes() const { return memory_->bytes() - packing_.bytes; }
@@ -146,8 +147,7 @@ Status launch_packed(const plan::Plan& plan, const Problem& problem, const devic
                      const LaunchSettings& settings) {
   const PackedWorkspace workspace(plan, problem, device, settings);
   if (workspace.copies() == nullptr)
-    return fail(XGEMM_OUT_OF_DEVICE_MEMORY,
-                format("no %zu bytes of device memory for aligned copies of operands", workspace.packing().bytes));
+    return workspace.memory().failure(workspace.packing().bytes, "aligned copies of operands");
   const plan::Packing& packing = workspace.packing();
   const kernels::GemmParams all = params_of(problem);
   const int in_bytes = size_of(problem.a.type), c_bytes = size_of(problem.c.type);
@@ -225,6 +225,7 @@ const device::DeviceInfo& completed(const device::DeviceInfo& device) {
 
 Status launch(const plan::Plan& plan, const Problem& problem, const device::DeviceInfo& device,
               const LaunchSettings& settings) {
+  const device::RelaxedCaptureGuard relaxed;
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   if (plan.packing.any()) return launch_packed(plan, problem, completed(device), settings);
@@ -243,9 +244,7 @@ Status launch(const plan::Plan& plan, const Problem& problem, const device::Devi
                      kSumsOffset + kernels::least_workspace(fallback.schedule));
   }
   const Workspace workspace(device.ordinal, settings, wanted, least);
-  if (workspace.data() == nullptr)
-    return fail(XGEMM_OUT_OF_DEVICE_MEMORY,
-                format("no %zu bytes of device memory for what %s keeps there", least, plan::name_of(plan)));
+  if (workspace.data() == nullptr) return workspace.failure(least, format("what %s keeps there", plan::name_of(plan)));
   if (!plan.has_fallback) return enqueue(plan, params, plan.schedule, workspace.data(), workspace.bytes(), settings);
   kernels::Schedule schedule = plan.schedule;
   schedule.workspace_bytes = std::min(schedule.workspace_bytes, workspace.bytes());

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/pointer_batch.h"
+#include "device/capture_mode.h"
 #include "device/cuda_status.h"
 #include "kernels/pack/pack.h"
 #include "runtime/buffer_copies.h"
@@ -12,6 +13,7 @@
 namespace xgemm::runtime {
 
 Status pointer_batch_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
+  const device::RelaxedCaptureGuard relaxed;
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   const CopiedEntry entry(problem);
@@ -19,9 +21,7 @@ Status pointer_batch_gemm(const Problem& problem, const device::DeviceInfo& devi
   // From the pool: what the user has lent is for the kernels.
   const Workspace buffer(device.ordinal, {settings.stream, nullptr, 0}, static_cast<std::size_t>(bytes));
   if (buffer.data() == nullptr)
-    return fail(XGEMM_OUT_OF_DEVICE_MEMORY, format("no %lld bytes of device memory for copies of matrices that are "
-                                                   "found by pointers",
-                                                   static_cast<long long>(bytes)));
+    return buffer.failure(static_cast<std::size_t>(bytes), "copies of matrices that are found by pointers");
   const auto copy = [&](const kernels::PackParams& pass) {
     return device::launch_status(kernels::launch_pack(pass, static_cast<cudaStream_t>(settings.stream)),
                                  "the copies of matrices that are found by pointers");

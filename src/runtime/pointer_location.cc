@@ -7,9 +7,12 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 
 #include "core/loader.h"
 #include "core/once.h"
@@ -53,13 +56,15 @@ constinit std::atomic<GetAttributes> known{nullptr};
 constinit std::atomic<std::uint64_t> looked_when{0}, looked_at{0};  // by the coarse clock, and at which additions
 constinit std::atomic<std::uint32_t> initialised_in{0};             // forks() + 1 of the process that uses CUDA
 
+// The child of a process that uses CUDA cannot use it, and the driver may wait there for its parent's threads.
+bool is_child_of_cuda() {
+  const std::uint32_t in = initialised_in.load(std::memory_order_relaxed);
+  return in != 0 && in != forks() + 1;
+}
+
 // Null while the process has no device memory.
 GetAttributes get_attributes_function() {
-  if (GetAttributes f = known.load(std::memory_order_acquire)) {
-    // The child of a process that uses CUDA cannot use it, and the driver may wait there for its parent's threads.
-    const std::uint32_t in = initialised_in.load(std::memory_order_relaxed);
-    return in == 0 || in == forks() + 1 ? f : nullptr;
-  }
+  if (GetAttributes f = known.load(std::memory_order_acquire)) return is_child_of_cuda() ? nullptr : f;
   // Asking the loader takes a lock of the whole process, so it is asked once in a step of the clock: between not being
   // loaded and having given out memory the driver needs many times as long.
   const std::uint64_t now = coarse_time();
@@ -77,16 +82,33 @@ GetAttributes get_attributes_function() {
   return nullptr;
 }
 
+// Whether the host can read there: a set of signals is, before it is found out that nothing is to be done with them.
+bool is_readable(const void* pointer) {
+  constexpr std::uintptr_t kSetBytes = 8;  // which are on one page
+  constexpr int kNothing = -1;
+  const auto set = reinterpret_cast<std::uintptr_t>(pointer) / kSetBytes * kSetBytes;
+  return syscall(SYS_rt_sigprocmask, kNothing, set, nullptr, kSetBytes) == 0 || errno != EFAULT;
+}
+
+// Where the driver cannot tell. What the host cannot read can only be a GPU's, whatever calls there will say.
+PointerLocation located_by_reading(const void* pointer) {
+  return is_readable(pointer) ? PointerLocation{Location::host, -1} : PointerLocation{Location::device, 0};
+}
+
 PointerLocation ask(GetAttributes get_attributes, const void* pointer) {
   if (pointer == nullptr) return {};
-  if (get_attributes == nullptr) return {Location::host, -1};
+  if (get_attributes == nullptr)
+    return is_child_of_cuda() ? located_by_reading(pointer) : PointerLocation{Location::host, -1};
   unsigned type = 0, managed = 0;
   int ordinal = -1;
   int attributes[] = {kAttributeMemoryType, kAttributeIsManaged, kAttributeDeviceOrdinal};
   void* values[] = {&type, &managed, &ordinal};
-  // Fails when the driver is loaded but not initialised; an unknown pointer leaves zeros.
-  if (get_attributes(3, attributes, values, reinterpret_cast<std::uintptr_t>(pointer)) != 0)
-    return {Location::host, -1};
+  // An unknown pointer leaves zeros. Where the driver is not initialised there is no device memory; it also fails in
+  // callbacks of streams, and once a kernel has broken the process's context.
+  constexpr int kNotInitialised = 3, kNoDevice = 100;
+  const int error = get_attributes(3, attributes, values, reinterpret_cast<std::uintptr_t>(pointer));
+  if (error == kNotInitialised || error == kNoDevice) return {Location::host, -1};
+  if (error != 0) return located_by_reading(pointer);
   if (initialised_in.load(std::memory_order_relaxed) == 0) initialised_in.store(forks() + 1, std::memory_order_relaxed);
   if (managed != 0) return {Location::managed, -1};
   if (type == kMemoryTypeDevice) return {Location::device, ordinal};
@@ -110,7 +132,7 @@ char letter(const PointerLocation& p) {
 }  // namespace
 
 bool may_have_device_memory() {
-  return get_attributes_function() != nullptr;
+  return get_attributes_function() != nullptr || is_child_of_cuda();
 }
 
 PointerLocation locate(const void* pointer) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "core/scattering.h"
+#include "device/capture_mode.h"
 #include "device/cuda_status.h"
 #include "kernels/pack/pack.h"
 #include "runtime/buffer_copies.h"
@@ -13,6 +14,7 @@
 namespace xgemm::runtime {
 
 Status scattered_gemm(const Problem& problem, const device::DeviceInfo& device, const LaunchSettings& settings) {
+  const device::RelaxedCaptureGuard relaxed;
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_FAILED(device::cuda_status(guard.status(), "cudaSetDevice"));
   std::int64_t bytes = 0;
@@ -23,8 +25,7 @@ Status scattered_gemm(const Problem& problem, const device::DeviceInfo& device, 
   // From the pool: what the user has lent is for the kernels.
   const Workspace buffer(device.ordinal, {settings.stream, nullptr, 0}, static_cast<std::size_t>(bytes));
   if (buffer.data() == nullptr)
-    return fail(XGEMM_OUT_OF_DEVICE_MEMORY, format("no %lld bytes of device memory for a C without contiguous columns",
-                                                   static_cast<long long>(bytes)));
+    return buffer.failure(static_cast<std::size_t>(bytes), "a C without contiguous columns");
   const auto move = [&](const kernels::PackJob& job) {
     kernels::PackParams pass{.element_bytes = size_of(problem.c.type)};
     pass.add(job);

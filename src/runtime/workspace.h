@@ -4,7 +4,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <string>
 
+#include "core/status.h"
 #include "runtime/device_gemm.h"
 #include "runtime/scratch.h"
 
@@ -25,9 +27,14 @@ class Workspace {
   void* data() const { return scratch_.data; }  // null where there is no memory
   std::size_t bytes() const { return scratch_.bytes; }
 
+  // Where there is none: that so many bytes for a purpose are missing, or what CUDA says where memory is not the
+  // reason.
+  Status failure(std::size_t bytes, const std::string& purpose) const;
+
  private:
   Scratch scratch_;
   cudaStream_t stream_ = nullptr;
+  cudaError_t error_ = cudaSuccess;  // the first one that is not about memory
 };
 
 }  // namespace xgemm::runtime

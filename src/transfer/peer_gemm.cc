@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "device/capture_mode.h"
 #include "device/cuda_status.h"
 #include "runtime/workspace.h"
 #include "transfer/device_copy.h"
@@ -12,15 +13,14 @@ namespace xgemm::transfer {
 Status peer_gemm(const Problem& problem, const runtime::Placement& placement, const device::DeviceInfo& device,
                  const runtime::LaunchSettings& settings) {
   const PeerCopies copies = peer_copies(problem, placement, device.ordinal);
+  const device::RelaxedCaptureGuard relaxed;
   const device::DeviceGuard guard(device.ordinal);
   XGEMM_RETURN_IF_CUDA_FAILED(guard.status(), "cudaSetDevice");
   // From the pool: what the user has lent is for the kernels. Given back in the order of the stream.
   const runtime::Workspace memory(device.ordinal, {settings.stream, nullptr, 0},
                                   static_cast<std::size_t>(copies.bytes));
   auto* const to = static_cast<std::byte*>(memory.data());
-  if (to == nullptr)
-    return fail(XGEMM_OUT_OF_DEVICE_MEMORY, format("no %lld bytes of device memory for operands from other GPUs",
-                                                   static_cast<long long>(copies.bytes)));
+  if (to == nullptr) return memory.failure(static_cast<std::size_t>(copies.bytes), "operands from other GPUs");
   const auto stream = static_cast<cudaStream_t>(settings.stream);
   const auto copy = [&](const StagedPart& part, const void* data, int from_device, std::int64_t offset) {
     return device::cuda_status(

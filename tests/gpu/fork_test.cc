@@ -37,6 +37,7 @@ TEST(ForkSmall, AChildComputesOnTheCpu) {
     args.a = a.data(), args.b = b.data(), args.c = c.data();
     char text[4096];
     if (xgemm_explain(nullptr, &args, text, sizeof text) != 0) _exit(3);
+    if (on_device.enqueue(nullptr) != XGEMM_NO_DEVICE) _exit(5);
     _exit(std::strstr(text, "route=cpu") != nullptr && std::strstr(text, "forked") != nullptr ? 0 : 4);
   }
   int status = -1;

@@ -6,6 +6,7 @@
 #include <latch>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -168,6 +169,72 @@ TYPED_TEST(Streams, CapturesInSeveralThreadsAtOnce) {
       XGEMM_CHECK_CUDA(cudaGraphDestroy(job.graph));
     }
   }
+}
+
+// Calls in one thread, each the first of its kind, while another one captures; whether all went well.
+template <class T>
+bool first_calls_beside_a_capture() {
+  Context captured, eager;
+  std::vector<std::unique_ptr<Call<T>>> calls;
+  for (const CallSpec& spec : varied_specs()) calls.push_back(std::make_unique<Call<T>>(spec));
+  const Call<T> own({.m = 64, .n = 64, .k = 8000});
+  XGEMM_CHECK_CUDA(cudaStreamBeginCapture(captured.stream(), cudaStreamCaptureModeGlobal));
+  std::thread([&] {
+    for (const auto& call : calls) EXPECT_EQ(call->enqueue(eager), 0) << call->spec() << xgemm_last_error();
+  }).join();
+  EXPECT_EQ(own.enqueue(captured), 0) << xgemm_last_error();
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(captured.stream(), &graph), cudaSuccess);
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(eager.stream()));
+  for (const auto& call : calls) EXPECT_TRUE(call->check(7));
+  return !testing::Test::HasFailure();
+}
+
+// Kernels may be loaded, and pools made, by the calls beside a capture, which is none the worse for it.
+TYPED_TEST(Streams, FirstCallsBesideACapture) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(std::_Exit(first_calls_beside_a_capture<TypeParam>() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+// What fails for another reason than memory is not called a lack of it, and C is as it was.
+TYPED_TEST(Streams, AnInvalidCaptureIsAnErrorOfCudas) {
+  Context ctx;
+  Call<TypeParam> call({.m = 64, .n = 64, .k = 8000, .beta = 1});
+  XGEMM_CHECK_CUDA(cudaStreamBeginCapture(ctx.stream(), cudaStreamCaptureModeGlobal));
+  EXPECT_NE(cudaStreamSynchronize(ctx.stream()), cudaSuccess);  // which makes it invalid
+  EXPECT_EQ(call.enqueue(ctx), XGEMM_CUDA_ERROR) << xgemm_last_error();
+  EXPECT_NE(std::string(xgemm_last_error()).find("cudaErrorStreamCaptureInvalidated"), std::string::npos)
+      << xgemm_last_error();
+  cudaGraph_t graph = nullptr;
+  EXPECT_NE(cudaStreamEndCapture(ctx.stream(), &graph), cudaSuccess);
+  cudaGetLastError();
+  XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+  EXPECT_TRUE(call.c.unchanged());
+}
+
+// CUDA must not be called from a callback of a stream: a call there says so, and later ones are as ever.
+TYPED_TEST(Streams, CallsFromACallback) {
+  struct Both {
+    Call<TypeParam> on_device, split;
+    Context other;
+    int status[2] = {0, 0};
+  };
+  Context ctx;
+  Both both{Call<TypeParam>({.m = 100, .n = 90, .k = 80}), Call<TypeParam>({.m = 64, .n = 64, .k = 8000}), {}, {}};
+  XGEMM_CHECK_CUDA(cudaLaunchHostFunc(
+      ctx.stream(),
+      [](void* data) {
+        auto& b = *static_cast<Both*>(data);
+        b.status[0] = b.on_device.enqueue(b.other);
+        b.status[1] = b.split.enqueue(b.other);
+      },
+      &both));
+  XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(both.status[i], XGEMM_CUDA_ERROR);
+  EXPECT_TRUE(both.on_device.c.unchanged() && both.split.c.unchanged());
+  ASSERT_EQ(both.split.enqueue(ctx), 0) << xgemm_last_error();
+  XGEMM_CHECK_CUDA(cudaStreamSynchronize(ctx.stream()));
+  EXPECT_TRUE(both.split.check());
 }
 
 TYPED_TEST(Streams, DeviceScalarsChangeBetweenReplays) {
