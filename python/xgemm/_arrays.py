@@ -259,7 +259,7 @@ class DLPack(InPlace):
             capsule = array.__dlpack__(max_version=(1, 0), **on)
         except TypeError:  # of an exporter that knows no versions
             capsule = array.__dlpack__(**on)
-        is_read_only = False
+        is_read_only = True  # a capsule without a version cannot say: arrays of JAX never change
         if _capsule_has_name(capsule, b"dltensor_versioned"):
             at = _capsule_pointer(capsule, b"dltensor_versioned")
             is_read_only = bool(_DLVERSIONED.unpack(ctypes.string_at(at, _DLVERSIONED.size))[4] & 1)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import itertools
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ._arrays import Layout, contiguous_strides
 from ._library import ACTIVATIONS, ELEMENT_TYPES, FILLS, FLOAT32, MATH_MODES, ElementType, pack_end, pack_head, pack_tail
 
@@ -45,7 +47,7 @@ def make_plan(a: Layout, b: Layout, result: Layout | None, trans_a: bool, trans_
     if activation is not None and activation not in ACTIVATIONS:
         raise ValueError(f"activation is {activation!r}, but None or one of {', '.join(ACTIVATIONS)} is required")
     if fill is not None:
-        _check_fill(fill, shape)
+        _check_fill(fill, a, b, shape)
     if result is None:
         result = Layout("out", new_type(a.type, dtype), shape, contiguous_strides(shape))
     else:
@@ -114,11 +116,19 @@ def _can_result(inputs: ElementType, result: ElementType | None) -> bool:
     return result is inputs or (result is FLOAT32 and inputs.size == 2)
 
 
+def _numpy_name(dtype: Any) -> str | None:
+    try:
+        known = np.dtype(dtype)
+    except TypeError:
+        return None
+    return known.name if known.isnative else None
+
+
 def new_type(inputs: ElementType, dtype: Any) -> ElementType:
     if dtype is None:
         return inputs
     name = getattr(dtype, "__name__", str(dtype)).rpartition(".")[2]  # of numpy.float32, torch.float32, "float32"
-    result = ELEMENT_TYPES.get(name)
+    result = ELEMENT_TYPES.get(name) or ELEMENT_TYPES.get(_numpy_name(dtype))
     if result is None or not _can_result(inputs, result):
         raise TypeError(f"dtype is {name}, but the type of a and b ({inputs.name}), or float32 for 16-bit types, is required")
     return result
@@ -146,10 +156,13 @@ def _check_result(result: Layout, inputs: ElementType, shape: tuple, dtype: Any)
         reached += stride * (extent - 1)
 
 
-def _check_fill(fill: str, shape: tuple) -> None:
+def _check_fill(fill: str, a: Layout, b: Layout, shape: tuple) -> None:
     if fill not in FILLS:
         raise ValueError(f"fill is {fill!r}, but None or one of {', '.join(FILLS)} is required")
-    if len(shape) < 2 or shape[-1] != shape[-2]:
+    for x in (a, b):
+        if len(x.shape) < 2:
+            raise ValueError(f"fill is {fill!r}, but a triangle is one of a product of matrices, and {x.name} is a vector")
+    if shape[-1] != shape[-2]:
         raise ValueError(f"fill is {fill!r}, but a triangle is one of a square matrix, and the result has the shape {shape}")
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import sys
 from ctypes import addressof
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ._library import context, failure, pack_bias, pack_operands, run
 from ._plan import Plan, check_flags, is_contiguous, make_plan
 
 
-def matmul(a: Any, b: Any, *, out: Any = None, dtype: Any = None, alpha: float = 1.0, math: str | None = None,
+def matmul(a: Any, b: Any, *, out: Any = None, dtype: Any = None, alpha: SupportsFloat = 1.0, math: str | None = None,
            bias: Any = None, activation: str | None = None) -> Any:
     """activation(alpha times the matrix product of a and b, plus bias), with the shapes of numpy.matmul.
 
@@ -39,7 +39,7 @@ def matmul(a: Any, b: Any, *, out: Any = None, dtype: Any = None, alpha: float =
     return operators.matmul(a, b, dtype=dtype, alpha=alpha, math=math, bias=bias, activation=activation)
 
 
-def gemm(a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 0.0, trans_a: bool = False,
+def gemm(a: Any, b: Any, c: Any = None, *, alpha: SupportsFloat = 1.0, beta: SupportsFloat = 0.0, trans_a: bool = False,
          trans_b: bool = False, dtype: Any = None, math: str | None = None, fill: str | None = None) -> Any:
     """c := alpha op(a) op(b) + beta c, where op(x) is x or, where trans_a or trans_b says so, its transpose.
 

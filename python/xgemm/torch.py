@@ -4,7 +4,7 @@ mode, and in what torch.compile compiles.
 Importing this module imports PyTorch and registers the operator.
 """
 # No postponed annotations: torch.library reads the operator's types from them.
-from typing import Any, Optional
+from typing import Any, Optional, SupportsFloat
 
 import numpy as np
 import torch
@@ -115,7 +115,7 @@ def _layout(name: str, tensor: torch.Tensor) -> Layout:
     return Torch.layout((tensor.dtype, tensor.shape, tensor.stride(), False, False), name)
 
 
-def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: float = 1.0, math: Optional[str] = None,
+def matmul(a: torch.Tensor, b: torch.Tensor, *, dtype: Any = None, alpha: SupportsFloat = 1.0, math: Optional[str] = None,
            bias: Optional[torch.Tensor] = None, activation: Optional[str] = None) -> torch.Tensor:
     """activation(alpha times the matrix product of a and b, plus bias), as torch.matmul; the rest is as in xgemm.matmul."""
     a, b, bias = _tensor("a", a), _tensor("b", b), None if bias is None else _tensor("bias", bias)

@@ -43,7 +43,7 @@ class Products(unittest.TestCase):
             b, _ = support.placed(rng, support.random_values(rng, shape_b, type_name))
             alpha = float(rng.choice([1, 1, 0, -2.5]))
             what = f"seed {seed}: {type_name} {a.shape} {a.strides} {b.shape} {b.strides} {alpha}"
-            dtype = [None, "float32", np.float32, np.dtype(np.float32)][int(rng.integers(0, 4))]
+            dtype = [None, "float32", np.float32, np.dtype(np.float32), "f4", "single"][int(rng.integers(0, 6))]
             if "float32" not in support.RESULTS[type_name]:
                 dtype = None
             with self.subTest(what):
@@ -334,6 +334,7 @@ class Refused(unittest.TestCase):
                      out=np.ones((3, 5), np.float32))
         self.refuses(TypeError, r"dtype is float16", x, y, dtype="float16")
         self.refuses(TypeError, r"dtype is int", x, y, dtype=int)
+        self.refuses(TypeError, r"dtype is >f4", x, y, dtype=">f4")
         self.refuses(ValueError, r"dtype is float32.*out is given", x, y, dtype="float32", out=np.ones((3, 5), np.float32))
 
     def test_epilogues(self):
@@ -361,6 +362,8 @@ class Refused(unittest.TestCase):
         self.refuses(ValueError, "fill is 'both', but None or one of lower, upper", square, square, square.copy(), fill="both",
                      function=xgemm.gemm)
         self.refuses(ValueError, "fill is 'lower'.*square", x, y, np.ones((3, 5), np.float32), fill="lower", function=xgemm.gemm)
+        self.refuses(ValueError, "fill is 'lower'.*a is a vector", np.ones(5, np.float32), np.ones((3, 5, 3), np.float32),
+                     np.ones((3, 3), np.float32), fill="lower", function=xgemm.gemm)
         self.refuses(ValueError, "fill is 'lower'.*without c", square, square, fill="lower", function=xgemm.gemm)
         self.refuses(TypeError, "beta is None", x, y, np.ones((3, 5), np.float32), beta=None, function=xgemm.gemm)
         self.refuses(ValueError, "beta is 2.*without c", x, y, beta=2, function=xgemm.gemm)

@@ -33,6 +33,13 @@ class DLPack:
         assert not ("stream" in options and isinstance(self.array, np.ndarray)), "streams are for GPUs"
         return self.array.__dlpack__(**options)
 
+    def says_that_it_is_writable(self):
+        """Whether the library exports by DLPack 1.0; before, no capsule says whether it may be written."""
+        try:
+            return "dltensor_versioned" in repr(self.array.__dlpack__(max_version=(1, 0)))
+        except TypeError:
+            return False
+
 
 class CudaArray:
     """An array that is seen through a __cuda_array_interface__ alone. One of NumPy is described as if it had one: libxgemm
