@@ -27,7 +27,7 @@ static_assert(std::endian::native == std::endian::little, "integers are passed t
 
 struct Library {
   const char* name;  // a value of XGEMM_CPU_BLAS
-  const char* part;  // of the file names that programs may have loaded it by; null: says too little
+  const char* part;  // of the names of files that it is in; null: says too little
   std::array<const char*, 5> files;
 };
 
@@ -36,7 +36,7 @@ constexpr Library kKnownLibraries[] = {
     {"openblas",
      "openblas",
      {"libopenblas.so.0", "libopenblas.so", "libopenblasp.so.0", "libopenblas64_.so.0", "libopenblas64_.so"}},
-    {"blis", "libblis", {"libblis.so.4", "libblis.so.3", "libblis.so", "libblis-mt.so"}},
+    {"blis", "blis", {"libblis.so.4", "libblis.so.3", "libblis.so", "libblis-mt.so"}},
     {"mkl", "libmkl_rt", {"libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so"}},
     {"blas", nullptr, {"libblas.so.3", "libblas.so"}},
 };
@@ -392,15 +392,16 @@ CpuBlas open_cpu_blas(const std::string& wanted, std::string* complaint) {
 
   // What the program has loaded already has its settings and its threads; a Python wheel brings its own under a name
   // that nobody could guess.
-  for (const Library& library : kKnownLibraries) {
-    if (library.part == nullptr) continue;
-    for (const std::string& file : loaded_files(library.part))
-      if (open_file(file.c_str(), &blas, &why)) {
-        blas.name = library.name;
-        blas.reason = "the program has loaded it";
-        return blas;
-      }
-  }
+  for (const auto loaded : {loaded_files, loaded_files_behind_links})
+    for (const Library& library : kKnownLibraries) {
+      if (library.part == nullptr) continue;
+      for (const std::string& file : loaded(library.part))
+        if (open_file(file.c_str(), &blas, &why)) {
+          blas.name = library.name;
+          blas.reason = "the program has loaded it";
+          return blas;
+        }
+    }
 
   std::string tried;
   for (const Library& library : kKnownLibraries) {

@@ -4,9 +4,13 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <climits>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+
+#include "core/loader.h"
 
 namespace xgemm::host {
 namespace {
@@ -63,7 +67,22 @@ std::vector<std::string> loaded_files(const char* part) {
   return files;
 }
 
+std::vector<std::string> loaded_files_behind_links(const char* part) {
+  std::vector<std::string> files;
+  for_each_object([&](const dl_phdr_info& info) {
+    char path[PATH_MAX];
+    if (std::strncmp(info.dlpi_name, "/", 1) != 0 || realpath(info.dlpi_name, path) == nullptr) return false;
+    const char* tail = std::strrchr(path, '/');
+    while (tail > path && *--tail != '/') {
+    }
+    if (std::strstr(tail, part) != nullptr) files.emplace_back(info.dlpi_name);
+    return false;
+  });
+  return files;
+}
+
 void* find_in_loaded(const char* part, const char* symbol) {
+  const AskingLoader asking;
   for (const std::string& file : loaded_files(part))
     if (void* handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
       void* const found = dlsym(handle, symbol);

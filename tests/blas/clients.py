@@ -44,6 +44,14 @@ a = single(reshape(sin(1:90000), 300, 300)) + 30 * eye(300, 'single');
 printf("%d %d %d\\n", norm(q * r - a) < 1e-3, norm(u * s * v' - a) < 1e-3, norm(a * (a \\ a) - a) < 1e-3);
 """
 
+R = """
+a <- matrix(sin(1:90000), 300, 300) + diag(30, 300)
+s <- svd(a)
+with_na <- replace(a, 3, NA)
+cat(max(abs(solve(a, a %*% a) - a)) < 1e-8, max(abs(crossprod(a) - t(a) %*% a)) < 1e-8,
+    max(abs(s$u %*% (s$d * t(s$v)) - a)) < 1e-8, sum(is.na(with_na %*% a)) == 300, "\n")
+"""
+
 LU = """'SCALAPACK, LU factorization input file'
 'MPI Machine'
 'LU.out' output file name
@@ -76,6 +84,7 @@ def clients():
     yield "SciPy of the system", python_has("scipy"), [SYSTEM_PYTHON, "-c", SCIPY], "", ""
     yield "scikit-learn", python_has("sklearn"), [SYSTEM_PYTHON, "-W", "ignore", "-c", SKLEARN], "", ""
     yield "Octave", bool(shutil.which("octave-cli")), ["octave-cli", "--no-init-file", "--eval", OCTAVE], "", r"^\d \d \d$"
+    yield "R", bool(shutil.which("R")), ["R", "--no-echo", "--no-save", "-e", R], "", "TRUE|FALSE"
     for what, program, file in tests:
         program, file = os.path.join(LAPACK, program), os.path.join(LAPACK, file)
         here = os.path.exists(program) and os.path.exists(file)

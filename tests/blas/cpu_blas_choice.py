@@ -1,5 +1,6 @@
 """XGEMM_CPU_BLAS in a whole process: each value serves, or is complained about once and replaced."""
 import os
+import shutil
 import sys
 import tempfile
 
@@ -12,9 +13,12 @@ def main():
     parser.add_argument("--recursive-blas", required=True, help="the library built from recursive_blas.c")
     options = parser.parse_args()
 
-    def probe(value):
+    def probe(value, also_loaded=None):
         variables = {} if value is None else {"XGEMM_CPU_BLAS": value}
-        run = preload.Run([options.probe], preload.environment(options, **variables))
+        environment = preload.environment(options, **variables)
+        if also_loaded is not None:
+            environment["LD_PRELOAD"] += " " + also_loaded
+        run = preload.Run([options.probe], environment)
         if run.status != 0:
             preload.fail("XGEMM_CPU_BLAS=%s: the probe stopped" % value, run)
         if len(run.calls) < 2:
@@ -59,6 +63,16 @@ def main():
         link = os.path.join(directory, "libblas.so.3")
         os.symlink(options.library, link)
         replaced(link, "libxgemm itself")
+
+    # What the program has loaded, by the name that a distribution gives to any BLAS.
+    with tempfile.TemporaryDirectory() as directory:
+        os.mkdir(os.path.join(directory, "blis-openmp"))
+        file, link = (os.path.join(directory, folder, "libblas.so.3") for folder in ("blis-openmp", ""))
+        shutil.copy(options.recursive_blas, file)
+        os.symlink(file, link)
+        run = probe(None, link)
+        if link not in run.output:
+            preload.fail("a loaded %s: the explanation does not name it" % link, run)
     print("every value of XGEMM_CPU_BLAS is served or replaced")
 
 
