@@ -59,7 +59,7 @@ enum xgemm_status {
   XGEMM_OUT_OF_DEVICE_MEMORY = 2,
   XGEMM_NO_DEVICE = 3,         /* device pointers, but no usable GPU, driver or CUDA build */
   XGEMM_CUDA_ERROR = 4,        /* a CUDA call failed; the message carries CUDA's own words */
-  XGEMM_UNSUPPORTED = 5,       /* this combination of types or modes is not served */
+  XGEMM_UNSUPPORTED = 5,       /* operands lie where the call cannot be served, or the stream is being captured */
   XGEMM_KERNEL_NOT_USABLE = 6, /* the kernel named by XGEMM_FORCE_KERNEL cannot serve the call */
   XGEMM_INTERNAL_ERROR = 7     /* a defect in libxgemm */
 };

@@ -15,8 +15,7 @@
 namespace xgemm::api {
 
 // The types in a BLAS name's interface: of the elements of A and B, of C, and of alpha and beta, which to_sums() brings
-// into the type in which sums are kept. fp16 and bf16 are both
-// uint16_t there.
+// into the type in which sums are kept. fp16 and bf16 are both uint16_t there.
 struct SgemmTypes {
   using Input = float;
   using Output = float;

@@ -250,6 +250,11 @@ Status check_epilogue(const xgemm_args& args, const Stored& c) {
   return kOk;
 }
 
+bool has_epilogue(const xgemm_args& args) {
+  return args.activation != XGEMM_NO_ACTIVATION || args.bias != nullptr || args.row_scales != nullptr ||
+         args.column_scales != nullptr || args.old_c != nullptr;
+}
+
 // What the call would read or write through must be there, and within reach. What it does not touch may be anything.
 Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool scalars_on_device, DType type,
                     DType type_c) {
@@ -258,9 +263,7 @@ Status check_memory(const xgemm_args& args, const StoredMatrices& matrices, bool
   const bool alpha_is_zero = !scalars_on_device && args.alpha != nullptr && scalar_at(args.alpha, type) == 0;
   const bool beta_is_one = !scalars_on_device && args.beta != nullptr && scalar_at(args.beta, type) == 1;
   const bool reads_inputs = args.k > 0 && !alpha_is_zero;
-  const bool has_epilogue = args.activation != XGEMM_NO_ACTIVATION || args.bias != nullptr ||
-                            args.row_scales != nullptr || args.column_scales != nullptr || args.old_c != nullptr;
-  const bool writes_c = reads_inputs || !beta_is_one || has_epilogue;
+  const bool writes_c = reads_inputs || !beta_is_one || has_epilogue(args);
   const std::int64_t batch = args.batch_count;
   const std::int64_t apart = args.batch_kind == XGEMM_BATCH_STRIDED ? batch : 1;  // in one piece of memory
   const auto [a, b, c] = strides_of(args);
@@ -417,8 +420,7 @@ Status check(const xgemm_args& args, bool scalars_on_device) {
   XGEMM_RETURN_IF_FAILED(check_batch(args));
   XGEMM_RETURN_IF_FAILED(check_epilogue(args, matrices.c));
   XGEMM_RETURN_IF_FAILED(check_aux(args, matrices.c));
-  if (square && (args.activation != XGEMM_NO_ACTIVATION || args.bias != nullptr || args.row_scales != nullptr ||
-                 args.column_scales != nullptr || args.old_c != nullptr))
+  if (square && has_epilogue(args))
     return illegal(XGEMM_ARG_FILL, format("fill = %d, but an epilogue requires XGEMM_FILL_FULL = 0", args.fill));
   XGEMM_RETURN_IF_FAILED(check_memory(args, matrices, scalars_on_device, *type, *type_c));
   return check_prepared(args);

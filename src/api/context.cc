@@ -10,7 +10,8 @@
 namespace xgemm::api {
 namespace {
 
-// Calls may also come from what is destroyed after it when the thread ends: they make one that stays.
+// Destructors of other thread_local objects may still call after EndOfThread has run: they get a new context, which
+// is never freed.
 constinit thread_local xgemm_context* default_context = nullptr;
 
 struct EndOfThread {

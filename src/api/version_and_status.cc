@@ -21,7 +21,7 @@ const char* text_of(xgemm_status status) {
     case XGEMM_CUDA_ERROR:
       return "a CUDA call failed";
     case XGEMM_UNSUPPORTED:
-      return "unsupported combination of types or modes";
+      return "unsupported: where operands lie, or a stream that is being captured";
     case XGEMM_KERNEL_NOT_USABLE:
       return "the forced kernel cannot serve this call";
     case XGEMM_INTERNAL_ERROR:

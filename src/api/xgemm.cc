@@ -1,4 +1,4 @@
-// The entry points of xgemm.h that compute or look inside. They check once and hand over; no logic lives here.
+// The entry points of xgemm.h that compute or look inside. They check once and hand over.
 #include "xgemm.h"
 
 #include <algorithm>
@@ -267,6 +267,8 @@ int xgemm_prepare(xgemm_context* ctx, const xgemm_args* args, int operand, xgemm
     const runtime::Placement placement = runtime::locate(canonicalize(known, false, Compute::strict));
     if (placement.a.location != runtime::Location::device)
       return illegal(argument, format("%s = %p, but device memory is required", of_a ? "a" : "b", lines.data));
+    if (reinterpret_cast<std::uintptr_t>(lines.data) % sizeof(float) != 0)
+      return illegal(argument, format("%s = %p, but a multiple of 4 is required", of_a ? "a" : "b", lines.data));
     const device::DeviceInfo* const device = runtime::device_for(placement);
     if (device == nullptr) return fail(XGEMM_NO_DEVICE, "there is no usable GPU");
     XGEMM_RETURN_IF_FAILED(runtime::prepare(lines, *device, {resolve(ctx).stream, nullptr, 0}, handle.get()));

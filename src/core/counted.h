@@ -26,8 +26,8 @@ class Counted {
 
   constexpr Counted() = default;
 
-  // Whether this process or one that it was forked from has counted; without the lock, for nobody who exits is to wait
-  // for what others load.
+  // Whether this process or one that it was forked from has counted. Without the lock, so that an exiting process never
+  // waits for another thread's dlopen().
   bool any() const { return known_.load(std::memory_order_relaxed) != nullptr; }
 
   // While there is a Making.

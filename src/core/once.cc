@@ -18,8 +18,8 @@ constinit std::atomic<std::uint32_t> fork_count{0};
 constinit std::atomic<bool> loading_was_cut_off{false};
 constinit thread_local bool fork_has_lock = false;
 
-// Shared by those who ask the loader, a fork's alone. glibc lets them in while a fork still waits, so that a
-// constructor gets on for which others wait.
+// Shared by those who ask the loader, a fork's alone. glibc's locks prefer readers: while a fork waits for it, a
+// constructor that others wait for can still take it, and finish.
 constinit pthread_rwlock_t loader_lock = PTHREAD_RWLOCK_INITIALIZER;
 constinit thread_local int asking = 0;  // this thread, so many times
 constinit thread_local bool fork_has_loader = false;

@@ -10,9 +10,9 @@
 namespace xgemm {
 namespace {
 
-// A string of its own per thread, null before its first failure. Calls may also come from what is destroyed after it
-// when the thread ends (a context in a variable of the thread, a product after main()): they find no string, and make
-// one that stays. Messages of failed allocations must not allocate, hence the literal beside it.
+// A string of its own per thread, null before its first failure. What is destroyed after EndOfThread may still call (a
+// context in a variable of the thread, a product after main()): it gets a new string, which is never freed. Messages of
+// failed allocations must not allocate, hence the literal beside it.
 constinit thread_local std::string* message_text = nullptr;
 constinit thread_local const char* message_literal = nullptr;
 

@@ -1,15 +1,13 @@
+// The architectures of the build, as src/CMakeLists.txt tells them.
 #include "device/code_architecture.h"
-
-#include <algorithm>
 
 namespace xgemm::device {
 
 int code_architecture(int compute_capability) {
-#if defined(XGEMM_BUILT_ARCHITECTURES)
-  int newest = 0;
-  for (int architecture : {XGEMM_BUILT_ARCHITECTURES})
-    if (architecture <= compute_capability) newest = std::max(newest, architecture);
-  return newest;
+#if defined(XGEMM_MACHINE_CODE)
+  constexpr int kNone = 1000;  // an empty list is no array
+  constexpr int kMachineCode[] = {XGEMM_MACHINE_CODE kNone}, kPtx[] = {XGEMM_PTX kNone};
+  return newest_of(compute_capability, kMachineCode, kPtx);
 #else  // for all
   return compute_capability;
 #endif

@@ -15,7 +15,7 @@ struct DeviceInfo {
   int ordinal = 0;
   char name[64] = "";
   int compute_capability = 0;  // 10 * major + minor: 90 on an H200
-  int code_architecture = 0;   // what the library's code for it is made for, where that is older; else 0
+  int code_architecture = -1;  // what the library's code for it is made for, where that is older: 0 where there is none
   int sm_count = 0;
   int max_shared_bytes_per_block = 0;  // with opt-in
   std::size_t l2_bytes = 0;
@@ -26,7 +26,7 @@ struct DeviceInfo {
   Rates rates;
 
   // Whose instructions the library's code may have.
-  int architecture() const { return code_architecture != 0 ? code_architecture : compute_capability; }
+  int architecture() const { return code_architecture >= 0 ? code_architecture : compute_capability; }
 
   // The same for a size, known or as it is on the GPUs that were seen: clusters of four and eight do not fill the parts
   // of the GPU that they must fit in.

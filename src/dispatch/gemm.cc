@@ -48,8 +48,10 @@ Status run(const CallSettings& settings, const Problem& problem, const Decision&
       return kOk;
     case RouteKind::cpu:
       // Of a GPU that no kernel serves, but whose own work may be writing the operands.
-      if (d.device != nullptr && d.placement.any(runtime::Location::managed))
-        device::synchronize(*d.device, settings.stream);
+      if (d.device != nullptr && d.placement.any(runtime::Location::managed) &&
+          !device::synchronize(*d.device, settings.stream))
+        return fail(XGEMM_UNSUPPORTED,
+                    "the CPU computes this product of managed memory, and cannot while the stream is being captured");
       if (!plan::forced_kernel().empty()) say_that_none_is_forced(d);
       return host::cpu_gemm(problem);
     case RouteKind::staged:
@@ -125,7 +127,7 @@ Status check_arrays_on_host(const Problem& problem) {
     if (is_old_c && p.n > 1 && e.ld_old_c != p.c.ld)
       return illegal(XGEMM_ARG_OLD_C,
                      format("old_c is c[%lld], but ld_old_c = ldc is required then", static_cast<long long>(entry)));
-    // Host memory may be.
+    // In host memory they may be: only the route knows where a matrix lies.
     if (misaligned(p.a.data, p.a.type) || misaligned(p.b.data, p.b.type) || misaligned(p.c.data, p.c.type))
       if (const Decision d = decide(p); d.route.kind == RouteKind::unservable)
         return fail(d.route.status, reason_of(d));

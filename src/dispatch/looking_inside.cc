@@ -68,8 +68,8 @@ void print_call(const Problem& problem, const Decision& d, Status status, const 
 }
 
 Status explain_decision(const Problem& problem, const Decision& d, std::string* text) {
-  *text = format("route=%s%s\nproblem: %s\nroute: %s\n", name_of(d.route.kind),
-                 kernel_field(kernel_name(problem, d)).c_str(), to_string(problem).c_str(), reason_of(d).c_str());
+  *text += format("route=%s%s\nproblem: %s\nroute: %s\n", name_of(d.route.kind),
+                  kernel_field(kernel_name(problem, d)).c_str(), to_string(problem).c_str(), reason_of(d).c_str());
   switch (d.route.kind) {
     case RouteKind::none:
       return kOk;

@@ -6,7 +6,7 @@
 
 #include "core/status.h"
 #include "dispatch/host_trip.h"
-#include "kernels/instances.h"
+#include "kernels/family.h"
 
 namespace xgemm::dispatch {
 namespace {
@@ -98,7 +98,7 @@ bool wants_device(const Problem& problem, const Placement& placement) {
 
 bool is_a_choice(const Problem& problem, const Placement& placement, const device::DeviceInfo* device) {
   return placement.all_on_host() && wants_device(problem, placement) && device != nullptr &&
-         kernels::serves(problem.types(), device->compute_capability);
+         kernels::serves(problem.types(), *device);
 }
 
 Route choose_route(const Problem& problem, const Placement& placement, const device::DeviceInfo* device,
@@ -108,7 +108,7 @@ Route choose_route(const Problem& problem, const Placement& placement, const dev
     r.reason = "nothing to compute: an extent is 0, or C stays as it is";
     return r;
   }
-  const bool served = device != nullptr && kernels::serves(problem.types(), device->compute_capability);
+  const bool served = device != nullptr && kernels::serves(problem.types(), *device);
   const bool any_host = placement.any(Location::host);
   const bool on_device = placement.any(Location::device) || (placement.any(Location::managed) && served);
   if (!problem.alpha.known() || !problem.beta.known()) {

@@ -1,4 +1,4 @@
-// Looking for what is out of the ordinary.
+// Small plain products of host memory, straight to the CPU BLAS once nothing about the call is unusual.
 #include "dispatch/short_way.h"
 
 #include <cstdint>
@@ -24,7 +24,7 @@ constexpr bool is_legal(char flag) {
   return flag == 'N' || flag == 'T' || flag == 'C';
 }
 
-// Below the work from which on a GPU is looked for. Extents of 2^20 and more are not usual.
+// Whether a product is too small for a GPU to be looked for. Extents of 2^20 and more are not usual.
 constexpr bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
   return m < kMost && n < kMost && k < kMost && 2 * m * n * k < static_cast<std::int64_t>(kMinFlopsForDevice);

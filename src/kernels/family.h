@@ -44,8 +44,8 @@ struct Request {
   const device::DeviceInfo& device;
   const Walks a, b, c, old_c;
   const ClusterShape* cluster = nullptr;  // the only one to weigh; otherwise all that an instance can form
-  // us: what is estimated at this or more is not looked at, and any larger number does for it; of a family that is
-  // corrected as a whole (plan/family_correction.h), nor is what is not its least. Without it all are asked for.
+  // The time to beat, in us: an instance that cannot may be given any larger estimate. Of a family that is corrected as
+  // a whole (plan/family_correction.h) only the fastest instance needs an exact one. Without it all are exact.
   std::optional<double> to_beat;
 };
 
@@ -92,7 +92,7 @@ struct FamilyInfo {
   // Whether its kernels can compute a triangle of C alone (core/fill.h).
   bool triangles = false;
 
-  // The clusters that an instance's CTAs can form along C.
+  // The clusters that an instance's CTAs can form.
   std::span<const ClusterShape> (*clusters)(const KernelInfo& kernel) = single_ctas;
 
   // Whether an instance computes a product's epilogue; those of most families compute none.
@@ -115,6 +115,9 @@ struct FamilyInfo {
 #include "kernels/families.def"
 
 const FamilyInfo& describe(Family family);
+
+// Whether this build has a kernel for the types on such a GPU, and code for it.
+bool serves(const ProductTypes& types, const device::DeviceInfo& device);
 
 // Whether this build has kernels of a family: those for sm_90a are left out of builds for other GPUs. Each file's own,
 // as the simulator has all kernels beside a library that lacks some.

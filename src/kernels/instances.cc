@@ -43,9 +43,11 @@ const KernelInfo& info(const KernelId& id) {
   return describe(id.family).instances[static_cast<std::size_t>(id.index)];
 }
 
-bool serves(const ProductTypes& types, int compute_capability) {
+bool serves(const ProductTypes& types, const device::DeviceInfo& device) {
   return any_instance([&](const KernelInfo& kernel) {
-    return kernel.config.types() == types && kernel.config.runs_on(compute_capability);
+    const TileConfig& c = kernel.config;
+    return c.types() == types && c.runs_on(device.compute_capability) &&
+           c.min_compute_capability <= device.architecture();
   });
 }
 

@@ -51,9 +51,6 @@ int count();
 const KernelInfo& info(int index);
 const KernelInfo& info(const KernelId& id);
 
-// Whether this build has a kernel for the type on such a GPU (10 * major + minor).
-bool serves(const ProductTypes& types, int compute_capability);
-
 // Whether text names an instance or a family; and whether it names this instance or its family.
 bool is_kernel_or_family(std::string_view text);
 bool matches(const KernelInfo& kernel, std::string_view text);

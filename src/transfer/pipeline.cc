@@ -234,10 +234,13 @@ Status Pipeline::launch_piece() {
   XGEMM_RETURN_IF_CUDA_FAILED(cudaEventRecord(s_.loaded, s_.in), "cudaEventRecord");
   XGEMM_RETURN_IF_CUDA_FAILED(cudaStreamWaitEvent(s_.compute, s_.loaded, 0), "cudaStreamWaitEvent");
   const Piece& piece = enqueue_.piece();
-  XGEMM_RETURN_IF_FAILED(for_each_part(problem_in_slots(p.problem, piece, plan_.staged, slots), piece.i, piece.j,
-                                       [&](const Problem& part) {
-                                         return runtime::device_gemm(part, device_, {s_.compute, nullptr, 0});
-                                       }));
+  bool c_is_written = !plan_.staged.c && index > 0;
+  XGEMM_RETURN_IF_FAILED(for_each_part(
+      problem_in_slots(p.problem, piece, plan_.staged, slots), piece.i, piece.j, [&](const Problem& part) {
+        const Status status = of_part(runtime::device_gemm(part, device_, {s_.compute, nullptr, 0}), c_is_written);
+        c_is_written = !plan_.staged.c;
+        return status;
+      }));
   const auto record = [&](cudaEvent_t event) {
     return cuda_status(cudaEventRecord(event, s_.compute), "cudaEventRecord");
   };

@@ -74,6 +74,19 @@ TEST(Explain, SpeaksOfTheCallAsTheLibrarySeesIt) {
   EXPECT_EQ(key_values(explain(args_of(y.product, y.c.data())))["type"], "b");
 }
 
+TEST(Explain, SaysThatItIsAboutTheFirstOfSeveralProducts) {
+  Case<float> x('N', 'N', 5, 6, 7, 2.0f, 0.0f);
+  xgemm_args args = args_of(x.product, x.c.data());
+  const void* const a[] = {args.a, args.a};
+  const void* const b[] = {args.b, args.b};
+  void* const c[] = {args.c, args.c};
+  args.batch_count = 2, args.batch_kind = XGEMM_BATCH_POINTERS;
+  args.a = a, args.b = b, args.c = const_cast<void**>(c);
+  const std::string text = explain(args);
+  EXPECT_EQ(text.rfind("the first product of those", 0), 0u) << text;
+  EXPECT_NE(text.find("\nroute=cpu"), std::string::npos) << text;
+}
+
 TEST(Explain, FitsAnyBuffer) {
   Case<float> x('N', 'N', 3, 4, 5, 1.0f, 0.0f);
   const xgemm_args args = args_of(x.product, x.c.data());

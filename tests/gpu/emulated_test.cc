@@ -219,6 +219,18 @@ TEST_F(Emulated, ScarceMemoryChangesNoBits) {
   }
 }
 
+TEST_F(Emulated, AnOperandThatIsNotAlignedIsNotPrepared) {
+  Call<float> call({.m = 256, .n = 256, .k = 600});
+  xgemm_args args = call.args();
+  args.a = reinterpret_cast<const char*>(args.a) + 2;
+  xgemm_prepared* handle = nullptr;
+  Context ctx;
+  EXPECT_EQ(xgemm_prepare(ctx, &args, XGEMM_ARG_A, &handle), -XGEMM_ARG_A);
+  EXPECT_NE(std::string(xgemm_last_error()).find("a multiple of 4 is required"), std::string::npos);
+  EXPECT_EQ(handle, nullptr);
+  XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+}
+
 // One operand, the other one or both: the bits of the product without, whether it is emulated or left to fp32, in
 // several blocks and in batches that share an operand.
 TEST_F(Emulated, PreparedOperandsChangeNoBits) {

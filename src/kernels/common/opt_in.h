@@ -8,10 +8,12 @@
 #include <array>
 #include <atomic>
 
+#include "device/max_devices.h"
+
 namespace xgemm::kernels {
 
 // Of a kernel: on which devices it has been done.
-using SharedOptIn = std::array<std::atomic<bool>, 64>;
+using SharedOptIn = std::array<std::atomic<bool>, device::kMaxDevices>;
 
 // bytes: 0 for all that the device has.
 inline cudaError_t opt_in_to_shared(const void* kernel, int bytes, SharedOptIn& done) {

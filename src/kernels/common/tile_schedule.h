@@ -46,8 +46,9 @@ inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t 
   return s;
 }
 
-// Where such kernels leave the sums of parts.
-inline SplitSumLayout tile_sum_layout(const TileConfig& c, const Schedule& schedule) {
+// Where kernels with CTA tiles of C leave the sums of parts.
+template <class Config>
+SplitSumLayout tile_sum_layout(const Config& c, const Schedule& schedule) {
   return {.tiles = static_cast<int>(schedule.split_tiles), .rows = c.cta_m, .columns = c.cta_n};
 }
 

@@ -9,10 +9,10 @@
 #include "kernels/common/opt_in.h"
 #include "kernels/common/params.h"
 #include "kernels/common/split_sum.h"
+#include "kernels/common/tile_schedule.h"
 #include "kernels/ffma_tma/arguments.h"
 #include "kernels/ffma_tma/ffma_tma.cuh"
 #include "kernels/ffma_tma/instances.h"
-#include "kernels/ffma_tma/schedule.h"
 
 namespace xgemm::kernels {
 
@@ -66,7 +66,7 @@ cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void*
   config.numAttrs = cluster_size > 1 ? 2 : 1;
   error = cudaLaunchKernelEx(&config, ffma_tma_entry<Entry, Epilogue>, p);
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
-  const SplitSumLayout layout = ffma_tma_sum_layout(kConfig, schedule);
+  const SplitSumLayout layout = tile_sum_layout(kConfig, schedule);
   return launch_split_sum(DType::f32, split_sum_params(g, schedule, workspace, layout), stream);
 }
 

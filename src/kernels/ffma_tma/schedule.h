@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "kernels/common/schedule.h"
-#include "kernels/common/split_sum_params.h"
 #include "kernels/ffma_tma/config.h"
 
 namespace xgemm::kernels {
@@ -40,11 +39,6 @@ inline Schedule ffma_tma_schedule(const FfmaTmaConfig& c, std::int64_t m, std::i
   s.raster_group =
       static_cast<unsigned>(std::clamp<std::int64_t>(side, 1, std::min<std::int64_t>(s.tiles_m, 0x7fffffff)));
   return s;
-}
-
-// Where the sums of parts lie.
-inline SplitSumLayout ffma_tma_sum_layout(const FfmaTmaConfig& c, const Schedule& schedule) {
-  return {.tiles = static_cast<int>(schedule.split_tiles), .rows = c.cta_m, .columns = c.cta_n};
 }
 
 }  // namespace xgemm::kernels

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "family.h"
+#include "kernels/common/tile_schedule.h"
 #include "kernels/ffma_tma/arguments.h"
 #include "kernels/ffma_tma/ffma_tma.cuh"
 #include "kernels/ffma_tma/instances.h"
@@ -39,8 +40,7 @@ Result run_ffma_tma(const kernels::GemmParams& params, const Options& options) {
       kernels::ffma_tma_schedule(kConfig, params.m, params.n, params.batch_count,
                                  {options.whole_tiles, options.parts, options.cluster}, ctas, 132, params.fill);
   return run_scheduled<kernels::SplitSum<float>>(
-      params, schedule, 4, 4, options,
-      [](const kernels::Schedule& s) { return kernels::ffma_tma_sum_layout(kConfig, s); },
+      params, schedule, 4, 4, options, [](const kernels::Schedule& s) { return kernels::tile_sum_layout(kConfig, s); },
       [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
         const auto arguments = kernels::ffma_tma_arguments(kConfig, params, s, partials);
         if constexpr (kConfig.finishes()) {

@@ -40,7 +40,7 @@ inline Result run_fallback(const kernels::GemmParams& params, const Options& opt
   Options own = options;
   own.workspace_bytes = 0;  // of the sums, which lie in memory of their own here
   return run_scheduled<kernels::SplitSum<float>>(
-      params, schedule, 4, 4, own, [&](const kernels::Schedule& s) { return kernels::ffma_tma_sum_layout(kConfig, s); },
+      params, schedule, 4, 4, own, [&](const kernels::Schedule& s) { return kernels::tile_sum_layout(kConfig, s); },
       [&](const kernels::Schedule& s, void* partials, GlobalMemory& memory) {
         return launch_ffma_tma<kernels::FfmaTma<kConfig>>(kernels::ffma_tma_arguments(kConfig, params, s, partials),
                                                           memory, own);

@@ -75,7 +75,7 @@ void print_line(const std::string& text, int) noexcept {
 }
 
 namespace kernels {
-bool serves(const ProductTypes&, int) {
+bool serves(const ProductTypes&, const device::DeviceInfo&) {
   return world.has_kernels;
 }
 }  // namespace kernels
@@ -272,6 +272,10 @@ TEST_F(Gemm, ManagedMemoryOfAnUnservedGpu) {
   world.placement = all_at(Location::managed);
   EXPECT_TRUE(call(square(8)).ok());
   EXPECT_EQ(world.did, (Strings{"synchronize", "cpu 8x8x8"}));
+  world.did.clear();
+  world.is_capturing = true;
+  EXPECT_EQ(call(square(8)).code, XGEMM_UNSUPPORTED);
+  EXPECT_EQ(world.did, (Strings{"synchronize"}));
 }
 
 // Lack of memory and CUDA errors send what is left of C to the CPU, when all of it is the host's.

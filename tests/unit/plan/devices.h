@@ -10,9 +10,9 @@
 
 namespace xgemm::test {
 
-// code_architecture: of a library that was built for older GPUs.
+// code_architecture: of a library that was built for older GPUs, or 0 for none that runs here.
 inline device::DeviceInfo fake_device(int compute_capability, int sm_count, int shared_kib_per_block,
-                                      int code_architecture = 0) {
+                                      int code_architecture = -1) {
   device::DeviceInfo d;
   std::snprintf(d.name, sizeof d.name, "a GPU of sm_%d", compute_capability);
   d.compute_capability = compute_capability;

@@ -14,6 +14,7 @@
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "device/code_architecture.h"
 #include "kernels/common/legality.h"
 #include "kernels/mma_swizzled/instances.h"
 #include "kernels/wgmma_tma/instances.h"
@@ -138,10 +139,22 @@ TEST(Instances, NaiveServesEverything) {
                         c.min_compute_capability <= 75);
     });
     EXPECT_TRUE(found) << to_string(types);
-    for (const device::DeviceInfo& device : fake_devices())
-      EXPECT_TRUE(kernels::serves(types, device.compute_capability));
-    EXPECT_FALSE(kernels::serves(types, 61));
+    for (const device::DeviceInfo& device : fake_devices()) EXPECT_TRUE(kernels::serves(types, device));
+    EXPECT_FALSE(kernels::serves(types, fake_device(61, 20, 48)));
+    EXPECT_FALSE(kernels::serves(types, fake_device(80, 108, 163, 0))) << "a build for later GPUs alone";
   }
+}
+
+TEST(Instances, MachineCodeRunsOnItsMajorVersionAndPtxOnAllLaterGpus) {
+  const std::vector<int> machine_code = {75, 80, 90}, ptx = {90}, none = {};
+  EXPECT_EQ(device::newest_of(61, machine_code, ptx), 0);
+  EXPECT_EQ(device::newest_of(75, machine_code, ptx), 75);
+  EXPECT_EQ(device::newest_of(89, machine_code, ptx), 80);
+  EXPECT_EQ(device::newest_of(90, machine_code, ptx), 90);
+  EXPECT_EQ(device::newest_of(120, machine_code, ptx), 90);
+  EXPECT_EQ(device::newest_of(120, machine_code, none), 0);
+  EXPECT_EQ(device::newest_of(90, std::vector{80}, none), 0);
+  EXPECT_EQ(device::newest_of(90, none, std::vector{80}), 80);
 }
 
 TEST(Instances, CanBeLaunched) {
@@ -192,7 +205,9 @@ TEST(Instances, SharedMemoryFitsEveryGpuThatTheyAreFor) {
   for_each_instance([](const KernelInfo& kernel) {
     const TileConfig& c = kernel.config;
     const bool from_registers = kernel.family == Family::warp_tiled && c.copy == Copy::direct;
-    if (kernel.family == Family::naive || kernel.family == Family::skinny || from_registers) return;
+    if (kernel.family == Family::naive || kernel.family == Family::skinny || kernel.family == Family::tiny_batched ||
+        from_registers)
+      return;
     for (const device::DeviceInfo& device : fake_devices())
       if (c.runs_on(device.compute_capability)) {
         const bool fits = kernels::slices_bytes(c) <= device.max_shared_bytes_per_block;
@@ -279,9 +294,9 @@ TEST(Schedules, LeaveRoomForAnEvenShareWhereKernelsStartEarly) {
 TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {
   for (const device::DeviceInfo& device : fake_devices())
     for_each_instance([&](const KernelInfo& kernel) {
-      constexpr Family kOwnModels[] = {Family::skinny,     Family::warp_tiled, Family::row_lanes,
-                                       Family::ffma_async, Family::ffma_tma,   Family::mma_lines,
-                                       Family::wgmma_tma,  Family::fp16x3,     Family::wgmma_words};
+      constexpr Family kOwnModels[] = {Family::skinny,     Family::warp_tiled, Family::tiny_batched, Family::row_lanes,
+                                       Family::ffma_async, Family::ffma_tma,   Family::mma_lines,    Family::wgmma_tma,
+                                       Family::fp16x3,     Family::wgmma_words};
       if (std::ranges::find(kOwnModels, kernel.family) != std::end(kOwnModels)) return;
       if (!kernel.config.runs_on(device.compute_capability)) return;
       const tuning::Table& table = tuning::table_for(device.compute_capability);

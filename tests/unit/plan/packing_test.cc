@@ -195,7 +195,7 @@ TEST(Packing, AnyStridesAreServed) {
     if (random.integer(0, 3) != 0) spoil(p.b);
     DeviceInfo device = fake_devices()[static_cast<std::size_t>(i) % fake_devices().size()];
     if (random.integer(0, 3) == 0) device.has_memory_pools = false;
-    if (!kernels::serves(p.types(), device.compute_capability)) continue;
+    if (!kernels::serves(p.types(), device)) continue;
     SCOPED_TRACE(to_string(p));
     plan::Plan chosen;
     ASSERT_TRUE(plan::make_plan(p, plan::gather_facts(p), device, "", &chosen).ok());

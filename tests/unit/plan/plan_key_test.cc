@@ -12,6 +12,7 @@
 
 #include "core/problem_fields.h"
 #include "core/status.h"
+#include "kernels/family.h"
 #include "plan/planner.h"
 #include "unit/plan/devices.h"
 #include "unit/plan/plans.h"
@@ -138,9 +139,9 @@ bool reaches_the_planner(const Problem& p, const DeviceInfo& device) {
   const auto aligned = [](const auto& x) {
     return reinterpret_cast<std::uintptr_t>(x.data) % static_cast<unsigned>(size_of(x.type)) == 0;
   };
-  return kernels::serves(p.types(), device.compute_capability) && p.batch_kind == BatchKind::strided &&
-         p.compute == Compute::strict && p.epilogue == Epilogue{} && aligned(p.a) && aligned(p.b) && aligned(p.c) &&
-         !p.does_nothing() && p.has_plain_c() && passes_checks(p);
+  return kernels::serves(p.types(), device) && p.batch_kind == BatchKind::strided && p.compute == Compute::strict &&
+         p.epilogue == Epilogue{} && aligned(p.a) && aligned(p.b) && aligned(p.c) && !p.does_nothing() &&
+         p.has_plain_c() && passes_checks(p);
 }
 
 // The contract: equal keys, equal plans; so a field that changes a plan changes the key.
