@@ -220,6 +220,27 @@ TEST_P(RegistersAlone, BringsVectorsAlongEitherAxis) {
   }
 }
 
+// Threads of many products bring pairs where these are aligned, along either axis, and elements where not.
+class TinyBatches : public Kernel {};
+TEST_P(TinyBatches, BringPairsAlongEitherAxis) {
+  constexpr std::int64_t kProducts = 64, kLoadsOfPairs = 4;  // for 4 k of two lines
+  for (const char* flags : {"NN", "NT", "TN", "TT"})
+    for (const int odd : {0, 1}) {
+      const Counters counters = count({.transa = flags[0],
+                                       .transb = flags[1],
+                                       .m = 4,
+                                       .n = 4,
+                                       .k = 4,
+                                       .batch = kProducts,
+                                       .ld_pad = odd,
+                                       .shift = odd});
+      const std::int64_t warps = kProducts * 4 / 32;
+      EXPECT_EQ(counters.total(Traffic::shared_load).requests, 0);
+      EXPECT_EQ(counters.total(Traffic::global_load).requests, warps * 2 * kLoadsOfPairs * (odd == 0 ? 1 : 2)) << flags;
+      EXPECT_EQ(counters.total(Traffic::global_store).requests, warps * 4) << flags;
+    }
+}
+
 // C leaves in whole sectors where columns start on them: in runs of 32 rows, or by vectors of ffma_async. Runs take 128
 // bytes of fp32, and part of one more sector where columns start anywhere.
 class ShortK : public Kernel {};
@@ -397,6 +418,10 @@ INSTANTIATE_TEST_SUITE_P(, WithoutConflicts,
                          kName);
 INSTANTIATE_TEST_SUITE_P(, RegistersAlone, testing::ValuesIn(names([](const SimKernel& k) {
                            return std::string_view(k.family) == "warp_tiled" && k.config.copy == kernels::Copy::direct;
+                         })),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(, TinyBatches, testing::ValuesIn(names([](const SimKernel& k) {
+                           return std::string_view(k.family) == "tiny_batched";
                          })),
                          kName);
 INSTANTIATE_TEST_SUITE_P(, Staged, testing::ValuesIn(names([](const SimKernel& k) {

@@ -31,6 +31,7 @@
 #include "kernels/common/instance_list.h"
 #include "kernels/common/matrix_view.cuh"
 #include "kernels/common/params.h"
+#include "kernels/common/predicated.cuh"
 #include "kernels/common/target.cuh"
 
 namespace xgemm::kernels {
@@ -79,8 +80,9 @@ struct BasicLinearCombination {
   // Scalars on the device are read here: not as what no kernel changes, which the compiler may read earlier, before
   // grid_wait_dependencies().
   XGEMM_DEVICE static Sum known(const Factor& factor, Loc loc) {
-    return factor.device != nullptr ? gpu::read<gpu::Space::global>(static_cast<const Sum*>(factor.device), loc)
-                                    : factor.value<Sum>();
+    const bool is_there = factor.device != nullptr;
+    const Sum read = gpu::read_if(is_there, static_cast<const Sum*>(factor.device), loc);
+    return is_there ? read : factor.value<Sum>();
   }
 };
 

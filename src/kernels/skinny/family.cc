@@ -304,7 +304,8 @@ class VectorEstimate {
       }
       const double alone = wider * in_turn * vector_us(loads, depth);
       // Where most warps have no rows, CTAs hardly slow each other down, but follow one another all the same.
-      const double in_rounds = shape_.kind == Kind::short_rows ? cost::ceil(ctas / at_once) * alone : 0;
+      const bool many_rows = shape_.kind == Kind::short_rows || shape_.kind == Kind::narrow_rows;
+      const double in_rounds = many_rows ? cost::ceil(ctas / at_once) * alone : 0;
       return std::max(in_rounds, turns * alone * (1 + (used * ctas - 1) * costs_.contention));
     };
     double wait_us = waits_us(loads_.of_x, cost::ceil(all / sms));

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/common/aligned.cuh"
 #include "kernels/common/kernel.cuh"
 #include "kernels/common/mma.cuh"
 #include "kernels/common/read_line.cuh"
@@ -94,18 +95,6 @@ struct WarpTiled {
   XGEMM_DEVICE static Unit tile_at(const TileParams& p, std::int64_t index) {
     if (p.schedule.tiles_m == 1 && p.schedule.tiles_n == 1) return {index, p.schedule.first_tile + index, 0, 0, 0, p.k};
     return unit_at<kTileM, kTileN, kTileK>(p, index);
-  }
-
-  // Whether vectors may start where each product's matrix does.
-  template <int kVector, class T, class Arg>
-  XGEMM_DEVICE static bool starts_aligned(const Arg& x) {
-    return ((reinterpret_cast<std::uintptr_t>(x.data) / sizeof(T) | static_cast<std::uintptr_t>(x.batch_stride)) &
-            (kVector - 1)) == 0;
-  }
-
-  template <int kVector, class T>
-  XGEMM_DEVICE static bool is_aligned(const T* matrix) {
-    return reinterpret_cast<std::uintptr_t>(matrix) % (kVector * sizeof(T)) == 0;
   }
 
   // What a lane keeps of operands: an element, or, for the tensor cores, two of neighbouring k.
