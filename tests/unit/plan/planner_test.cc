@@ -134,9 +134,16 @@ bool short_k_serves(const Problem& p, const DeviceInfo& device, const Operands& 
   return elements <= __int128{1} << 30 && p.k <= (std::int64_t{1} << 31) - 4096;
 }
 
+__int128 tiles_of(const TileConfig& c, const Problem& p) {
+  return __int128{(p.m + c.cta_m - 1) / c.cta_m} * ((p.n + c.cta_n - 1) / c.cta_n) * p.batch_count;
+}
+
 bool tiles_fit(const TileConfig& c, const Problem& p) {
-  const __int128 tiles = __int128{(p.m + c.cta_m - 1) / c.cta_m} * ((p.n + c.cta_n - 1) / c.cta_n) * p.batch_count;
-  return tiles <= __int128{1} << 30;
+  return tiles_of(c, p) <= __int128{1} << 30;
+}
+
+bool counts_in_32_bits(const TileConfig& c, const Problem& p) {
+  return tiles_of(c, p) < __int128{1} << 31 && p.k < (std::int64_t{1} << 31) - c.cta_k;
 }
 
 // Tiles of doubles are for GPUs with much shared memory.
@@ -166,6 +173,7 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
   const bool short_k = kernel.family == Family::row_lanes || kernel.family == Family::ffma_async;
   if (short_k && !short_k_serves(p, device, x)) return false;
   if (kernel.family == Family::mma_lines && !tiles_fit(c, p)) return false;
+  if (kernel.family == Family::tiny_batched && !counts_in_32_bits(c, p)) return false;
   if (!loads_are_legal(x.c, Axis::row, c.vector_c, size_of(c.type_c))) return false;
   if (p.reads_c() && !loads_are_legal(old_c ? *old_c : x.c, Axis::row, c.vector_old_c, size_of(c.type_c))) return false;
   if (!p.reads_inputs() || c.any_strides) return true;
