@@ -215,9 +215,10 @@ inline void fail(Fault fault, Loc loc, std::string message, const Event* other =
   machine().fail(fault, loc, std::move(message), other);
 }
 
-// The running lane skips an access that others of its warp make.
+// The running lane skips an access that others of its warp make. Outside of a kernel, where a test asks an epilogue,
+// there is none.
 inline void skip(Traffic traffic, Loc loc) {
-  if (machine().options().count) current().log.push_back({site_of(loc), traffic, 0, 0});
+  if (current_thread != nullptr && machine().options().count) current().log.push_back({site_of(loc), traffic, 0, 0});
 }
 
 // ---- Checked accesses (src/access.cc). On a fault reads give poison and writes do nothing. ----
