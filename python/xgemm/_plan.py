@@ -119,7 +119,7 @@ def _can_result(inputs: ElementType, result: ElementType | None) -> bool:
 def _numpy_name(dtype: Any) -> str | None:
     try:
         known = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):
         return None
     return known.name if known.isnative else None
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
@@ -229,6 +230,23 @@ TEST_F(Emulated, AnOperandThatIsNotAlignedIsNotPrepared) {
   EXPECT_NE(std::string(xgemm_last_error()).find("a multiple of 4 is required"), std::string::npos);
   EXPECT_EQ(handle, nullptr);
   XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+}
+
+// The word that counts fallbacks is the host's, whatever becomes of the device.
+TEST_F(Emulated, FallbacksAreKnownAfterAReset) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        {
+          const Call<float> call({.m = 2048, .n = 2048, .k = 2048});
+          xgemm_args args = call.args();
+          args.math_mode = XGEMM_MATH_FP32_EMULATED + 1;
+          if (xgemm_gemm(nullptr, &args) != 0) std::_Exit(1);
+        }
+        XGEMM_CHECK_CUDA(cudaDeviceReset());
+        std::_Exit(xgemm_fp32_fallbacks() >= 0 ? 0 : 2);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 // One operand, the other one or both: the bits of the product without, whether it is emulated or left to fp32, in

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "kernels/common/all_products.h"
 #include "kernels/common/instance_list.h"
 
 namespace xgemm::kernels {
@@ -17,11 +18,7 @@ struct Instances<Family::naive> : TileInstances {
 
   template <class Add>
   static constexpr void list(const Add& add) {
-    constexpr ProductTypes kProducts[] = {
-        {DType::f32, DType::f32, DType::f32},    {DType::f16, DType::f16, DType::f16},
-        {DType::bf16, DType::bf16, DType::bf16}, {DType::f16, DType::f16, DType::f32},
-        {DType::bf16, DType::bf16, DType::f32},  {DType::f64, DType::f64, DType::f64}};
-    for (const ProductTypes& types : kProducts)
+    for (const ProductTypes& types : kAllProducts)
       add(TileConfig{
           .type = types.a, .type_c = types.c, .cta_m = 32, .cta_n = 8, .any_strides = true, .raster_group = 1});
   }

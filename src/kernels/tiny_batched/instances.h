@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/portability.h"
+#include "kernels/common/all_products.h"
 #include "kernels/common/instance_list.h"
 
 namespace xgemm::kernels {
@@ -40,10 +41,7 @@ struct Instances<Family::tiny_batched> : TileInstances {
 
   template <class Add>
   static constexpr void list(const Add& add) {
-    constexpr ProductTypes kProducts[] = {{DType::f32, DType::f32, DType::f32}, {DType::f64, DType::f64, DType::f64},
-                                          {DType::f16, DType::f16, DType::f16}, {DType::bf16, DType::bf16, DType::bf16},
-                                          {DType::f16, DType::f16, DType::f32}, {DType::bf16, DType::bf16, DType::f32}};
-    for (const ProductTypes& types : kProducts)
+    for (const ProductTypes& types : kAllProducts)
       add(TileConfig{.type = types.a,
                      .type_c = types.c,
                      .cta_m = 32,

@@ -22,6 +22,7 @@
 #include "kernels/common/kernel.cuh"
 #include "kernels/common/read_line.cuh"
 #include "kernels/common/sm90/cluster.cuh"
+#include "kernels/common/store_block.cuh"
 #include "kernels/tiny_batched/instances.h"
 
 namespace xgemm::kernels {
@@ -77,7 +78,7 @@ struct TinyBatched {
       const auto view = view_c<kConfig, true>(p, unit).template block<kRows, kColumns>(i, j);
       // All of C, which the compiler is to know: the family computes no triangles.
       const OutputTile<Epilogue, std::remove_const_t<decltype(view)>> c(epilogue, p, view, i, j, Fill::full);
-      store(c, sums);
+      store_block<1>(c, sums);
     }
   }
 
@@ -165,17 +166,6 @@ struct TinyBatched {
               gpu::fma(gpu::to_sum<Element>(a.elements[i][d]), gpu::to_sum<Element>(b.elements[j][d]), sums[j][i]);
       }
     }
-  }
-
-  // All old elements are on their way at once.
-  template <class Output>
-  XGEMM_DEVICE static void store(const Output& c, const Sums& sums) {
-    constexpr int kNumber = kRows * kColumns;
-    c.template store<1, kNumber, kNumber>(
-        [](int v) {
-          return TilePosition{v % kRows, v / kRows};
-        },
-        [&](int v) { return gpu::Vector<Sum, 1>{{sums[v / kRows][v % kRows]}}; });
   }
 };
 

@@ -29,6 +29,7 @@
 #include "kernels/common/mma.cuh"
 #include "kernels/common/read_line.cuh"
 #include "kernels/common/sm90/cluster.cuh"
+#include "kernels/common/store_block.cuh"
 #include "kernels/warp_tiled/instances.h"
 #include "kernels/warp_tiled/staged.cuh"
 
@@ -84,7 +85,7 @@ struct WarpTiled {
       // All of C, which the compiler is to know: the family computes no triangles.
       const OutputTile<Epilogue, std::remove_const_t<decltype(view)>> c(epilogue, p, view, row, col, Fill::full);
       if constexpr (kFollows) in_vectors = may_be_in_vectors && is_aligned<kVectorC>(view.data());
-      in_vectors ? store<kVectorC>(c, sums) : store<1>(c, sums);
+      in_vectors ? store_block<kVectorC>(c, sums) : store_block<1>(c, sums);
     }
   }
 
@@ -267,22 +268,6 @@ struct WarpTiled {
         }
       }
     }
-  }
-
-  // kVector rows at a time, which are inside or outside as a whole. All old elements are on their way at once.
-  template <int kVector, class Output>
-  XGEMM_DEVICE static void store(const Output& c, const Sums& sums) {
-    constexpr int kPerColumn = kRows / kVector, kNumber = kColumns * kPerColumn;
-    c.template store<kVector, kNumber, kNumber>(
-        [](int v) {
-          return TilePosition{v % kPerColumn * kVector, v / kPerColumn};
-        },
-        [&](int v) {
-          gpu::Vector<Sum, kVector> vector;
-          XGEMM_UNROLL
-          for (int e = 0; e < kVector; ++e) vector[e] = sums[v / kPerColumn][v % kPerColumn * kVector + e];
-          return vector;
-        });
   }
 };
 
