@@ -8,7 +8,7 @@
 set(XGEMM_CUDA_MINIMUM 12.4)
 set(XGEMM_HAVE_CUDA OFF)
 
-# Sets `out` to a reason why `nvcc` cannot be used, or to "" when it can.
+# Sets `out` to a reason why `nvcc` cannot be used with its host compiler, or to "" when it can.
 function(xgemm_check_nvcc nvcc out)
   execute_process(COMMAND "${nvcc}" --version OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE failed)
   if(failed OR NOT text MATCHES "release ([0-9]+\\.[0-9]+)")
@@ -22,11 +22,11 @@ function(xgemm_check_nvcc nvcc out)
   set(dir "${CMAKE_BINARY_DIR}/CMakeFiles/xgemm-nvcc-check")
   file(WRITE "${dir}/check.cu" "#include <cuda_fp16.h>\n__global__ void f(__half *x) { *x = __half(1); }\nint main() { f<<<1, 1>>>(nullptr); }\n")
   execute_process(
-    COMMAND "${nvcc}" -std=c++20 -cudart static "-ccbin=${CMAKE_CXX_COMPILER}" -o "${dir}/check" "${dir}/check.cu"
+    COMMAND "${nvcc}" -std=c++20 -cudart static "-ccbin=${CMAKE_CUDA_HOST_COMPILER}" -o "${dir}/check" "${dir}/check.cu"
     OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE failed)
   if(failed)
     string(STRIP "${text}" text)
-    set(${out} "${nvcc} cannot build a program with ${CMAKE_CXX_COMPILER}:\n${text}" PARENT_SCOPE)
+    set(${out} "${nvcc} cannot build a program with ${CMAKE_CUDA_HOST_COMPILER}:\n${text}" PARENT_SCOPE)
     return()
   endif()
   set(${out} "" PARENT_SCOPE)
@@ -48,14 +48,25 @@ if(NOT XGEMM_CUDA STREQUAL "OFF")
     set(nvcc "${XGEMM_NVCC}")
   endif()
 
+  # Unless another is named, kernels get the compiler that the host code is built with.
+  if(NOT CMAKE_CUDA_HOST_COMPILER)
+    set(host "${CMAKE_CXX_COMPILER}")
+    if(NOT "$ENV{CUDAHOSTCXX}" STREQUAL "")
+      get_filename_component(host "$ENV{CUDAHOSTCXX}" PROGRAM)
+    endif()
+    set(CMAKE_CUDA_HOST_COMPILER "${host}" CACHE FILEPATH "Host compiler of nvcc")
+    unset(host)
+  endif()
+
   if(NOT nvcc)
     set(reason "no nvcc found")
-  elseif("${XGEMM_NVCC_CHECKED}" STREQUAL "${nvcc}")
+  elseif("${XGEMM_NVCC_CHECKED}" STREQUAL "${nvcc} ${CMAKE_CUDA_HOST_COMPILER}")
     set(reason "")
   else()
     xgemm_check_nvcc("${nvcc}" reason)
     if(NOT reason)
-      set(XGEMM_NVCC_CHECKED "${nvcc}" CACHE INTERNAL "The nvcc that has passed the check")
+      set(XGEMM_NVCC_CHECKED "${nvcc} ${CMAKE_CUDA_HOST_COMPILER}" CACHE INTERNAL
+        "The nvcc and the host compiler that have passed the check")
     endif()
   endif()
 

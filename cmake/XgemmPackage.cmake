@@ -14,7 +14,12 @@ set_property(TARGET xgemm APPEND PROPERTY LINK_DEPENDS "${xgemm_map}")
 get_target_property(xgemm_sources xgemm_objects SOURCES)
 list(FILTER xgemm_sources INCLUDE REGEX "^api/")
 list(TRANSFORM xgemm_sources PREPEND "${PROJECT_SOURCE_DIR}/src/")
-set_source_files_properties(${xgemm_sources} TARGET_DIRECTORY xgemm_objects PROPERTIES COMPILE_OPTIONS "-g")
+set_property(SOURCE ${xgemm_sources} TARGET_DIRECTORY xgemm_objects APPEND PROPERTY COMPILE_OPTIONS -g)
+
+# xgemm-run finds the library from its own place. Tests run it in the build folder.
+file(RELATIVE_PATH XGEMM_RUN_LIBRARY "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}/libxgemm.so.0")
+configure_file("${PROJECT_SOURCE_DIR}/tools/xgemm-run.in" "${PROJECT_BINARY_DIR}/xgemm-run" @ONLY
+  FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 # What a project that xgemm is a part of does not install, it does not build either, unless it asks for it.
 if(NOT XGEMM_INSTALL)
@@ -63,10 +68,6 @@ endforeach()
 configure_file("${PROJECT_SOURCE_DIR}/pkgconfig/xgemm.pc.in" "${PROJECT_BINARY_DIR}/xgemm.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/xgemm.pc" DESTINATION "${xgemm_pc_dir}" COMPONENT devel)
 
-# xgemm-run finds the library from its own place.
-file(RELATIVE_PATH XGEMM_RUN_LIBRARY "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}/libxgemm.so.0")
-configure_file("${PROJECT_SOURCE_DIR}/tools/xgemm-run.in" "${PROJECT_BINARY_DIR}/xgemm-run" @ONLY
-  FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 install(PROGRAMS "${PROJECT_BINARY_DIR}/xgemm-run" DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 
 foreach(file IN ITEMS LICENSE README.md CHANGELOG.md CONTRIBUTING.md)

@@ -4,10 +4,13 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 import argparse
+import atexit
 import functools
 import json
 import pathlib
+import re
 import sys
+import tempfile
 
 # Of a Python program that is given to an interpreter: it ends where the library of its first argument, if that is not empty,
 # is not loaded. The loader only warns of a library that it cannot preload.
@@ -17,6 +20,20 @@ with open("/proc/self/maps") as maps:
     if sys.argv[1] and not any(line.endswith(f" {sys.argv[1]}\\n") for line in maps):
         sys.exit(f"{sys.argv[1]} is not loaded into the interpreter")
 """
+
+
+@functools.cache
+def preloadable(library):
+    """A library's path as LD_PRELOAD can have it, which splits at spaces and colons: where there are any, through a link to its
+    folder that lies in a temporary one until the program ends."""
+    path = pathlib.Path(library).absolute()
+    if not re.search(r"[\s:]", str(path)):
+        return str(path)
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    link = pathlib.Path(folder.name) / "library"
+    link.symlink_to(path.parent)
+    return str(link / path.name)
 
 
 class InputError(Exception):

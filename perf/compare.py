@@ -9,8 +9,9 @@ of the change, never on its middle:
     SLOWER  )[    SAME  |           ](  FASTER         UNCLEAR: the interval crosses an edge
 
 FAILED: wrong, or the call fails; MISSING: BASE has this shape and NEW does not, or could not measure it; ADDED: the
-other way round; INCOMPARABLE: the two refer to different references.
-Exit status: 0 no regression, 1 a shape is SLOWER, FAILED or MISSING, 2 bad input.
+other way round; INCOMPARABLE: the two refer to different references, or one of them to none.
+Exit status: 0 no regression, 1 a shape is SLOWER, FAILED or MISSING, or INCOMPARABLE that BASE has a ratio of, 2 bad input
+or nothing to compare.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -112,17 +113,20 @@ def compare(base, new, options):
                 "verdict": str(judge(mean["low"], mean["high"], options.tolerance))}
 
     judged = rows[rows.middle.notna()]
+    if judged.empty and not regressions(rows, options).verdict.isin(["FAILED", "MISSING"]).any():
+        raise InputError("no shape has a ratio to the same reference in both files")
     groups = [group(*key, members) for key, members in judged.groupby(["set", "type"], sort=False)]
-    if len(judged):
+    if len(judged):  # or all have failed or are missing
         groups.append(group("all", "", judged))
     return rows, pd.DataFrame(groups, columns=["set", "type", "shapes", *INTERVAL, "verdict"])
 
 
 def regressions(rows, options):
-    """What fails the gate, worst first: failures, then losses by their size, then missing shapes. --allow-missing is for
-    those that nobody asked for, not for those that were not measured."""
-    ranks = {"FAILED": 0, "SLOWER": 1, "MISSING": 2}
-    bad = rows[rows.verdict.isin(ranks) & ~(options.allow_missing & (rows.verdict == "MISSING") & rows.absent)]
+    """What fails the gate, worst first: failures, then losses by their size, then missing shapes, then ratios that went.
+    --allow-missing is for shapes that nobody asked for, not for those that were not measured."""
+    ranks = {"FAILED": 0, "SLOWER": 1, "MISSING": 2, "INCOMPARABLE": 3}
+    bad = rows[rows.verdict.isin(ranks) & ~(options.allow_missing & (rows.verdict == "MISSING") & rows.absent)
+               & ~((rows.verdict == "INCOMPARABLE") & (options.allow_incomparable | rows.before_middle.isna()))]
     return bad.assign(rank=bad.verdict.map(ranks)).sort_values(["rank", "middle"], kind="stable")
 
 
@@ -220,6 +224,8 @@ def parse(arguments):
     parser.add_argument("--times", action="store_true",
                         help="compare times instead of ratios to the reference: one machine only")
     parser.add_argument("--allow-missing", action="store_true", help="shapes that NEW does not name are no failure")
+    parser.add_argument("--allow-incomparable", action="store_true",
+                        help="shapes whose ratio has no counterpart in NEW, such as one to another reference, are no failure")
     parser.add_argument("--all", action="store_true", help="a line per shape")
     parser.add_argument("--markdown", action="store_true", help="print a summary for a pull request")
     parser.add_argument("--json", help="write the verdicts to a file")

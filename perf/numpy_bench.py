@@ -12,6 +12,7 @@ SPDX-License-Identifier: BSD-3-Clause
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import time
 
-from cli import LIBRARY_IS_LOADED, InputError, counted, in_words, read_json
+from cli import LIBRARY_IS_LOADED, InputError, counted, in_words, preloadable, read_json
 
 WORKER = LIBRARY_IS_LOADED + """
 import json, time
@@ -47,7 +48,7 @@ class Worker:
 
     def __init__(self, preload=None):
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        environment |= {"LD_PRELOAD": str(preload)} if preload else {}
+        environment |= {"LD_PRELOAD": preloadable(preload)} if preload else {}
         self.process = subprocess.Popen([sys.executable, "-c", WORKER, str(preload or "")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env=environment)
 
@@ -114,6 +115,11 @@ def draw(rows, path):
         pathlib.Path(path).write_text(figures.svg(figure, "numpy"), encoding="utf-8")
 
 
+def need_matplotlib():
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError("--svg needs matplotlib (Debian: python3-matplotlib)")
+
+
 def pause(text):
     """Seconds, from 0 on."""
     if not float(text) >= 0:
@@ -136,6 +142,7 @@ def main(arguments=None):
         if not options.svg:
             parser.error("--draw needs --svg")
         root = read_json(options.draw, "xgemm-numpy")
+        need_matplotlib()
         try:
             draw(root["rows"], options.svg)
         except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -143,6 +150,12 @@ def main(arguments=None):
         return 0
     if not options.library or not pathlib.Path(options.library).is_file():
         parser.error(f"--library: '{options.library}' is no file")
+    # Said now and not after all has been measured.
+    if options.svg:
+        need_matplotlib()
+    for output in filter(None, (options.json, options.svg)):
+        with open(output, "a", encoding="utf-8"):
+            pass
     ours, plain = Worker(pathlib.Path(options.library).resolve()), Worker()
     version = plain.ask("float64", "a @ b", 1)[2]
     print(f"NumPy {version}, {os.cpu_count()} cores, {platform.machine()}; times in ms")

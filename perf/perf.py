@@ -22,10 +22,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 BASELINES = HERE / "baselines"
 NEEDED = ("numpy", "pandas", "matplotlib")
 # Options of xgemm-bench that name shapes, and that name what products of them are like.
-NAMES_SHAPES = ("--shapes", "--m", "--replay", "--quick")
+NAMES_SHAPES = ("--shapes", "--m", "--n", "--k", "--replay", "--quick")
 NAMES_FORMS = ("--type", "--trans", "--alpha", "--beta", "--epilogue", "--pad", "--offset", "--batch", "--location")
+# Those with which a run is still one of the standard sets as they are.
+OF_A_BASELINE = ("--standard", "--max-time", "--min-rounds", "--max-rounds", "--precision", "--device", "--json", "--commit",
+                 "--verbose")
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 
 def parse_arguments(arguments):
@@ -106,7 +108,24 @@ def names_fewer(words):
     return any(word.split("=")[0] in NAMES_SHAPES + NAMES_FORMS for word in words)
 
 
-def judge(options, results_path, results, out, fewer, status):
+def beside_a_baseline(words):
+    """The options of xgemm-bench with which a run is no baseline of the machine."""
+    names = dict.fromkeys(word.split("=")[0] for word in words if word.startswith("--"))
+    return [name for name in names if name not in OF_A_BASELINE]
+
+
+def for_the_ladder(words):
+    """What of the words for xgemm-bench is for the ladder too: all but options that name shapes or their forms, and the
+    values of these."""
+    left, kept = [], True
+    for word in words:
+        if word.startswith("--"):
+            kept = word.split("=")[0] not in NAMES_SHAPES + NAMES_FORMS + ("--standard",)
+        left += [word] if kept else []
+    return left
+
+
+def judge(options, results_path, results, out, passed_on, status):
     """The exit status of the comparison, and the file of its verdicts if there is one. `status`: of the run."""
     import compare
 
@@ -118,12 +137,12 @@ def judge(options, results_path, results, out, fewer, status):
             print("perf.py: not saved: a result is wrong or failed", file=sys.stderr)
         return 0, None
     if not path.exists():
-        offer_baseline(results_path, path, results.complete and not fewer and status == 0)
+        offer_baseline(results_path, path, results.complete and not beside_a_baseline(passed_on) and status == 0)
         return 0, None
     verdicts = out / "comparison.json"
     verdicts.unlink(missing_ok=True)
     status = compare.main([str(path), str(results_path), "--tolerance", f"{100 * options.tolerance:g}", "--json", str(verdicts),
-                           *(["--allow-missing"] if fewer else [])])
+                           *(["--allow-missing"] if names_fewer(passed_on) else [])])
     return status, verdicts if verdicts.exists() else None
 
 
@@ -151,9 +170,8 @@ def write_report(options, results_path, ladder, verdicts, out):
 def main(arguments=None):
     options, passed_on = parse_arguments(arguments)
     passed_on = [word for word in passed_on if word != "--"]
-    fewer = names_fewer(passed_on)
-    if options.save_baseline and fewer and not options.baseline:
-        raise InputError("--save-baseline: named shapes or types are no baseline of this machine; name a file by --baseline")
+    if options.save_baseline and not options.baseline and (others := beside_a_baseline(passed_on)):
+        raise InputError(f"--save-baseline: a run with {', '.join(others)} is no baseline of this machine; name a file by --baseline")
     bench = pathlib.Path(options.build).resolve() / "perf" / "xgemm-bench"
     if not bench.exists():
         print(f"perf.py: not built: {bench}", file=sys.stderr)
@@ -185,10 +203,10 @@ def main(arguments=None):
     verdicts = None
     ladder = None
     if status in (0, 1) and results.complete:
-        compared, verdicts = judge(options, results_path, results, out, fewer, status)
+        compared, verdicts = judge(options, results_path, results, out, passed_on, status)
         status = status or compared
         if not options.no_ladder:
-            ladder = measure_ladder(bench, results, out, ["--commit", commit()])
+            ladder = measure_ladder(bench, results, out, ["--commit", commit(), *for_the_ladder(passed_on)])
     if not options.no_report and len(results.frame):
         write_report(options, results_path, ladder, verdicts, out)
     return status

@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 
-from cli import LIBRARY_IS_LOADED, counted
+from cli import LIBRARY_IS_LOADED, counted, preloadable
 
 SKIPPED = 77
 
@@ -82,13 +82,13 @@ def main():
         print("SKIPPED: no PyTorch, or no GPU for it")
         return SKIPPED
     print(f"# PyTorch {have.stdout.strip()}, {options.tokens} tokens, hidden {options.hidden}, milliseconds a step")
-    ours = {"LD_PRELOAD": library}
+    ours = {"LD_PRELOAD": preloadable(library)}
     for what, dtype, variables in (("fp32", "float32", {}), ("fp32 emulated", "float32", {"XGEMM_MATH": "fp32_emulated"}),
                                    ("bf16", "bfloat16", {})):
         times = {"cublas": [], "xgemm": []}
         for _ in range(options.rounds):
             for name, environment in (("cublas", {}), ("xgemm", ours | variables)):
-                done = python(STEP, environment.get("LD_PRELOAD", ""), options.tokens, options.hidden, dtype, **environment)
+                done = python(STEP, library if environment else "", options.tokens, options.hidden, dtype, **environment)
                 if done.returncode != 0:
                     sys.exit(f"torch_block.py: the interpreter ended with status {done.returncode}")
                 times[name].append(float(done.stdout))

@@ -6,8 +6,8 @@
 // A line: the data; K; for each way its normwise error (of the results, in the Frobenius norm, relative to theirs) and
 // its largest componentwise one, relative to |A||B|. Products are --extent x --extent x K, and errors are those of the
 // crossings of 64 rows and 64 columns. Emulated results that the GPU left to strict kernels are marked. The exit status
-// is 1 where an error of emulated products is more than 1.1 times that of strict ones. With --extent 768 all products
-// of the usual K are large enough to be emulated.
+// is 1 where an error of emulated products is more than 1.1 times that of strict ones, 2 for bad input, 3 where the
+// device fails. With --extent 768 all products of the usual K are large enough to be emulated.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -252,6 +253,9 @@ int run(int argc, char** argv) {
   } catch (const InputError& error) {
     std::cerr << "xgemm-accuracy: " << error.what() << '\n';
     return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "xgemm-accuracy: the device failed: " << error.what() << '\n';
+    return 3;
   }
 }
 

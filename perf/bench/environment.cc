@@ -25,9 +25,10 @@ std::string operating_system() {
 
 /// Variables that change what the libraries do.
 void append_variables(Facts& facts) {
-  for (const char* name : {"XGEMM_FORCE_KERNEL", "XGEMM_CPU_BLAS", "XGEMM_MATH", "OPENBLAS_NUM_THREADS",
-                           "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NVIDIA_TF32_OVERRIDE",
-                           "CUBLAS_WORKSPACE_CONFIG", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING"})
+  for (const char* name :
+       {"XGEMM_FORCE_KERNEL", "XGEMM_CPU_BLAS", "XGEMM_MATH", "XGEMM_GPU_RATES", "OPENBLAS_NUM_THREADS",
+        "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_WORKSPACE_CONFIG",
+        "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING"})
     if (const char* value = std::getenv(name); value != nullptr) facts.emplace_back(name, value);
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -110,19 +111,12 @@ void resolve_locations(std::vector<Case>& cases, bool is_gpu) {
 
 std::vector<Case> gather_cases(const Options& options, bool is_gpu) {
   std::vector<Case> cases = replayed_cases(options);
+  std::ranges::copy(named_cases(options), std::back_inserter(cases));
+  // The types of a replay and of a file stand unless the command line names some.
   const auto& types = options.defaults.types;
-  if (!options.types_given && options.replay) {
-    // A replay brings its own types.
-  } else {
+  if (options.types_given)
     std::erase_if(cases,
                   [&](const Case& one) { return std::find(types.begin(), types.end(), one.type) == types.end(); });
-  }
-  auto named = named_cases(options);
-  // A file's own types stand unless the command line names some.
-  if (options.types_given)
-    std::erase_if(named,
-                  [&](const Case& one) { return std::find(types.begin(), types.end(), one.type) == types.end(); });
-  cases.insert(cases.end(), named.begin(), named.end());
   resolve_locations(cases, is_gpu);
   cases = without_duplicates(std::move(cases));
   if (cases.empty()) throw InputError("no case is left after --type");
@@ -464,7 +458,7 @@ class Session {
                   show(now);
                 }};
     MeasureSettings settings = budget.settings_for(options_.measure, index);
-    if (index > 0) settings.warm_up_seconds = 0;
+    if (std::ranges::any_of(results_.rows, [](const Row& row) { return row.rounds > 0; })) settings.warm_up_seconds = 0;
     return measure(one, candidates, candidates_->reference(one), settings, bench);
   }
 

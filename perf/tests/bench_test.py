@@ -273,6 +273,10 @@ class PerfTest(unittest.TestCase):
                              (["--m=64"], True), (["--trans", "NN"], True), (["--replay=calls.log"], True), (["--quick"], True),
                              (["--max-time", "1", "--no-check"], False)):
             self.assertEqual(perf.names_fewer(words), fewer, words)
+        self.assertEqual(perf.beside_a_baseline(["--max-time", "1", "--precision=2", "--verbose"]), [])
+        self.assertEqual(perf.beside_a_baseline(["--math", "tf32", "--no-check", "--beta", "-1"]), ["--math", "--no-check", "--beta"])
+        self.assertEqual(perf.for_the_ladder(["--shapes", "16", "32", "--math", "tf32", "--type=h", "--beta", "-1", "--no-check",
+                                              "--standard", "--max-time=1"]), ["--math", "tf32", "--no-check", "--max-time=1"])
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             baseline = ["--baseline", folder / "baseline.json", "--no-report", "--tolerance", "99"]
@@ -289,7 +293,8 @@ class PerfTest(unittest.TestCase):
             broken.write_text("{", encoding="utf-8")
             shapes = ["--shapes", "16", *FAST]
             for arguments, message in (
-                (["--save-baseline", *shapes], "--save-baseline: named shapes or types are no baseline"),
+                (["--save-baseline", *shapes], "--save-baseline: a run with --shapes, --cpu is no baseline"),
+                (["--save-baseline", "--math=tf32"], "--save-baseline: a run with --math is no baseline"),
                 (["--baseline", folder / "none.json", *shapes], "none.json: cannot be read"),
                 (["--baseline", broken, *shapes], "broken.json: is not JSON"),
                 (["--tolerance", "100", *shapes], "--tolerance"),
@@ -308,7 +313,7 @@ class PerfTest(unittest.TestCase):
             path = pathlib.Path(name) / "baseline.json"
             options = argparse.Namespace(save_baseline=True, baseline=str(path))
             with contextlib.redirect_stderr(io.StringIO()) as errors:
-                self.assertEqual(perf.judge(options, "results.json", None, None, False, 1), (0, None))
+                self.assertEqual(perf.judge(options, "results.json", None, None, [], 1), (0, None))
             self.assertIn("not saved", errors.getvalue())
             self.assertFalse(path.exists())
 

@@ -62,6 +62,27 @@ class CalibrateTest(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn(f"{option} needs {needed}", done.stderr)
 
+    def test_what_is_known_of_old_tables_is_for_them_alone(self):
+        sys.path.insert(0, str(PERF / "tune"))
+        import fit
+
+        measured = {fit.table_of((0, file.name)) for file in (PERF / "tune/measured").glob("*.tsv.xz")}
+        self.assertLessEqual(fit.IN_TURN, measured)
+        row = "h NN 512x512x16384\twgmma_tma_f16_128x128x64_s4_nn\t1x1\t0\t{}\t{}\t8\n"
+        text = "# NVIDIA H200\t132\t132,66,32,16\t62914560\n" + row.format(1, 24.) + row.format(4, 20.)
+        for name, split in (("calibration.tsv", [20.]), ("h200-again.tsv", [20.]), ("h200-light.tsv", [])):
+            (self.path / name).write_text(text, encoding="utf-8")
+            data = fit.Measurements([self.path / name], ["128x128x64_s4"])
+            self.assertEqual(data.us.tolist(), [24., *split], name)
+
+    def test_a_case_is_read_with_what_it_leaves_out(self):
+        sys.path.insert(0, str(PERF / "tune"))
+        import fit
+
+        self.assertEqual(fit.parse_case("H TN 96x64x32"), ("H", 96, 64, 32, 1, True, False, [32, 32, 96], 0, 0, False))
+        self.assertEqual(fit.parse_case("s NT 1x2x3 ld=4,5,6 beta=-0.5 batch=7 offset=1 pointers"),
+                         ("s", 1, 2, 3, 7, False, True, [4, 5, 6], -.5, 1, True))
+
     @unittest.skipIf(importlib.util.find_spec("scipy") is None, "needs SciPy (Debian: python3-scipy)")
     def test_a_row_is_written(self):
         with lzma.open(next(iter(sorted((PERF / "tune/measured").glob("*.tsv.xz")))), "rt") as file:

@@ -4,7 +4,6 @@
 SPDX-License-Identifier: BSD-3-Clause
 """
 
-import json
 import math
 import pathlib
 import sys
@@ -145,10 +144,34 @@ class GateTest(CompareTest):
 
     def test_other_references_cannot_be_compared(self):
         new = flat()
-        for row in new["rows"]:
+        for row in new["rows"][3:]:
             row["reference"] = "openblas"
-        self.assertEqual(self.count("INCOMPARABLE", flat(), new), 10)
+        self.assertEqual(self.count("INCOMPARABLE", flat(), new), 7)
         self.assertEqual(self.count("SAME", flat(), new, "--times"), 10)
+        self.assertTrue(self.compare(flat(), new)[2])
+        self.assertFalse(self.compare(flat(), new, "--allow-incomparable")[2])
+
+    def test_a_ratio_that_went_fails_the_gate(self):
+        new = flat()
+        new["rows"][2]["candidates"][0]["ratio"] = None
+        self.assertEqual(self.count("INCOMPARABLE", flat(), new), 1)
+        self.assertTrue(self.compare(flat(), new)[2])
+        self.assertFalse(self.compare(flat(), new, "--allow-incomparable")[2])
+        self.assertFalse(self.compare(new, flat())[2])  # that never was
+        self.assertFalse(self.compare(new, new)[2])
+
+    def test_nothing_to_compare_is_an_error(self):
+        none = flat()
+        for row in none["rows"]:
+            row["candidates"][0]["ratio"] = None
+        for base, new in ((flat(), none), (none, none)):
+            for options in ([], ["--allow-incomparable"]):
+                with self.assertRaisesRegex(results.InputError, "no shape has a ratio to the same reference in both files"):
+                    self.compare(base, new, *options)
+        for row in none["rows"]:
+            row["candidates"][0] = {"name": "xgemm", "status": "failed", "reason": "wrong result"}
+        self.assertEqual(self.count("FAILED", flat(), none), 10)
+        self.assertTrue(self.compare(flat(), none)[2])
 
     def test_times_are_inverse_speeds(self):
         verdicts, groups, _ = self.compare(flat(), synthetic.squares(10, lambda i: 0.8), "--times")
@@ -161,7 +184,6 @@ class GateTest(CompareTest):
             row["id"] = "elsewhere " + row["id"]
         with self.assertRaisesRegex(results.InputError, "no shape in common"):
             self.compare(flat(), other)
-
 
     def test_a_candidate_that_neither_file_has_is_an_error(self):
         with self.assertRaisesRegex(results.InputError, "no candidate 'xgem' in either file, but xgemm, cublas-ws32"):

@@ -9,6 +9,7 @@ SPDX-License-Identifier: BSD-3-Clause
 import importlib.util
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,12 @@ class NumpyBenchTest(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn("its own OpenBLAS", (path / "numpy.svg").read_text(encoding="utf-8"))
 
+    def test_a_library_in_a_folder_with_a_space(self):
+        with tempfile.TemporaryDirectory(suffix=" with: a space") as folder:
+            library = shutil.copy(LIBRARY, folder)
+            done = bench("--library", library, "--sizes", 16, "--rounds", 1, "--rest", 0)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_a_library_that_is_not_loaded(self):
         with tempfile.NamedTemporaryFile() as file:
             done = bench("--library", file.name, "--sizes", 16)
@@ -61,6 +68,7 @@ class NumpyBenchTest(unittest.TestCase):
                 (["--draw", "none.json", "--svg", "x.svg"], "none.json: cannot be read"),
                 (["--draw", empty, "--svg", "x.svg"], "empty.json: is not JSON"),
                 (["--draw", other, "--svg", "x.svg"], "other.json: is not a whole result file"),
+                (["--library", other, "--json", "/no/such/folder/x.json"], "/no/such/folder/x.json"),
                 (["--rounds", 0], "--rounds: 0 is less than 1"),
                 (["--sizes", 0], "--sizes: 0 is less than 1"),
                 (["--rest", -1], "--rest"),
@@ -68,7 +76,7 @@ class NumpyBenchTest(unittest.TestCase):
                 if "whole" in message and not importlib.util.find_spec("matplotlib"):
                     continue
                 done = bench(*arguments)
-                self.assertEqual(done.returncode, 2, arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
                 self.assertIn(message, done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
 

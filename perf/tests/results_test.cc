@@ -14,6 +14,7 @@
 #include "bench/shapes.h"
 #include "bench/table.h"
 #include "golden.h"
+#include "temporary_folder.h"
 
 namespace xgemm::perf {
 namespace {
@@ -128,8 +129,8 @@ TEST(Json, InvalidUtf8IsReplaced) {
 }
 
 TEST(Files, AreReplacedAsAWhole) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "xgemm-results-test";
-  std::filesystem::create_directories(folder);
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
   const std::string path = (folder / "result.json").string();
   write_file(path, "old");
   write_file(path, to_json(sample()));
@@ -144,7 +145,6 @@ TEST(Files, AreReplacedAsAWhole) {
   // Nothing else is left behind.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
   EXPECT_THROW(write_file((folder / "no" / "such" / "folder").string(), ""), InputError);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Golden, Table) {

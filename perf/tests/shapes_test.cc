@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <random>
@@ -13,6 +12,7 @@
 
 #include "bench/input_error.h"
 #include "bench/replay.h"
+#include "temporary_folder.h"
 
 namespace xgemm::perf {
 namespace {
@@ -140,19 +140,18 @@ TEST(ShapeArgument, SetsRangesCubesAndFiles) {
   EXPECT_THAT(ids(parse_shape_argument("4:8:4", {})), ElementsAre("s NN 4x4x4", "s NN 8x8x8"));
   EXPECT_THAT(ids(parse_shape_argument("5,2x3x4", {})), ElementsAre("s NN 5x5x5", "s NN 2x3x4"));
   EXPECT_GT(parse_shape_argument("squares", {}).size(), 5u);
-  const std::string path = testing::TempDir() + "some-shapes.txt";
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "some-shapes.txt";
   std::ofstream(path) << "7 7 7\n";
   const auto cases = parse_shape_argument(path, {});
   EXPECT_THAT(ids(cases), ElementsAre("s NN 7x7x7"));
   EXPECT_EQ(cases[0].set, "some-shapes");
-  std::remove(path.c_str());
   EXPECT_THAT(message_of([] { parse_shape_argument("no/such/file", {}); }),
               testing::AllOf(HasSubstr("'no/such/file' is no file, range or set"), HasSubstr("holdout")));
-  EXPECT_THAT(message_of([] { parse_shape_argument(testing::TempDir(), {}); }), HasSubstr("is not a file"));
+  EXPECT_THAT(message_of([&] { parse_shape_argument(folder.path(), {}); }), HasSubstr("is not a file"));
   EXPECT_EQ(message_of([] { parse_shape_argument("5,12x13", {}); }), "'12x13' is not MxNxK");
   std::ofstream{path}.flush();
   EXPECT_THAT(message_of([&] { parse_shape_argument(path, {}); }), HasSubstr("some-shapes.txt: holds no shape"));
-  std::remove(path.c_str());
 }
 
 TEST(ShapeArgument, EveryBuiltinSetParses) {
@@ -278,10 +277,10 @@ TEST(Replay, BatchesKeepTheirStrides) {
 
 TEST(Replay, UnreadableOrEmptyFilesAreErrors) {
   EXPECT_THAT(message_of([] { read_replay("/no/such/file"); }), HasSubstr("/no/such/file: cannot be read"));
-  const std::string path = testing::TempDir() + "empty.log";
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "empty.log";
   std::ofstream(path) << "nothing\nhere\n";
   EXPECT_THAT(message_of([&] { read_replay(path); }), HasSubstr("holds no product to replay (2 other lines"));
-  std::remove(path.c_str());
 }
 
 TEST(Fuzz, MutatedShapeFilesAndLogsNeverCrash) {

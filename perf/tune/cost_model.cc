@@ -16,6 +16,7 @@
 #include "kernels/wgmma_tma/instances.h"
 #include "plan/family_correction.h"
 #include "plan/planner.h"
+#include "tune/tuned_name.h"
 
 using namespace xgemm::kernels;
 
@@ -23,15 +24,6 @@ namespace {
 
 constexpr int kFeatures = kProblemFeatures + kTileFeatures + kPlanFeatures;
 constexpr int kConstants = sizeof(CostConstants) / sizeof(double);
-
-// How xgemm-tune names a plan.
-std::string tuned_name(const xgemm::plan::Plan& plan) {
-  const xgemm::plan::Packing& packing = plan.packing;
-  std::string name = info(plan.kernel).name;
-  if (packing.any())
-    name += std::string("+") + (packing.a.used ? "A" : "") + (packing.b.used ? "B" : "") + (packing.c.used ? "C" : "");
-  return name;
-}
 
 }  // namespace
 
@@ -201,7 +193,7 @@ int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const dou
   const Op op_a = number() != 0 ? Op::transpose : Op::none, op_b = number() != 0 ? Op::transpose : Op::none;
   const std::int64_t lda = number(), ldb = number(), ldc = number();
   p.alpha.value = 1;
-  p.beta.value = static_cast<double>(number());
+  p.beta.value = *product++;
   auto* address = reinterpret_cast<unsigned char*>(std::uintptr_t{1} << 40) + number() * size_of(type);
   const std::int64_t columns_a = op_a == Op::none ? p.k : p.m, columns_b = op_b == Op::none ? p.n : p.k;
   const bool by_pointers = number() != 0;
@@ -225,7 +217,7 @@ int xgemm_weighed_plans(const char* gpu, const double* device_numbers, const dou
     Estimate estimate = {each.estimated_us - packing_us, 0, sharing};
     if (const KernelInfo* const one = &kernel; !plan::corrected_as_a_whole(kernel))
       describe(kernel.family).estimate(request, &one, 1, &estimate);
-    lines += tuned_name(each) + "\t" + plan::corrected_name(kernel) + "\t" +
+    lines += perf::tuned_name(each) + "\t" + plan::corrected_name(kernel) + "\t" +
              (plan::corrected_as_a_whole(kernel) ? "1" : "0") + "\t" + std::to_string(sharing.parts) + "\t" +
              std::to_string(sharing.cluster.k) + "\n";
     us[count++] = each.estimated_us;

@@ -53,26 +53,32 @@ SOFTNESS = .02   # of the choice that is trained: plans whose estimates differ b
 REGRESSION = 8.  # weight of predicting relative times beside choosing well,
 ABSOLUTE = 1.    # and of predicting the times themselves
 PARTS = 4        # of the shapes, for judging
-# Tables in which split products took the memory for their sums from a pool, as calls do: for the others it was lent,
-# which is faster.
-POOLED = {"light", "heavy", "clusters", "drawn", "deep", "batches", "wide", "again", "round", "mixed", "thin", "attention",
-          "big", "widths", "c32"}
-# In those before these, the second stage of a split product read one part after the other: so many us more, in the
-# median of plans that were measured both ways. Where that is much of the time, it is not known well enough.
-AT_ONCE, IN_TURN, LONG = {"deep", "batches", "wide", "again", "round", "mixed", "thin", "attention", "big", "widths",
-                          "c32"}, 1.6, 25.
+# The oldest tables, in which memory for the sums of split products was lent: in all since then they took it from a pool,
+# as calls do, which is slower.
+LENT = {"large", "chosen", "warm"}
+# Those in which the second stage of a split product read one part after the other: so many us more, in the median of
+# plans that were measured both ways. Where that is much of the time, it is not known well enough.
+IN_TURN, IN_TURN_US, LONG = LENT | {"light", "heavy", "clusters", "drawn"}, 1.6, 25.
+
+Product = collections.namedtuple("Product", "type m n k batch ta tb ld beta offset pointers")
 
 
 def parse_case(text):
-    """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, flags, the bytes that rows start on multiples of, and those of an
-    element of C."""
+    """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' as a Product, with what the text leaves out."""
     fields = text.split()
     m, n, k = map(int, fields[2].split("x"))
-    extra = dict(x.split("=") for x in fields[3:])
+    extra = dict(x.split("=") for x in fields[3:] if "=" in x)
     ta, tb = (x == "T" for x in fields[1])
-    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k]
-    return (m, n, k, int(extra.get("batch", 1)), ta, tb, float(extra.get("beta", 0)) != 0,
-            *(math.gcd(2 * x, 128) for x in ld[:2]), 4 if fields[0] == "H" else 2)
+    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k, m]
+    return Product(fields[0], m, n, k, int(extra.get("batch", 1)), ta, tb, ld, float(extra.get("beta", 0)),
+                   int(extra.get("offset", 0)), "pointers" in fields)
+
+
+def cost_problem(x):
+    """A Product as the model takes it: extents, flags, the bytes that rows start on multiples of, and those of an element
+    of C."""
+    return (x.m, x.n, x.k, x.batch, x.ta, x.tb, x.beta != 0, *(math.gcd(2 * ld, 128) for ld in x.ld[:2]),
+            4 if x.type == "H" else 2)
 
 
 def parse_instance(name):
@@ -131,7 +137,7 @@ def table_of(key):
 def with_pools(rows):
     """Split plans that had memory lent to them, with what a pool would have cost: the median difference of those plans
     that were measured either way, of each GPU."""
-    pooled = lambda row: table_of(row[0]) in POOLED
+    pooled = lambda row: table_of(row[0]) not in LENT
     split = lambda row: row[2][-1] > 1
     plan = lambda row: (row[0][0], row[0][2], *row[1:3])
     either = {plan(row): row[3] for row in rows if not pooled(row)}
@@ -174,6 +180,7 @@ def read_table(file):
 class Measurements:
     """The rows of all files, by GPU and case. A case is one problem in one file: times of different runs are not
     comparable, those of one case are."""
+    by_row = "gpu", "tile", "numbers", "cluster", "us", "lost", "best"
 
     def __init__(self, files, tiles):
         hold_out = set()
@@ -196,15 +203,15 @@ class Measurements:
                     continue
                 instance = parse_instance(kernel)
                 if instance and instance[0] in tile_index:
-                    problem = parse_case(case)
+                    problem = cost_problem(parse_case(case))
                     if problem[:3] in hold_out:
                         raise SystemExit(f"fit.py: {case} of {file.name} is in perf/shapes/holdout.txt")
                     shape = tuple(map(int, (cluster + "x1").split("x")[:3]))
                     us = float(us)
-                    if int(parts) > 1 and table_of(key) not in AT_ONCE:
+                    if int(parts) > 1 and table_of(key) in IN_TURN:
                         if us < LONG:
                             continue
-                        us -= IN_TURN
+                        us -= IN_TURN_US
                     rows.append((key, tile_index[instance[0]], instance[1] + shape + problem + (float(whole), int(parts)),
                                  us))
         if not rows:
@@ -215,23 +222,27 @@ class Measurements:
         for key, _, _, us in rows:
             best[key] = min(best[key], us)
         rows = sorted((r for r in rows if r[3] < 2 * best[r[0]]), key=lambda r: r[0])
-        self.keys = list(dict.fromkeys(r[0] for r in rows))
-        number = {x: i for i, x in enumerate(self.keys)}
-        self.case = np.array([number[r[0]] for r in rows])
-        self.gpu = np.array([r[0][0] for r in rows])
         self.tile = np.array([r[1] for r in rows])
         self.numbers = np.array([r[2] for r in rows], float)
         self.cluster = np.array([r[2][6:9] for r in rows], int)
-        self.us = np.array([r[3] for r in rows])
+        self.hold([r[0] for r in rows], [r[3] for r in rows], cublas)
+
+    def hold(self, keys, us, cublas):
+        """The cases of all rows, which are sorted by them, their times and what these lose."""
+        self.keys = list(dict.fromkeys(keys))
+        number = {x: i for i, x in enumerate(self.keys)}
+        self.case = np.array([number[x] for x in keys])
+        self.gpu = np.array([x[0] for x in keys])
+        self.us = np.array(us)
         first = np.searchsorted(self.case, np.arange(len(self.keys)))
         self.lost = np.log(self.us / np.minimum.reduceat(self.us, first)[self.case])
         self.best = np.log(self.us) - self.lost
         self.all_cublas = cublas
-        self.keep(np.ones(len(rows), bool))
+        self.keep(np.ones(len(keys), bool))
 
     def keep(self, which):
         """Forgets the other rows, and cases that had no more. What is lost stays what it was beside all rows."""
-        for name in "gpu", "tile", "numbers", "cluster", "us", "lost", "best":
+        for name in self.by_row:
             setattr(self, name, getattr(self, name)[which])
         cases, self.case = np.unique(self.case[which], return_inverse=True)
         self.keys = [self.keys[x] for x in cases]

@@ -15,7 +15,6 @@ SPDX-License-Identifier: BSD-3-Clause
 import argparse
 import collections
 import ctypes
-import hashlib
 import math
 import pathlib
 
@@ -25,7 +24,6 @@ import fit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "src/plan/family_correction_fit.inc"
-PARTS = 4
 # Of the network's first weights. Choices are alike within .1 % of the time with 0 to 8; but with 0 to 2 a predicted time
 # jumped by 2.21 to 2.24 where tests/unit/plan/transitions_test.cc allows 2.2, and of the others 8 plans 4096 x 1 x 4096 in
 # fp16 for an H100 as it was, which with most takes a fourth longer: so it was before *-rows-* were among the tables.
@@ -61,20 +59,15 @@ class Planner:
             yield name, alike, whole == "1", (int(parts), int(sharers)), one_us, row.copy()
 
 
-def product_of(case):
-    """'h TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> the numbers that xgemm_weighed_plans takes."""
-    fields = case.split()
-    m, n, k = map(int, fields[2].split("x"))
-    extra = dict(x.split("=") for x in fields[3:] if "=" in x)
-    ta, tb = (x == "T" for x in fields[1])
-    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k, m]
-    return [2 if fields[0] == "h" else 4, m, n, k, int(extra.get("batch", 1)), ta, tb, *ld, float(extra.get("beta", 0)),
-            int(extra.get("offset", 0)), "pointers" in fields]
+def numbers_of(x):
+    """A fit.Product as xgemm_weighed_plans takes it."""
+    return [2 if x.type == "h" else 4, x.m, x.n, x.k, x.batch, x.ta, x.tb, *x.ld, x.beta, x.offset, x.pointers]
 
 
 class Measurements(fit.Measurements):
     """As those of fit.py, of plans of all families. Of a family that is corrected as a whole there is one for each way
     in which operands reach it: the plan that it estimates as the fastest."""
+    by_row = "gpu", "tile", "us", "lost", "best", "estimate", "features", "corrected"
 
     def __init__(self, files, planner):
         held_out = {tuple(x.split()[:3]) for name in ("broad", "holdout", "wild")
@@ -95,7 +88,7 @@ class Measurements(fit.Measurements):
                     of_case[name, split] = min(of_case.get((name, split), (math.inf, 0)), (float(estimate), float(us)))
             for case, times in measured.items():
                 key, wholes = (self.gpus.index(gpu), file.name, case), set()
-                for name, alike, whole, split, estimate, features in planner(gpu, device, product_of(case)):
+                for name, alike, whole, split, estimate, features in planner(gpu, device, numbers_of(fit.parse_case(case))):
                     if (name, split) not in times or not 0 < estimate < FADES_TO:
                         continue
                     way = alike, name.partition("+")[2]
@@ -109,21 +102,11 @@ class Measurements(fit.Measurements):
         count = collections.Counter(r[0] for r in rows)
         rows = sorted((r for r in rows if count[r[0]] > 1), key=lambda r: r[0])
         self.names = sorted({r[1] for r in rows})
-        self.keys = list(dict.fromkeys(r[0] for r in rows))
-        number = {x: i for i, x in enumerate(self.keys)}
-        self.case = np.array([number[r[0]] for r in rows])
-        self.gpu = np.array([r[0][0] for r in rows])
         self.tile = np.array([self.names.index(r[1]) for r in rows])
-        self.numbers, self.cluster = np.zeros(len(rows)), np.zeros(len(rows))
         self.estimate = np.log([r[2] for r in rows])
-        self.us = np.array([r[3] for r in rows])
         self.features = np.array([r[4] for r in rows])
         self.corrected = np.array([r[5] for r in rows], np.float32)  # what FamilyCorrection has a factor for
-        self.lost = np.log(self.us / np.minimum.reduceat(self.us, np.searchsorted(self.case, np.arange(len(self.keys))))
-                           [self.case])
-        self.best = np.log(self.us) - self.lost
-        self.all_cublas = cublas
-        self.keep(np.ones(len(rows), bool))
+        self.hold([r[0] for r in rows], [r[3] for r in rows], cublas)
 
 
 def bounds(data, rows, output):
@@ -175,7 +158,7 @@ def main():
     x = ((data.features - mean) / deviation).astype(np.float32)
     fresh = lambda: fit.Network(x.shape[1], len(data.names), SEED)
     score = np.empty(len(data.us))
-    for part in range(PARTS):
+    for part in range(fit.PARTS):
         rows, first = fit.rows_of(data, data.part != part)
         network = fresh().train(x[rows], data.tile[rows], data.estimate[rows], data.lost[rows], data.best[rows], first,
                                 data.corrected[rows])

@@ -15,7 +15,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 import argparse
 import ctypes
-import hashlib
 import math
 import pathlib
 import re
@@ -29,7 +28,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COST = ROOT / "src/kernels/ffma_tma/cost.h"
 CORRECTION = ROOT / "src/kernels/ffma_tma/cost_correction_fit.inc"
 COPIES = dict(launch_us=1.6, share=.85)  # where the search begins: of a pass, and of the memory's rate
-PARTS = 4                                # of the shapes, for judging
 LEAST, MOST = .75, 1.4                   # cost_correction.cc
 network.HIDDEN, network.STEPS, network.DECAY = 24, 600, 3e-3
 
@@ -55,24 +53,19 @@ class CostModel:
         return us, features
 
 
-def parse_case(text):
-    """'s TN 96x64x32 ld=1,2,3 beta=1 batch=2' -> extents, batch, how A and B come (0: by TMA, 1: by words, 2: turned), beta,
-    whether C is misaligned."""
-    fields = text.split()
-    m, n, k = map(int, fields[2].split("x"))
-    extra = dict(x.split("=") for x in fields[3:])
-    ta, tb = (x == "T" for x in fields[1])
-    ld = list(map(int, extra["ld"].split(","))) if "ld" in extra else [k if ta else m, n if tb else k, m]
-    odd = int(extra.get("offset", 0)) % 4 != 0
+def cost_problem(x):
+    """A fit.Product as the model takes it: extents, batch, how A and B come (0: by TMA, 1: by words, 2: turned), beta, whether
+    C is misaligned."""
+    odd = x.offset % 4 != 0
     def load(along_k, ld):
         aligned = not odd and ld % 4 == 0
         return 1 if not aligned else 2 if along_k else 0
-    return (m, n, k, int(extra.get("batch", 1)), load(ta, ld[0]), load(not tb, ld[1]), float(extra.get("beta", 0)) != 0,
-            odd or ld[2] % 4 != 0)
+    return (x.m, x.n, x.k, x.batch, load(x.ta, x.ld[0]), load(not x.tb, x.ld[1]), x.beta != 0, odd or x.ld[2] % 4 != 0)
 
 
-class Measurements:
-    """The rows of all files. A case is one problem in one file: times of different runs are not comparable."""
+class Measurements(network.Measurements):
+    """As those of fit.py, of plans of ffma_tma."""
+    by_row = "gpu", "tile", "numbers", "copied", "us", "lost", "best"
 
     def __init__(self, files, instances):
         hold_out = {tuple(x.split()[:3]) for x in (ROOT / "perf/shapes/holdout.txt").read_text().splitlines()}
@@ -94,7 +87,7 @@ class Measurements:
                 if kernel == "cublas":
                     cublas[key] = float(us)
                 elif kernel in instances:
-                    m, n, k, batch, words_a, words_b, beta, misaligned_c = parse_case(case)
+                    m, n, k, batch, words_a, words_b, beta, misaligned_c = cost_problem(network.parse_case(case))
                     if tuple(map(str, (m, n, k))) in hold_out:
                         raise SystemExit(f"fit_fp32.py: {case} of {file.name} is in perf/shapes/holdout.txt")
                     copied = ("A" in copies) * m * k + ("B" in copies) * k * n
@@ -106,19 +99,10 @@ class Measurements:
         if not rows:
             raise SystemExit("fit_fp32.py: no time of ffma_tma in what was measured")
         rows.sort(key=lambda x: x[0])
-        self.keys = list(dict.fromkeys(r[0] for r in rows))
-        number = {x: i for i, x in enumerate(self.keys)}
-        self.case = np.array([number[r[0]] for r in rows])
-        self.first = np.searchsorted(self.case, np.arange(len(self.keys)))
-        self.gpu = np.array([r[0][0] for r in rows])
         self.numbers = np.array([r[1] for r in rows], float)
         self.copied = np.array([r[2] for r in rows])  # bytes that a pass moves, in MB
-        self.us = np.array([r[3] for r in rows])
         self.tile = self.numbers[:, 0].astype(int)
-        self.lost = np.log(self.us / np.minimum.reduceat(self.us, self.first)[self.case])
-        self.best = np.log(self.us) - self.lost
-        self.cublas = np.array([cublas.get(x, math.nan) for x in self.keys])
-        self.part = np.array([hashlib.md5(x[2].split()[2].encode()).digest()[0] % PARTS for x in self.keys])
+        self.hold([r[0] for r in rows], [r[3] for r in rows], cublas)
 
 
 def times(model, data, values):
@@ -185,8 +169,7 @@ class Correction:
 
 def judge(data, score):
     """Lines of text: how much slower than the best the choices are, and how fast beside cuBLAS, by GPU."""
-    order = np.lexsort((score, data.case))
-    chosen = order[np.searchsorted(data.case[order], np.arange(len(data.keys)))]
+    chosen = data.choice(score)
     lines = []
     for i, gpu in enumerate(data.gpus):
         mine = data.gpu[data.first] == i
@@ -212,7 +195,7 @@ def main():
     together = lambda values: sum(times(model, data, values)[:2])
     print("the model as in the source:", *judge(data, together(np.append(model.constants, list(COPIES.values())))), sep="\n  ")
     alone, corrected = np.empty(len(data.us)), np.empty(len(data.us))
-    for part in range(PARTS):
+    for part in range(network.PARTS):
         left_out = data.part[data.case] == part
         values = fit(model, data, ~left_out)
         alone[left_out] = together(values)[left_out]

@@ -32,6 +32,7 @@
 #include "device/device_info.h"
 #include "plan/planner.h"
 #include "runtime/launch.h"
+#include "tune/tuned_name.h"
 
 namespace xgemm::perf {
 namespace {
@@ -55,6 +56,7 @@ class Tuner {
     device_ = make_cuda_device(0, why);
     if (!device_) throw std::runtime_error(why);
     cublas_ = make_cublas(*device_, "", std::size_t{32} << 20, CublasMath::kDefault, why);
+    if (!cublas_) fmt::print(stderr, "xgemm-tune: cuBLAS is not timed: {}\n", why);
     operands_ = std::make_unique<Operands>(*device_, DataKind::kNormal, 1);
   }
 
@@ -78,6 +80,10 @@ class Tuner {
       if (candidate.schedule.split_tiles > 0)
         entries.push_back(record(one, plan::with_sharing(candidate, block_of(candidate, example), info,
                                                          {0, 1, candidate.schedule.cluster})));
+    }
+    if (entries.empty()) {
+      fmt::print(stderr, "xgemm-tune: {}: no plan is left to time\n", one.id());
+      return;
     }
     // In turn, with hardly a pause, and not before the power limit has had time to slow the GPU down as it does in
     // lasting work: all meet the same clocks.
@@ -173,12 +179,8 @@ class Tuner {
     const device::DeviceInfo& info = *device::device_info(0);
     const runtime::LaunchSettings settings = {device_->stream(), nullptr, 0};  // as most calls come: no memory is lent
     const kernels::Schedule& schedule = candidate.schedule;
-    const plan::Packing& packing = candidate.packing;
-    const std::string copies = packing.any() ? fmt::format("+{}{}{}", packing.a.used ? "A" : "",
-                                                           packing.b.used ? "B" : "", packing.c.used ? "C" : "")
-                                             : "";
     const std::int64_t whole_tiles = schedule.split_tiles == 0 ? 0 : schedule.whole_tiles;
-    return record(name_of(candidate) + copies, {whole_tiles, static_cast<int>(schedule.parts), schedule.cluster},
+    return record(tuned_name(candidate), {whole_tiles, static_cast<int>(schedule.parts), schedule.cluster},
                   candidate.estimated_us, candidate.estimated_us, [&](const OperandSet& s) {
                     const Status status = runtime::launch(candidate, problem(one, s), info, settings);
                     if (!status.ok()) throw std::runtime_error(last_error());

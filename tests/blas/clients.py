@@ -10,8 +10,8 @@ import sys
 import preload
 
 SYSTEM_PYTHON = "/usr/bin/python3"
-LAPACK = "/usr/lib/x86_64-linux-gnu/lapack"
-SCALAPACK = "/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests"
+LAPACK = "/usr/lib/%s-linux-gnu/lapack" % os.uname().machine
+SCALAPACK = "/usr/lib/%s-linux-gnu/scalapack/openmpi-tests" % os.uname().machine
 
 SCIPY = """
 import numpy as np, scipy.linalg as l

@@ -31,7 +31,7 @@ def run(*libraries):
     return preload.Run([sys.executable, "-c", PROGRAM], environment)
 
 
-own, alone = run(options.library, "libopenblas.so.0"), run("libopenblas.so.0")
+own, alone = run(preload.preloadable(options.library), "libopenblas.so.0"), run("libopenblas.so.0")
 if own.status != 0 or own.output.count("goes on\n") != 5:
     preload.fail("the program ended", own)
 if own.output != alone.output or own.complaints != alone.complaints:

@@ -7,6 +7,9 @@ import os
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf"))
+from cli import preloadable  # noqa: E402
+
 CALL = "xgemm: call="
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE
 
@@ -23,7 +26,7 @@ def environment(options, **variables):
     for name in list(result):
         if name.startswith("XGEMM_"):
             del result[name]
-    result["LD_PRELOAD"] = " ".join(filter(None, [options.sanitizer, options.library]))
+    result["LD_PRELOAD"] = " ".join(filter(None, [options.sanitizer, preloadable(options.library)]))
     if options.sanitizer:
         # The programs under test are not ours: what they leave behind is not a finding.
         result["ASAN_OPTIONS"] = ":".join(filter(None, [result.get("ASAN_OPTIONS", ""), "detect_leaks=0"]))

@@ -7,6 +7,9 @@ import re
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf"))
+from cli import preloadable  # noqa: E402
+
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--library", required=True, help="libxgemm_cublas.so")
 parser.add_argument("--sanitizer", default="", help="run-time library of a sanitizer, which has to come first")
@@ -22,7 +25,7 @@ failures = []
 def run(*what, preload=True, cuda=True, plugins=options.plugins, command=(), **variables):
     """Standard error of the program; its products must be right."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("XGEMM_", "NVIDIA_"))}
-    libraries = [options.sanitizer, options.library if preload else "", options.cuda if cuda else ""]
+    libraries = [options.sanitizer, preloadable(options.library) if preload else "", preloadable(options.cuda) if cuda else ""]
     environment["LD_PRELOAD"] = " ".join(filter(None, libraries))
     if options.sanitizer:
         environment["ASAN_OPTIONS"] = "detect_leaks=0"

@@ -11,6 +11,9 @@ import re
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf"))
+from cli import preloadable  # noqa: E402
+
 SKIPPED = 77
 
 PRODUCTS = r"""
@@ -140,7 +143,7 @@ def main():
 
     def python(program, **variables):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("XGEMM_")}
-        environment.update(variables, LD_PRELOAD=library)
+        environment.update(variables, LD_PRELOAD=preloadable(library))
         return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=500,
                               check=False)
 

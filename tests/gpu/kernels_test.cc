@@ -469,6 +469,8 @@ TEST_P(Kernels, SmallFinishedAsByThePass) {
     using T = decltype(element);
     if constexpr (sizeof(typename Types<T>::Input) == sizeof(typename Types<T>::Output) && sizeof(T) < 8)
       finishes_as_the_pass<T>();
+    else
+      GTEST_SKIP() << "fp64 and C in fp32 are not compared";
   });
 }
 

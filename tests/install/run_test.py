@@ -26,9 +26,17 @@ class RunTest(unittest.TestCase):
         (self.path / "bin" / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         (self.path / "bin" / name).chmod(0o755)
 
-    def run_it(self, *arguments):
+    def run_it(self, *arguments, **variables):
         return subprocess.run([self.path / "run", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              env={**os.environ, "PATH": f"{self.path / 'bin'}:{os.environ['PATH']}"}, check=False)
+                              env={**os.environ, "PATH": f"{self.path / 'bin'}:{os.environ['PATH']}", **variables}, check=False)
+
+    def pretend_to_build(self):
+        self.tool("dpkg-query", 'for name; do echo "$name installed"; done')
+        self.tool("cmake", """case $1 in
+            --version) echo cmake version 3.25.1 ;;
+            --fresh) mkdir -p "$7" && touch "$7/build.ninja" ;;
+            --install) touch "$2/install_manifest.txt" ;;
+            esac""")
 
     def test_unknown_words(self):
         for name in ("clang-format", "clang-format-14", "git"):
@@ -47,6 +55,31 @@ class RunTest(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"here is one of {', '.join(capabilities.split())}", done.stderr)
         self.assertEqual(list((self.path / "build").iterdir()), [])
+
+    def test_tests_that_one_of_two_builds_has(self):
+        self.pretend_to_build()
+        self.tool("ctest", f"""case "$*" in
+            *--show-only*) case "$*" in *$HAVE_IT*) echo 'Total Tests: 1' ;; *) echo 'Total Tests: 0' ;; esac ;;
+            *) echo "$2" >>'{self.path}/tested' ;;
+            esac""")
+        for have_it, tested in (("build/cpu-only", ["cpu-only"]), ("build/asan", ["asan"]), ("build", ["cpu-only", "asan"])):
+            done = self.run_it("test", "--no-cuda", "--", "-R", "some", HAVE_IT=have_it)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            lines = (self.path / "tested").read_text(encoding="utf-8").split()
+            self.assertEqual([pathlib.Path(line).name for line in lines], tested)
+            (self.path / "tested").unlink()
+        done = self.run_it("test", "--no-cuda", "--", "-R", "some", HAVE_IT="nothing")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no build has such a test: -R some", done.stderr)
+
+    def test_another_compiler_is_configured_anew(self):
+        self.pretend_to_build()
+        install = "install", "--no-cuda", "--prefix", "/usr"
+        for compiler, anew in (("gcc", True), ("gcc", False), ("clang", True)):
+            done = self.run_it(*install, CC=compiler, DESTDIR=str(self.path / "root"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("Configuring" in done.stdout, anew, compiler)
+        self.assertFalse((self.path / "build/cpu-only/install_manifest.txt").exists())
 
     def test_clean(self):
         self.assertEqual(self.run_it("clean").returncode, 0)

@@ -106,7 +106,7 @@ Errors errors_of(Product& x, const std::vector<float>& result) {
       const double error = std::fabs(result[static_cast<std::size_t>(j * x.m + i)] - exact);
       errors += error * error;
       all += exact * exact;
-      if (!(error <= e.componentwise * magnitude)) e.componentwise = error / magnitude;
+      if (!std::isnan(e.componentwise) && !(error <= e.componentwise * magnitude)) e.componentwise = error / magnitude;
     }
   e.norm = std::sqrt(errors / all);
   return e;

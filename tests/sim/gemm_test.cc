@@ -92,8 +92,10 @@ class Gemm : public testing::TestWithParam<std::string> {
     } else if (!persistent(kernel())) {
       milliseconds *= 8;
     }
+    ASSERT_FALSE(cases.empty());
     std::vector<GemmCase> some;
-    for (std::size_t i = place() % step(); i < cases.size(); i += step()) some.push_back(cases[i]);
+    for (std::size_t i = place() % std::min(step(), cases.size()); i < cases.size(); i += step())
+      some.push_back(cases[i]);
     int failures = 0;
     for (const GemmCase& c : share_of(std::move(some), kernel(), place(), milliseconds)) {
       const std::string wrong = run_one(c);
