@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "device_matrix.h"
+#include "call.h"
 
 namespace xgemm::gpu_test {
 namespace {
@@ -200,6 +200,27 @@ TEST(Epilogue, Emulated) {
     EpilogueCase<float> x(random, 700);
     run(x, false, XGEMM_MATH_FP32_EMULATED + 1);
   }
+}
+
+// Sums of 16-bit results lie in a buffer of 256 MiB at most: columns of a large C are finished in panels, and a few
+// entries of a batch at a time. Factors of 1 change no result.
+TEST(Epilogue, LargeResultsAreFinishedInPanels) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  const std::vector<float> ones(17000, 1.0f);
+  void* scales = nullptr;
+  XGEMM_CHECK_CUDA(cudaMalloc(&scales, ones.size() * sizeof(float)));
+  XGEMM_CHECK_CUDA(cudaMemcpy(scales, ones.data(), ones.size() * sizeof(float), cudaMemcpyHostToDevice));
+  for (const CallSpec& spec :
+       {CallSpec{.m = 8200, .n = 17000, .k = 40, .beta = 1},
+        CallSpec{.transa = 'T', .m = 1500, .n = 1700, .k = 40, .beta = 1, .pad_c = 3, .batch = 31, .gap = 8}}) {
+    const Call<Half> call(spec);
+    xgemm_args args = call.args();
+    args.column_scales = scales;
+    ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error();
+    XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+    EXPECT_TRUE(call.check(101));
+  }
+  XGEMM_CHECK_CUDA(cudaFree(scales));
 }
 
 TEST(Epilogue, MixedPlacesAreRefused) {

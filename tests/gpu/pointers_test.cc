@@ -302,6 +302,27 @@ TEST(PointersLarger, CopiesF16) {
   run_copied<Half>();
 }
 
+// Copies of more than 256 MiB: a part of the batch at a time. An epilogue, whose factors are 1, asks for copies on
+// every GPU.
+TEST(PointersLarger, CopiesOfAPartOfTheBatchAtATime) {
+  XGEMM_SKIP_WITHOUT_DEVICE();
+  constexpr std::int64_t kN = 2900;
+  Random random(8);
+  const std::vector<double> ones(kN, 1.0);
+  void* scales = nullptr;
+  XGEMM_CHECK_CUDA(cudaMalloc(&scales, kN * sizeof(double)));
+  XGEMM_CHECK_CUDA(cudaMemcpy(scales, ones.data(), kN * sizeof(double), cudaMemcpyHostToDevice));
+  for (const double beta : {0.0, -0.5}) {
+    PointerCase<double> x(random, {kN, kN, 2, 5}, Where::anywhere, false, beta);
+    xgemm_args args = x.args();
+    args.row_scales = scales;
+    ASSERT_EQ(xgemm_gemm(nullptr, &args), 0) << xgemm_last_error() << ": " << x.words();
+    XGEMM_CHECK_CUDA(cudaDeviceSynchronize());
+    ASSERT_EQ(x.check(), "") << x.words();
+  }
+  XGEMM_CHECK_CUDA(cudaFree(scales));
+}
+
 // What the pointers are is known when the work runs: a graph follows them where they lead by then.
 TEST(PointersSmall, GraphsFollowThemWhenTheyRun) {
   XGEMM_SKIP_WITHOUT_DEVICE();

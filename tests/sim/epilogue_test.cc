@@ -39,6 +39,10 @@ struct AddsPlace : LinearCombination {
   static AddsPlace make(const Params& p) {
     return {LinearCombination::make(p)};
   }
+  template <class Params>
+  static AddsPlace make_early(const Params& p) {
+    return {LinearCombination::make_early(p)};
+  }
   template <bool kReadsC, class I, class J>
   float apply(float sum, float old, I i, J j, const EpilogueArguments& arguments) const {
     return LinearCombination::apply<kReadsC>(sum, old, i, j, arguments) + place(i, j);

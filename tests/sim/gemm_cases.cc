@@ -41,7 +41,7 @@ class Operand {
     // Aligned for the kernel's vectors: the line of the last element is padded to whole ones.
     const std::int64_t line = std::max<std::int64_t>(1, (along * c.spread + vector - 1) / vector * vector);
     ld_ = line + c.ld_pad * vector;
-    batch_stride_ = (ld_ * (across + 1) + entries - 1) / entries * entries;
+    batch_stride_ = (ld_ * (across + (c.joint ? 0 : 1)) + entries - 1) / entries * entries;
     if (across == 1) ld_ = kernels::stride_of_lines(ld_ + 1, across);  // off vectors, as a caller's may be
     row_stride_ = transposed ? ld_ : c.spread;
     col_stride_ = transposed ? c.spread : ld_;
@@ -149,7 +149,10 @@ class Problem {
         c_copy_(false, c.m, c.n, c.batch, kernel.config.vector_old_c, without_spread(c), 3) {
     a_.fill(c.fill, c.seed * 3 + 1);
     b_.fill(c.fill, c.seed * 3 + 2);
-    if (c.beta != 0) c_.fill(Fill::uniform, c.seed * 3 + 3);  // else NaN poison
+    if (c.beta != 0) {
+      c_.fill(Fill::uniform, c.seed * 3 + 3);
+      c_.at(c.m - 1, c.n - 1, 0) = from_double<U>(-0.0);
+    }  // else NaN poison
     a_before_ = a_.snapshot();
     b_before_ = b_.snapshot();
     c_before_ = c_.snapshot();
@@ -253,7 +256,8 @@ class Problem {
         }
         for (std::size_t i = 0; i < m; ++i) {
           const Wide old = beta != 0 ? to_double(c_.at(static_cast<std::int64_t>(i), j, b)) : 0.0;
-          value[i] = (product ? alpha * value[i] : 0) + (beta != 0 ? beta * old : 0);
+          const Wide kept = beta != 0 ? beta * old : 0;
+          value[i] = product ? alpha * value[i] + kept : kept;  // a zero keeps its sign
           magnitude[i] =
               (product ? std::fabs(p.alpha) * magnitude[i] : 0.0) + static_cast<double>(std::fabs(beta * old));
         }
@@ -280,6 +284,8 @@ class Problem {
             good = std::signbit(actual) == std::signbit(expected);
           } else {
             good = std::fabs(actual - expected) <= bound;
+            const bool product = case_.alpha != 0 && case_.k > 0;
+            if (!product && expected == 0) good = good && std::signbit(actual) == std::signbit(expected);
           }
           if (!good) {
             return "C(" + std::to_string(i) + ", " + std::to_string(j) + ") of matrix " + std::to_string(b) + " is " +
@@ -364,7 +370,7 @@ std::string to_string(const GemmCase& c) {
          " k=" + std::to_string(c.k) + " batch=" + std::to_string(c.batch) + " alpha=" + std::to_string(c.alpha) +
          " beta=" + std::to_string(c.beta) + (c.device_scalars ? " on the device" : "") +
          " ld_pad=" + std::to_string(c.ld_pad) + " shift=" + std::to_string(c.shift) +
-         " spread=" + std::to_string(c.spread) +
+         " spread=" + std::to_string(c.spread) + (c.joint ? " joint" : "") +
          (c.pointers == Pointers::anywhere     ? " pointers"
           : c.pointers == Pointers::to_some    ? " pointers, some to vectors"
           : c.pointers == Pointers::to_vectors ? " pointers to vectors"
@@ -498,6 +504,14 @@ std::vector<GemmCase> batch_cases(const SimKernel& kernel) {
       c.ld_pad = 1;
       c.seed = static_cast<std::uint64_t>(batch);
       cases.push_back(c);
+      // As most batches lie, one matrix behind the other, all in one piece; and with gaps between the matrices alone.
+      c.ld_pad = 0;
+      c.m = batch == 2 ? kernel.config.cta_m + 5 : 9, c.n = batch == 2 ? 3 : kernel.config.cta_n + 3;
+      for (const std::int64_t k : {5, 16, 37})
+        for (const bool joint : {true, false}) {
+          c.k = k, c.joint = joint, c.shift = static_cast<int>(k % 3), c.beta = k == 5 ? 0 : 1;
+          cases.push_back(c);
+        }
     }
   return cases;
 }

@@ -44,6 +44,7 @@ struct GemmCase {
   int shift = 0;
   // Elements between neighbours along the contiguous axis, for kernels that take any strides.
   int spread = 1;
+  bool joint = false;                        // matrices of a batch follow one another without a gap
   xgemm::Fill triangle = xgemm::Fill::full;  // of C, which is square then
   std::int64_t whole_tiles = 0;
   int parts = 1;                       // of the tiles after those, along K: kernels that can split

@@ -190,6 +190,21 @@ TEST_P(ByPointers, LeadAnywhereOrToVectors) {
   run(cases, 70);
 }
 
+// Of whose C a triangle is computed.
+TEST_P(ByPointers, Triangles) {
+  const kernels::KernelInfo& own = info_of(kernel());
+  if (!kernels::describe(own.family).triangles) GTEST_SKIP() << "computes all of C";
+  std::vector<GemmCase> cases = triangle_cases(kernel());
+  constexpr Pointers kAll[] = {Pointers::to_some, Pointers::anywhere, Pointers::to_vectors};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    GemmCase& c = cases[i];
+    c.batch = 3, c.pointers = kAll[i % std::size(kAll)], c.shift = 0;
+    c.seed = 2 * i + 1;
+    if (!kernels::describe(own.family).splits(own)) c.parts = 1, c.whole_tiles = 0;
+  }
+  run(cases, 60);
+}
+
 class AnyStrides : public Gemm {};
 
 TEST_P(AnyStrides, NoAxisContiguous) {
@@ -217,8 +232,8 @@ TEST_P(Split, AlongK) {
   const kernels::TileConfig& config = kernel().config;
   const auto flags = flags_of(config).front();
   std::vector<GemmCase> cases;
-  for (const int slices : {2, 3, 4, 9})
-    for (const int parts : {2, 3, 4, 7})
+  for (const int slices : {2, 3, 4, 9, 20})
+    for (const int parts : {2, 3, 4, 7, 9, 20})  // several threads share eight or more parts of an element
       for (const int whole : {0, 1}) {
         if (parts > slices) continue;
         const auto number = cases.size();
@@ -324,7 +339,7 @@ std::vector<std::string> names_following() {
   std::vector<std::string> result;
   for (int i = 0; i < kernels::count(); ++i) {
     const kernels::KernelInfo& info = kernels::info(i);
-    if (kernels::describe(info.family).follows(info)) result.push_back(info.name);
+    if (kernels::describe(info.family).follows(info) && find_kernel(info.name) != nullptr) result.push_back(info.name);
   }
   return result;
 }

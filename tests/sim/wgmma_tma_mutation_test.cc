@@ -235,6 +235,9 @@ using kernels::WgmmaTmaConfig;
 // program has no other wgmma_tma kernels.
 struct MutantEpilogue : kernels::LinearCombination {
   static MutantEpilogue make(const kernels::WgmmaTmaParams& p) { return {kernels::LinearCombination::make(p)}; }
+  static MutantEpilogue make_early(const kernels::WgmmaTmaParams& p) {
+    return {kernels::LinearCombination::make_early(p)};
+  }
 };
 
 // What is wrong with the tensor boxes.

@@ -66,7 +66,7 @@ struct EpilogueCase {
   Matrix<Scalar> row_scales, column_scales;
 
   // multiple: of which extents, leading dimensions and first elements are.
-  EpilogueCase(Random& random, std::int64_t most, std::int64_t multiple = 1) {
+  EpilogueCase(Random& random, std::int64_t most, std::int64_t multiple = 1, std::int64_t most_rows = 0) {
     const auto any = [&](std::initializer_list<double> from) {
       return from.begin()[random.integer(0, static_cast<std::int64_t>(from.size()) - 1)];
     };
@@ -75,7 +75,8 @@ struct EpilogueCase {
       return (random.integer(1, random.integer(0, 2) == 0 ? 9 : most) + multiple - 1) / multiple * multiple;
     };
     transa = coin() ? 'T' : 'N', transb = coin() ? 'T' : 'N';
-    m = extent(), n = extent(), k = random.integer(0, 9) == 0 ? 0 : extent();
+    m = most_rows > 0 ? random.integer(1, most_rows) : extent(), n = extent(),
+    k = random.integer(0, 9) == 0 ? 0 : extent();
     batch = any({1, 1, 2, 3});
     alpha = static_cast<Scalar>(any({1, 1, -0.7, 0.5, 0})), beta = static_cast<Scalar>(any({0, 0, 1, -0.6}));
     activation = static_cast<std::int32_t>(random.integer(XGEMM_NO_ACTIVATION, XGEMM_SILU));

@@ -8,6 +8,9 @@
 //     // By every thread, from a kernel's parameters.
 //     template <class Params>
 //     static SomeEpilogue make(const Params& p);
+//     // The same before grid_wait_dependencies(), which it calls where it reads memory.
+//     template <class Params>
+//     static SomeEpilogue make_early(const Params& p);
 //
 //     bool has_product;      // false: A and B are not read
 //     bool reads_c() const;  // whether old C counts, for all elements alike
@@ -32,6 +35,7 @@
 #include "kernels/common/matrix_view.cuh"
 #include "kernels/common/params.h"
 #include "kernels/common/predicated.cuh"
+#include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/target.cuh"
 
 namespace xgemm::kernels {
@@ -54,6 +58,18 @@ struct BasicLinearCombination {
   XGEMM_DEVICE static BasicLinearCombination make(const Params& p, Loc loc = Loc::current()) {
     const Sum alpha = known(p.alpha, loc), beta = known(p.beta, loc);
     return {alpha, beta, alpha != Sum{0} && p.k > 0};
+  }
+
+  // So that a kernel has worked out all that comes before its first load, and read its parameters for it, when the
+  // kernel before ends. Scalars are mostly on the host.
+  template <class Params>
+  XGEMM_DEVICE static BasicLinearCombination make_early(const Params& p, Loc loc = Loc::current()) {
+    if (p.alpha.device == nullptr && p.beta.device == nullptr) {
+      const Sum alpha = p.alpha.template value<Sum>();
+      return {alpha, p.beta.template value<Sum>(), alpha != Sum{0} && p.k > 0};
+    }
+    if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies(loc);
+    return make(p, loc);
   }
 
   XGEMM_DEVICE bool reads_c() const { return beta != Sum{0}; }
@@ -93,6 +109,10 @@ struct Finished : LinearCombination {
   XGEMM_DEVICE static Finished make(const Params& p) {
     return {LinearCombination::make(p)};
   }
+  template <class Params>
+  XGEMM_DEVICE static Finished make_early(const Params& p) {
+    return {LinearCombination::make_early(p)};
+  }
   XGEMM_DEVICE static constexpr bool reads_c() { return false; }
 
   XGEMM_DEVICE Finished of_zero_sums() const { return *this; }
@@ -111,6 +131,10 @@ struct Following : LinearCombination {
   XGEMM_DEVICE static Following make(const Params& p) {
     return {LinearCombination::make(p)};
   }
+  template <class Params>
+  XGEMM_DEVICE static Following make_early(const Params& p) {
+    return {LinearCombination::make_early(p)};
+  }
   XGEMM_DEVICE Following of_zero_sums() const { return {LinearCombination::of_zero_sums()}; }
   XGEMM_DEVICE static Following identity() { return {LinearCombination::identity()}; }
 };
@@ -121,6 +145,12 @@ inline constexpr bool kFollows = std::is_same_v<Epilogue, Following>;
 XGEMM_DEVICE bool holds(const Condition& condition, Loc loc = Loc::current()) {
   return condition.word == nullptr ||
          (gpu::read<gpu::Space::global>(condition.word, loc) == condition.value) == condition.equal;
+}
+// The same before grid_wait_dependencies(), as Epilogue::make_early().
+XGEMM_DEVICE bool holds_early(const Condition& condition, Loc loc = Loc::current()) {
+  if (condition.word == nullptr) return true;
+  if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies(loc);
+  return holds(condition, loc);
 }
 
 // Of an element, in a tile.

@@ -115,14 +115,15 @@ struct BasicSchedule {
     const Index tiles_minor = raster_n ? tiles_m : tiles_n;
     const Index per_product = tiles_major * tiles_minor;
     // A GPU divides by some twenty instructions in a row: not where the quotient is known.
+    if (per_product == 1) return {0, 0, tile};
     const Index batch = tile < per_product ? 0 : tile / per_product;
     const Index index = tile - batch * per_product;
     const Index group_size = raster_group * tiles_minor;
-    const Index group = index / group_size;
+    const Index group = index < group_size ? 0 : index / group_size;
     const Index rest = index - group * group_size;
     const Index left = tiles_major - group * raster_group;
     const Index height = left < raster_group ? left : raster_group;
-    const Index minor = rest / height;
+    const Index minor = rest < height ? 0 : rest / height;
     const Index major = group * raster_group + (rest - minor * height);
     return {raster_n ? minor : major, raster_n ? major : minor, batch};
   }

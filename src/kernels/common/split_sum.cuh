@@ -46,15 +46,15 @@ struct SplitSum {
     const int lane = gpu::thread_index() / vectors;
     const std::int64_t index = gpu::block_x() * vectors + gpu::thread_index() % vectors;
     bool inside = index < p.layout.vectors();
-    Target target = target_of(p, index);  // some hundred cycles, while the parts are still computed
-    if constexpr (gpu::kArch >= 900) {
-      gpu::grid_launch_dependents();
-      gpu::grid_wait_dependencies();
-    }
-    if (!holds(p.condition)) return;
+    // Some hundred cycles, while the parts are still computed.
+    Target target = target_of(p, index);
+    const int begin = gpu::opaque(p.parts() * lane / lanes), end = gpu::opaque(p.parts() * (lane + 1) / lanes);
+    if constexpr (gpu::kKernelsOverlap) gpu::grid_launch_dependents();
+    if (!holds_early(p.condition)) return;
+    const Epilogue epilogue = Epilogue::make_early(p);
+    if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
     if (is_of_pointers(p.c_batch) && inside)
       target.c = gpu::read<gpu::Space::global>(reinterpret_cast<Element* const*>(target.c));
-    const Epilogue epilogue = Epilogue::make(p);
     // A bias and old elements are under way together with the sums, all of them before anything is stored.
     Vector sum{}, bias{};
     if constexpr (kFinishes) {
@@ -71,7 +71,7 @@ struct SplitSum {
                         [&](int e, int i, int j) { old[e] = gpu::read<gpu::Space::global>(address(p, target, i, j)); });
     };
     if (kOldAhead && inside && lane == 0) load_old();
-    if (inside) sum = add_parts(p, index, p.parts() * lane / lanes, p.parts() * (lane + 1) / lanes);
+    if (inside) sum = add_parts(p, index, begin, end);
     if (lanes > 1) {
       XGEMM_UNROLL
       for (int w = 0; w < kWords; ++w)

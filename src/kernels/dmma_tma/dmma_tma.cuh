@@ -118,17 +118,17 @@ struct DmmaTma {
     }
     gpu::sync_threads();
     gpu::grid_launch_dependents();
-    gpu::grid_wait_dependencies();
+    const bool has_product = Epilogue::make_early(p).has_product;
     Ring ring;
     if (gpu::shuffle(gpu::warp_index(), 0) >= kConsumerWarps) {  // uniform, and the compiler knows it
       gpu::release_registers<kProducerRegisters>();
       const int thread = gpu::thread_index() - kConfig.threads();
       if (p.a_bulk && p.b_bulk && thread != 0) return;
-      for_each_unit_32<kTileM, kTileN, kTileK>(p, Epilogue::make(p).has_product,
+      for_each_unit_32<kTileM, kTileN, kTileK>(p, has_product,
                                                [&](const Unit& unit) { produce(p, smem, ring, unit, thread); });
     } else {
       gpu::acquire_registers<kConsumerRegisters>();
-      for_each_unit_32<kTileM, kTileN, kTileK>(p, Epilogue::make(p).has_product, [&](const Unit& begun) {
+      for_each_unit_32<kTileM, kTileN, kTileK>(p, has_product, [&](const Unit& begun) {
         // What is kept from unit to unit would take registers from the mainloop: it is worked out anew.
         const int thread = gpu::opaque(gpu::thread_index());
         const int warp = gpu::shuffle(thread / gpu::kWarpSize, 0), lane = thread % gpu::kWarpSize;
@@ -141,6 +141,7 @@ struct DmmaTma {
         const auto index = static_cast<unsigned>(gpu::opaque(static_cast<int>(begun.index)));
         const Unit unit = unit_at_32<kTileM, kTileN, kTileK>(p, index);
         const auto own = static_cast<unsigned>(gpu::opaque(gpu::thread_index()));
+        gpu::grid_wait_dependencies();
         store(p, smem, unit, own / gpu::kWarpSize, own % gpu::kWarpSize, sums);
       });
     }
@@ -260,6 +261,7 @@ struct DmmaTma {
     const auto a = LoaderA::make(p.a_bulk, p.a, kAAlongK ? p.a.row_stride : p.a.col_stride, unit, unit.row, p.m);
     const auto b = LoaderB::make(p.b_bulk, p.b, kBAlongK ? p.b.col_stride : p.b.row_stride, unit, unit.col, p.n);
     const int first = static_cast<int>(unit.k), depth = static_cast<int>(unit.depth);
+    gpu::grid_wait_dependencies();
     XGEMM_NO_UNROLL
     for (int done = 0; done < depth; done += kTileK) {
       Slot& slot = smem.slots[ring.slot];

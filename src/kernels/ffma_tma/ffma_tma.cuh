@@ -103,14 +103,14 @@ struct FfmaTma {
     const int warp_column = group_warp / kConfig.warps_m() * kConfig.warp_n();
     const Mainloop mainloop = Mainloop::make(group, warp_row, warp_column, lane_m, lane_n);
     typename Cta::Ring ring;
-    gpu::grid_wait_dependencies();
     if constexpr (!kFollows<Epilogue>) {
-      if (!holds(p.condition)) return;
+      if (!holds_early(p.condition)) return;
     }
-    const Epilogue epilogue = Epilogue::make(p);
+    const Epilogue epilogue = Epilogue::make_early(p);
     const unsigned sharers = Cta::sharers(p);
     const auto compute = [&](const Unit& unit) {
       const bool inside = unit.row + warp_row < p.m && unit.col + warp_column < p.n;
+      gpu::grid_wait_dependencies();
       typename Cta::Sums sums = {};
       if (inside) {
         mainloop.run(smem, ring, group, unit.depth, sums);

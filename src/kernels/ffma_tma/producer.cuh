@@ -317,9 +317,10 @@ struct FfmaTmaProducer {
     const bool bulk = p.a_load == PanelLoad::bulk && p.b_load == PanelLoad::bulk;
     const bool turns = p.a_load == PanelLoad::turned || p.b_load == PanelLoad::turned;
     if (!kFollow && bulk && lane != 0) return;
-    gpu::grid_wait_dependencies();
-    if constexpr (!kFollow) {
-      if (!holds(p.condition)) return;
+    if constexpr (kFollow) {
+      gpu::grid_wait_dependencies();  // pointers are read at once
+    } else {
+      if (!holds_early(p.condition)) return;
     }
     if (turns) {
       turn(p, smem, producer, lane);
@@ -402,7 +403,7 @@ struct FfmaTmaProducer {
     const int warp = producer % kTeamWarps;
     const bool bulk_a = kBulk || p.a_load == PanelLoad::bulk;
     const bool bulk_b = kBulk || p.b_load == PanelLoad::bulk;
-    const Epilogue epilogue = Epilogue::make(p);
+    const Epilogue epilogue = Epilogue::make_early(p);
     int slice = producer / kTeamWarps;  // the team's next one, of the unit
     bool fences = false;                // TMA may write over words
     typename Cta::Ring ring;
@@ -427,6 +428,7 @@ struct FfmaTmaProducer {
       const std::int64_t first = unit.k + static_cast<std::int64_t>(slice) * Cta::kTileK;
       const float* from_a = a.first_word(first, warp, lane);
       const float* from_b = b.first_word(first, warp, lane);
+      gpu::grid_wait_dependencies();  // as late as can be: a product waits for its first slice
       XGEMM_NO_UNROLL
       for (; slice < slices; slice += kTeams) {
         const std::int64_t done = static_cast<std::int64_t>(slice) * Cta::kTileK;
@@ -464,7 +466,7 @@ struct FfmaTmaProducer {
   XGEMM_DEVICE static void turn(const FfmaTmaParams& p, typename Cta::SharedStorage& smem, int warp, int lane) {
     const bool turned_a = p.a_load == PanelLoad::turned, turned_b = p.b_load == PanelLoad::turned;
     const auto turner = FfmaTmaTurner<Cta::kTileK>::make(lane);
-    const Epilogue epilogue = Epilogue::make(p);
+    const Epilogue epilogue = Epilogue::make_early(p);
     int slice = warp;
     typename Cta::Ring ring;
     ring.skip(slice);
@@ -485,6 +487,7 @@ struct FfmaTmaProducer {
         }
       }
       const int slices = Cta::slices(unit.depth);
+      gpu::grid_wait_dependencies();  // as in fill()
       XGEMM_NO_UNROLL
       for (; slice < slices; slice += Cta::kProducerWarps) {
         const std::int64_t k = unit.k + static_cast<std::int64_t>(slice) * Cta::kTileK;

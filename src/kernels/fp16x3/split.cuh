@@ -93,8 +93,8 @@ struct SplitPass {
       gpu::sync_warp();
       gpu::cluster_arrive();
     }
-    gpu::grid_wait_dependencies();
     const Stretch x = Stretch::make(p);
+    gpu::grid_wait_dependencies();
     if (x.operand.k_stride == 1) {
       run_along_k(p, smem, x);
     } else if (x.operand.mn_stride == 1 && x.operand.k_stride % 4 == 0 && x.lines % 4 == 0 && is_aligned(x.from, 16)) {

@@ -29,7 +29,8 @@ std::string why_not(const KernelInfo& kernel, const Request& request) {
   return tiles_fit(kernel.config, request.problem) ? "" : "it needs at most 2^30 tiles";
 }
 
-constexpr double kIssued = 2.2;  // instructions of a cycle, on an SM
+constexpr double kIssued = 2.2;         // instructions of a cycle, on an SM,
+constexpr double kIssuedOfWarp = 0.35;  // and of a warp, which waits for each
 
 // Across the lines. More are taken to be products of their own, to be on the safe side.
 constexpr int kMeasuredTiles = 2;
@@ -129,18 +130,20 @@ Estimate estimate_ctas(const TileConfig& c, const MmaLinesShape& shape, const Re
 // The same of warps that walk tiles on their own.
 struct WarpCosts {
   double launch_us;
-  double short_of_64_us;  // until the short operand is there, for each 64 of K
-  double turn_us;         // from some lines to the next;
+  double short_us;     // until the short operand is there, once for all of K that is brought together
+  double turn_us;      // from some lines to the next;
+  double elements_us;  // until elements are there that come one by one, once for all that are brought together;
   double apart, old_c;
   double memory_share, hidden;
-  double turn;      // instructions for some lines,
+  double brought;   // instructions for the words of the short operand that lanes bring together,
+  double turn;      // for some lines,
   double step;      // for 32 of them and 16 k,
   double odd;       // so many times more where they start off words,
   double conflict;  // for each time more that banks are asked,
   double stored;    // for 32 lines of C, or of old C,
   double ends;      // and for the ends of four lines
 };
-constexpr WarpCosts kFew = {2.49, 0.37, 0.84, 1.56, 0.09, 1.04, 0.44, 155, 8.9, 2.0, 19.6, 112, 25.9};
+constexpr WarpCosts kFew = {2.49, 0.5, 0.84, 0.35, 1.56, 0.09, 1.04, 0.44, 110, 155, 8.9, 2.0, 19.6, 112, 25.9};
 
 // How often a bank is asked where eight lines have four words each.
 int bank_ways(int pitch) {
@@ -175,12 +178,17 @@ Estimate estimate_warps(const TileConfig& c, const MmaLinesShape& shape, const R
                               x.stored * work.accesses * cost::ceil(lines / 32) +
                               (work.stretch ? 0 : x.ends * lines / 4 * slices) +
                               (work.along_k ? 0 : kStrided * lines * work.depth);
-  const double turn_us = x.turn_us * slices * (1 + (work.stretch ? 0 : x.apart) + (p.reads_c() ? x.old_c : 0));
-  const double work_us =
-      cost::ceil(warps / sms) * turns * instructions / kIssued * 1e-3 / request.device.rates.sm_ghz + turns * turn_us;
+  const double by_elements =
+      work.along_k ? 0 : cost::ceil(lines * work.depth / (32 * MmaLinesPitch::kElementsTogether));
+  const double turn_us = x.turn_us * slices * (1 + (work.stretch ? 0 : x.apart) + (p.reads_c() ? x.old_c : 0)) +
+                         x.elements_us * by_elements;
   const double shorts = slices > 1 ? turns * slices : std::min(turns, std::max(1.0, entries));
-  const double us = x.launch_us + shorts * x.short_of_64_us * slice / 64 + std::max(memory_us, work_us) +
-                    x.hidden * std::min(memory_us, work_us);
+  const double brought = x.brought * cost::tiles(double(slice), WarpShare::kStepsOfWarp * WarpShare::kDepth);
+  const double of_sm = cost::ceil(warps / sms), issued = std::min(kIssued, kIssuedOfWarp * of_sm);
+  const double work_us =
+      of_sm * (turns * instructions + shorts * brought) / issued * 1e-3 / request.device.rates.sm_ghz + turns * turn_us;
+  const double us = x.launch_us + shorts * x.short_us * WarpShare::rounds_of_short(slice) +
+                    std::max(memory_us, work_us) + x.hidden * std::min(memory_us, work_us);
   return work.times(us, turns, memory_us, work_us);
 }
 

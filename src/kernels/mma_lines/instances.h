@@ -40,6 +40,7 @@ struct MmaLinesShape {
 // How a slot holds lines, in 16-bit elements.
 struct MmaLinesPitch {
   static constexpr int kVector = 8, kBanks = 32, kMostStages = 6;
+  static constexpr int kElementsTogether = 4;  // that a thread brings at once, where no vectors do
 
   // Whether lines of so many elements, which follow one another in memory, do so in shared memory: not where eight of
   // them would share few banks. Columns of C as well.
@@ -67,6 +68,14 @@ struct WarpShare {
   static constexpr int kColumns = MmaLinesShape::kFew,
                        kWordsOfColumn = 8;  // of the short operand's k, for an instruction
   static constexpr int kStepBytes = kColumns * kWordsOfColumn * 4;
+  static constexpr int kStepsOfWarp = 32 / kWordsOfColumn;  // of the short operand, whose lanes bring a word each
+  static constexpr int kMostRounds = 3;                     // of loads that are on their way at once
+
+  // How often a warp waits for the short operand's slice of so many k: it asks for no more than there may be.
+  static constexpr int rounds_of_short(int depth) {
+    const int together = depth <= kStepsOfWarp * kDepth ? 1 : kMostRounds;
+    return (depth + together * kStepsOfWarp * kDepth - 1) / (together * kStepsOfWarp * kDepth);
+  }
 
   int warps;
   int bytes, ring_bytes;  // of a warp, and the first of them, for slots of lines; the others are for the short operand

@@ -88,14 +88,26 @@ class LineRing {
     } else if (lie_.along_k) {
       copy_lines(to, from, lines, depth, loc);
     } else {
-      const int whole = (depth + 1) / 2 * 2;  // of pairs
+      constexpr int kTogether = MmaLinesPitch::kElementsTogether;
+      const int whole = lines * ((depth + 1) / 2 * 2);  // of pairs
       XGEMM_NO_UNROLL
-      for (int e = thread; e < lines * whole; e += kThreads) {
-        const int line = e % lines, i = e / lines;
-        const auto* const element =
-            reinterpret_cast<const std::uint16_t*>(from + line * x_.row_stride + i * x_.col_stride);
-        gpu::write<Space::shared>(to + line * lie_.pitch + i, Element{gpu::read_line_or_zero(element, i < depth, loc)},
-                                  loc);
+      for (int e = thread; e < whole; e += kThreads * kTogether) {
+        std::uint16_t elements[kTogether];
+        XGEMM_UNROLL
+        for (int j = 0; j < kTogether; ++j) {
+          const int line = (e + j * kThreads) % lines, i = (e + j * kThreads) / lines;
+          elements[j] = gpu::read_line_or_zero(
+              reinterpret_cast<const std::uint16_t*>(from + line * x_.row_stride + i * x_.col_stride), i < depth, loc);
+        }
+        XGEMM_UNROLL
+        for (int j = 0; j < kTogether; ++j) {
+          const int line = (e + j * kThreads) % lines, i = (e + j * kThreads) / lines;
+          if (e + j * kThreads < whole) {
+            gpu::write<Space::shared>(to + line * lie_.pitch + i, Element{elements[j]}, loc);
+          } else {
+            gpu::skip_store<Space::shared>(loc);
+          }
+        }
       }
     }
   }

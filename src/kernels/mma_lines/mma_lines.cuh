@@ -66,8 +66,7 @@ struct MmaLines {
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
-    gpu::grid_wait_dependencies();
-    const Epilogue epilogue = Epilogue::make(p), elements = epilogue.of_zero_sums();
+    const Epilogue epilogue = Epilogue::make_early(p), elements = epilogue.of_zero_sums();
     const auto units = static_cast<unsigned>(p.schedule.units), step = static_cast<unsigned>(gpu::grid_x());
     // Both operands as lines along k.
     const ConstMatrixArg b = p.b.transposed();
@@ -97,6 +96,7 @@ struct MmaLines {
     int stage = 0;
     std::int64_t entry = -1, column = -1, from = -1;  // where what there is of the short operand begins
     auto index = next.unit;
+    gpu::grid_wait_dependencies();
     XGEMM_NO_UNROLL
     for (int s = 0; s < stages - 1; ++s) copy(next, s);
     XGEMM_NO_UNROLL

@@ -57,8 +57,7 @@ struct WarpLines {
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
-    gpu::grid_wait_dependencies();
-    const Epilogue epilogue = Epilogue::make(p), elements = epilogue.of_zero_sums();
+    const Epilogue epilogue = Epilogue::make_early(p), elements = epilogue.of_zero_sums();
     // Both operands as lines along k.
     const ConstMatrixArg b = p.b.transposed();
     const ConstMatrixArg x = streams_b(p) ? b : p.a, y = streams_b(p) ? p.a : b;
@@ -96,6 +95,7 @@ struct WarpLines {
     int copied = 0, stage = 0, filled = 0;            // slices; the slots of those that are multiplied and copied
     std::int64_t entry = -1, column = -1, from = -1;  // where what there is of the short operand begins
     Sums sums = {};
+    gpu::grid_wait_dependencies();
     XGEMM_NO_UNROLL
     while (now.unit < end) {
       gpu::sync_warp();  // all lanes have multiplied the slice before, whose slot is the next one to fill
@@ -157,38 +157,44 @@ struct WarpLines {
   // A slice of the short operand's columns, in the order of fragments. Zeros stand in for what is beyond k.
   XGEMM_DEVICE static void bring(const ConstMatrixArg& y, const Group& group, std::int64_t begin, int depth,
                                  std::uint32_t* of_short) {
-    constexpr int kTogether = gpu::kWarpSize / kWordsOfColumn, kRounds = 2, kBlock = 4;  // steps; rounds; columns
+    if (depth <= WarpShare::kStepsOfWarp * kDepth) {
+      bring_by<1>(y, group, begin, depth, of_short);
+    } else {
+      bring_by<WarpShare::kMostRounds>(y, group, begin, depth, of_short);
+    }
+  }
+
+  template <int kRounds>
+  XGEMM_DEVICE static void bring_by(const ConstMatrixArg& y, const Group& group, std::int64_t begin, int depth,
+                                    std::uint32_t* of_short) {
+    constexpr int kStepsOfWarp = WarpShare::kStepsOfWarp;
     const int word = gpu::lane_index() % kWordsOfColumn, steps = (depth + kDepth - 1) / kDepth;
     const int k_of_word = word / 2 * 2 + word % 2 * 8;
     XGEMM_NO_UNROLL
-    for (int first = gpu::lane_index() / kWordsOfColumn; first < steps; first += kRounds * kTogether) {
-      XGEMM_NO_UNROLL
-      for (int column = 0; column < group.columns; column += kBlock) {
-        std::uint32_t pairs[kRounds][kBlock];
+    for (int first = gpu::lane_index() / kWordsOfColumn; first < steps; first += kRounds * kStepsOfWarp) {
+      std::uint32_t pairs[kRounds][kColumns];
+      XGEMM_UNROLL
+      for (int r = 0; r < kRounds; ++r) {
+        const int k = (first + r * kStepsOfWarp) * kDepth + k_of_word;
+        const auto* from = static_cast<const std::uint16_t*>(y.data) + group.entry * y.batch_stride +
+                           group.column * y.row_stride + (begin + k) * y.col_stride;
         XGEMM_UNROLL
-        for (int r = 0; r < kRounds; ++r) {
-          const int k = (first + r * kTogether) * kDepth + k_of_word;
-          const auto* from = static_cast<const std::uint16_t*>(y.data) + group.entry * y.batch_stride +
-                             (group.column + column) * y.row_stride + (begin + k) * y.col_stride;
-          XGEMM_UNROLL
-          for (int c = 0; c < kBlock; ++c, from += y.row_stride) {
-            const bool inside = column + c < group.columns;
-            const std::uint32_t low = gpu::read_line_or_zero(from, inside && k < depth);
-            const std::uint32_t high = gpu::read_line_or_zero(from + y.col_stride, inside && k + 1 < depth);
-            pairs[r][c] = low | high << 16;
-          }
+        for (int c = 0; c < kColumns; ++c, from += y.row_stride) {
+          const bool inside = c < group.columns;
+          const std::uint32_t low = gpu::read_line_or_zero(from, inside && k < depth);
+          const std::uint32_t high = gpu::read_line_or_zero(from + y.col_stride, inside && k + 1 < depth);
+          pairs[r][c] = low | high << 16;
         }
+      }
+      XGEMM_UNROLL
+      for (int r = 0; r < kRounds; ++r) {
+        const int step = first + r * kStepsOfWarp;
         XGEMM_UNROLL
-        for (int r = 0; r < kRounds; ++r) {
-          const int step = first + r * kTogether;
-          XGEMM_UNROLL
-          for (int c = 0; c < kBlock; ++c) {
-            if (column + c < group.columns && step < steps) {
-              gpu::write<Space::shared>(of_short + (step * group.columns + column + c) * kWordsOfColumn + word,
-                                        pairs[r][c]);
-            } else {
-              gpu::skip_store<Space::shared>();
-            }
+        for (int c = 0; c < kColumns; ++c) {
+          if (c < group.columns && step < steps) {
+            gpu::write<Space::shared>(of_short + (step * group.columns + c) * kWordsOfColumn + word, pairs[r][c]);
+          } else {
+            gpu::skip_store<Space::shared>();
           }
         }
       }

@@ -131,9 +131,9 @@ struct MmaSwizzledShifting {
       a.fetch(left);
       b.fetch(left);
     };
+    std::int64_t left = gpu::opaque(Epilogue::make_early(p).has_product ? unit.depth : 0);
     // The way here, some hundred cycles, is under way while kernels before this one end.
     if constexpr (gpu::kArch >= 900) gpu::grid_wait_dependencies();
-    std::int64_t left = gpu::opaque(Epilogue::make(p).has_product ? unit.depth : 0);
     fetch(left);
     if (Epilogue::make(p).reads_c() && !unit.is_partial(p)) {
       const auto view = view_c<kConfig, kFollows>(p, unit).template block<kTileM, kTileN>(unit.row, unit.col);

@@ -57,10 +57,10 @@ struct RowLanes {
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
-    gpu::grid_wait_dependencies();
-    const Epilogue epilogue = Epilogue::make(p);
+    const Epilogue epilogue = Epilogue::make_early(p);
     for_each_whole_unit_32<kTileM, kTileN>(p, epilogue.has_product, [&](const Unit& unit) {
       Sums sums = {};
+      gpu::grid_wait_dependencies();
       if (unit.depth > 0) multiply(p, unit, smem, sums);
       store(epilogue, p, unit, sums);
     });

@@ -54,13 +54,13 @@ struct Narrow {
     auto index = static_cast<unsigned>(gpu::block_x() >> sharer_bits(p));
     if (index >= units) return;
     Exchange exchange(p.schedule.cluster.k);
-    gpu::grid_wait_dependencies();
     XGEMM_NO_UNROLL
     for (; index < units; index += step) {
       XGEMM_NO_UNROLL
       for (int column = 0; column < kRows; column += kColumns) {
         const Task t = task_of(p, index, column, smem);
         if (t.columns <= 0) break;
+        gpu::grid_wait_dependencies();
         Sums sums = {};
         const int k = Product::in_vectors(t) ? Product::template multiply<kWarps, 1>(t, gpu::warp_index(), sums) : 0;
         if (k < t.depth) Product::template multiply_rest<kWarps>(t, gpu::warp_index(), k, sums);
@@ -77,7 +77,7 @@ struct Narrow {
       const auto words = gpu::detail::bit_cast<UnitWords>(unit);
       for (int i = 0; i < UnitWords::kNumber; ++i) gpu::write<Space::shared>(&smem.unit.word[i], words.word[i]);
     }
-    if (!Epilogue::make(p).has_product) unit.depth = 0;
+    if (!Epilogue::make_early(p).has_product) unit.depth = 0;
     return Product::task_of(p, unit, 0, column, [&](const ConstMatrixArg& z) {
       return static_cast<const Element*>(z.data) + unit.batch * z.batch_stride;
     });

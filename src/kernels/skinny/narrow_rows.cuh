@@ -33,7 +33,7 @@ struct NarrowRows {
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage&) {
     gpu::grid_launch_dependents();
-    gpu::grid_wait_dependencies();
+    if constexpr (kFollows) gpu::grid_wait_dependencies();  // pointers are read at once
     const auto units = static_cast<unsigned>(p.schedule.units), step = static_cast<unsigned>(gpu::grid_x());
     XGEMM_NO_UNROLL
     for (auto index = static_cast<unsigned>(gpu::block_x()); index < units; index += step) {
@@ -41,6 +41,7 @@ struct NarrowRows {
       for (int column = 0; column < kRows; column += Product::kColumns) {
         const Task t = task_of(p, index, column);
         if (t.columns <= 0 || t.rows <= 0) break;
+        gpu::grid_wait_dependencies();
         Sums sums = {};
         const int k = Product::in_vectors(t) ? Product::template multiply<1, 2>(t, 0, sums) : 0;
         // Worked out again, and not kept in registers that loads need.
@@ -56,7 +57,7 @@ struct NarrowRows {
 
   XGEMM_DEVICE static Task task_of(const TileParams& p, unsigned index, int column) {
     Unit unit = vector_unit<kRows, kTileK>(p, index);
-    if (!Epilogue::make(p).has_product) unit.depth = 0;
+    if (!Epilogue::make_early(p).has_product) unit.depth = 0;
     return Product::task_of(p, unit, first_row(), column, [&](const ConstMatrixArg& z) {
       if constexpr (kFollows) return entry_of<const Element>(z, unit.batch);
       return static_cast<const Element*>(z.data) + unit.batch * z.batch_stride;

@@ -42,6 +42,7 @@ struct Skinny {
   static constexpr int kWarps = SkinnyShape::kWarps;
   static constexpr int kThreads = kWarps * gpu::kWarpSize;
   static constexpr int kMinBlocksPerSm = 2;
+  static constexpr bool kStartsEarly = true;
   static constexpr int kWarpVector = gpu::kWarpSize * kVector;  // elements that a warp loads at once
   static_assert(kWidth % 4 == 0 && kTileM % 4 == 0, "vectors of 4 sums: of the narrow operand, and in the workspace");
 
@@ -66,9 +67,11 @@ struct Skinny {
   };
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
-    const Epilogue epilogue = Epilogue::make(p);
+    if constexpr (gpu::kKernelsOverlap) gpu::grid_launch_dependents();
+    const Epilogue epilogue = Epilogue::make_early(p);
     int buffer = 0;
     for_each_unit<kTileM, kTileN, kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
+      if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
       const auto store = [&](int row, int column, float sum) {
         store_unit<kConfig, kTileM, kTileN>(epilogue, p, unit, 0, 0, [&](const auto& c) {
           kStreamsB ? c.store(column, row, sum) : c.store(row, column, sum);

@@ -51,7 +51,6 @@ struct WideRows {
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
     gpu::grid_launch_dependents();
-    gpu::grid_wait_dependencies();
     const auto vectors = static_cast<unsigned>(VectorShape::tasks_of_tile(vectors_of(p), kRows));
     const auto tasks = static_cast<unsigned>(p.schedule.units) * vectors, ctas = static_cast<unsigned>(gpu::grid_x());
     const std::int64_t rows = long_m(p) ? p.m : p.n;
@@ -67,7 +66,8 @@ struct WideRows {
       const Unit unit = vector_unit<kRows, kTileK>(p, tile);
       Task task = task_of(p, unit, vector);
       if (!has_task) task.rows = 0;
-      if (!has_task || !Epilogue::make(p).has_product) task.depth = 0;
+      if (!has_task || !Epilogue::make_early(p).has_product) task.depth = 0;
+      gpu::grid_wait_dependencies();
       add_products(task.share_of(share, bits), smem.sums[warp].data);
       sharers > 1 ? gpu::sync_threads() : gpu::sync_warp();
       const Epilogue epilogue = Epilogue::make(p);

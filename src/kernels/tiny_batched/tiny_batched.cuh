@@ -45,11 +45,8 @@ struct TinyBatched {
   using SharedStorage = NoSharedStorage;
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage&) {
-    if constexpr (gpu::kArch >= 900) {
-      gpu::grid_launch_dependents();
-      gpu::grid_wait_dependencies();
-    }
-    const Epilogue epilogue = Epilogue::make(p);
+    if constexpr (gpu::kKernelsOverlap) gpu::grid_launch_dependents();
+    const Epilogue epilogue = Epilogue::make_early(p);
     const auto thread = static_cast<unsigned>(gpu::thread_index());
     const TinyBatchedShape shape = TinyBatchedShape::of(kConfig, p.m, p.n);
     const unsigned product = thread / shape.blocks, block = thread % shape.blocks;
@@ -59,6 +56,7 @@ struct TinyBatched {
     Lines a(p.a, p.m, p.k), b(p.b.transposed(), p.n, p.k);
     const BasicSchedule<unsigned> schedule = p.schedule.as<unsigned>();
     const unsigned step = static_cast<unsigned>(gpu::grid_x()) * shape.products;
+    if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
     XGEMM_NO_UNROLL
     for (unsigned index = static_cast<unsigned>(gpu::block_x()) * shape.products + product; index < schedule.units;
          index += step) {

@@ -55,11 +55,11 @@ struct WarpStaged {
     for (int i = gpu::lane_index(); i < kStages * kSlice; i += gpu::kWarpSize)
       gpu::write<Space::shared>(mine + i, Element{});
     gpu::sync_warp();
-    gpu::grid_wait_dependencies();
-    const Epilogue epilogue = Epilogue::make(p);
+    const Epilogue epilogue = Epilogue::make_early(p);
     const std::int64_t depth = epilogue.has_product ? p.k : 0;
     Place now = {}, next = {};
     next.index = gpu::block_x() * kWarps + gpu::warp_index();
+    gpu::grid_wait_dependencies();
     bool any = false;  // whether there is a slice now, and not only a next one
     Sums sums = {};
     XGEMM_NO_UNROLL

@@ -46,8 +46,7 @@ struct WgmmaTmaLineProducer {
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem, const Place& place, const Start&) {
     constexpr int kShifters = kTeams * kTeam;
     const int warp = gpu::shuffle(gpu::warp_index(), 0);  // uniform, and the compiler knows it
-    gpu::grid_wait_dependencies();
-    const Epilogue epilogue = Epilogue::make(p);
+    const Epilogue epilogue = Epilogue::make_early(p);
     if (warp < kShifters) {
       shift(p, smem, place, epilogue, warp / kTeam);
     } else if (warp == kShifters) {
@@ -72,6 +71,7 @@ struct WgmmaTmaLineProducer {
     for (Units units = Units::make(p); units.more(); units.next()) {
       const Tile tile = units.at(p, place);
       const typename Units::Slices slices = units.slices(p, epilogue.has_product, place.split);
+      gpu::grid_wait_dependencies();
       XGEMM_NO_UNROLL
       for (int slice = slices.begin; slice < slices.end; ++slice) {
         gpu::mbarrier_wait(smem.lines_empty[stages.slot], stages.phase ^ 1);
@@ -94,6 +94,7 @@ struct WgmmaTmaLineProducer {
       const Loader y = Loader::make(p.y, p.y_tail, p.y_share, tile.column, Cta::columns_of(p), place.row, mask);
       const int entry = tile.batch * p.y_batch_step;
       const typename Units::Slices slices = units.slices(p, epilogue.has_product, place.split);
+      gpu::grid_wait_dependencies();
       XGEMM_NO_UNROLL
       for (int slice = slices.begin; slice < slices.end; ++slice) {
         gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
@@ -165,6 +166,7 @@ struct WgmmaTmaLineProducer {
       }
       if constexpr (Output::kSlots > 0) {
         if (!epilogue.reads_c() || units.partial()) continue;
+        gpu::grid_wait_dependencies();
         XGEMM_NO_UNROLL
         for (int i = slice; i < Output::kSlots; i += kTeams) {  // those whose slices come next
           const int slot = slot_of(i);

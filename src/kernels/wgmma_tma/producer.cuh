@@ -118,11 +118,10 @@ struct WgmmaTmaProducer {
     unsigned exchange_phase = 0;
     Units units = Units::make(p);
     auto [tile, loaders] = start;
-    gpu::grid_wait_dependencies();
     if constexpr (Cta::kPlanes > 1) {
-      if (!holds(p.condition)) return;
+      if (!holds_early(p.condition)) return;
     }
-    const Epilogue epilogue = Epilogue::make(p);
+    const Epilogue epilogue = Epilogue::make_early(p);
     XGEMM_NO_UNROLL
     while (true) {
       const typename Units::Slices slices = units.slices(p, epilogue.has_product, place.split);
@@ -182,6 +181,7 @@ struct WgmmaTmaProducer {
                                 Entry y_entry) {
     const auto& [x, y] = loaders;
     const int bytes = Cta::kPlanes * (x.bytes() + y.bytes());
+    gpu::grid_wait_dependencies();  // as late as can be: a product waits for its first slice
     XGEMM_NO_UNROLL
     for (int slice = slices.begin; slice < slices.end; ++slice) {
       typename Cta::SharedStorage::Slot& slot = smem.slots[ring.slot];

@@ -153,11 +153,10 @@ struct WgmmaTma {
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open
     if constexpr (kFollows<Epilogue>)
       prefetch_all_pointers(p, group * gpu::kGroupThreads + gpu::thread_index() % gpu::kGroupThreads);
-    gpu::grid_wait_dependencies();
     if constexpr (Cta::kPlanes > 1) {
-      if (!holds(p.condition)) return;
+      if (!holds_early(p.condition)) return;
     }
-    const Epilogue epilogue = Epilogue::make(p);
+    const Epilogue epilogue = Epilogue::make_early(p);
     XGEMM_NO_UNROLL
     for (Units units = Units::make(p); units.more(); units.next()) {
       const int slices = units.slices(p, epilogue.has_product, place.split).count();
@@ -173,6 +172,7 @@ struct WgmmaTma {
       // Takes a while: before the turn comes, and not between the products and the epilogue.
       const typename Cta::Tile tile = units.at(p, place);
       const bool inside = Cta::reaches_c(p, tile, tile_group);
+      gpu::grid_wait_dependencies();
       [[maybe_unused]] Finisher finisher;
       if constexpr (kFinishes) {
         finisher = Finisher::make(p, tile.row + Cta::group_row(tile_group) + 16 * warp,

@@ -92,14 +92,14 @@ struct WgmmaTmaWordProducer {
       ring.skip(kTeams);
     };
     if (p.follows()) gpu::grid_wait_dependencies();
+    const Epilogue epilogue = Epilogue::make_early(p);
     XGEMM_NO_UNROLL
     for (Units units = Units::make(p); units.more(); units.next()) {
       const typename Cta::Tile tile = units.at(p, place);
       LoaderX x = LoaderX::make(p.x_lines, tile.batch, tile.row, Cta::rows_of(p), p.k, thread);
       LoaderY y = LoaderY::make(p.y_lines, tile.batch, tile.column, Cta::columns_of(p), p.k, thread);
-      gpu::grid_wait_dependencies();
-      const Epilogue epilogue = Epilogue::make(p);
       const typename Units::Slices slices = units.slices(p, epilogue.has_product, place.split);
+      gpu::grid_wait_dependencies();
       XGEMM_NO_UNROLL
       for (; ahead < slices.count(); ahead += kTeams) {
         const int k = (slices.begin + ahead) * Cta::kTileK;

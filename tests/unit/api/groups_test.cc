@@ -46,6 +46,21 @@ TEST(Groups, ABatchLiesWhereItsFirstMatricesLie) {
   stand_in_device_memory(nullptr, nullptr);
 }
 
+// What no strided batch may be: matrices in falling order, and results in the same place, which follow one another.
+TEST(Groups, OthersAreProductsOfTheirOwn) {
+  static float memory[3][64];
+  const std::vector<const float*> a = apart<const float>(memory[0], 4, 16), b = apart<const float>(memory[1], 4, 16);
+  const std::vector<float*> c = apart(memory[2], 4, 16);
+  const auto falling = [](const auto& x) { return std::remove_cvref_t<decltype(x)>(x.rbegin(), x.rend()); };
+  stand_in_device_memory(nullptr, nullptr);
+  EXPECT_EQ(products_of_first_batch(a, b, c), 4);
+  EXPECT_EQ(products_of_first_batch({4, memory[0]}, {4, memory[1]}, c), 4);
+  EXPECT_EQ(products_of_first_batch(falling(a), b, c), 1);
+  EXPECT_EQ(products_of_first_batch(a, falling(b), c), 1);
+  EXPECT_EQ(products_of_first_batch(a, b, falling(c)), 1);
+  EXPECT_EQ(products_of_first_batch(a, b, {4, memory[2]}), 1);
+}
+
 TEST(Groups, SmallMatricesOfAPageAreAskedAboutOnce) {
   constexpr std::int64_t kCount = 256, kElements = 16;  // four pages, and A the same for all
   alignas(4096) static float memory[3][kCount * kElements];

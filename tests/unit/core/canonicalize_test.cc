@@ -178,6 +178,25 @@ TEST(Canonicalize, AnInputRowWithoutGapsIsAColumn) {
   EXPECT_EQ(canonicalize(args, false).b.ld, 2);
 }
 
+// Operands that may have been prepared lie as the call says, and so do vectors: a handle is found by how they lie.
+TEST(Canonicalize, VectorsOfEmulatedProductsStayAsTheyAre) {
+  xgemm_args args = legal_args(1, 7, 9);
+  args.lda = 1, args.ldc = 1;
+  const Problem p = canonicalize(args, false, Compute::fp32_emulated);
+  EXPECT_TRUE(p.m == 1 && p.n == 7 && p.a.data == args.a && p.a.op == Op::none && p.a.ld == 1 && p.c.ld == 1);
+}
+
+TEST(Canonicalize, TrianglesAndOtherTypesAreStrict) {
+  for (const Compute compute : {Compute::tf32, Compute::fp32_emulated}) {
+    xgemm_args args = legal_args(5, 5, 9);
+    EXPECT_EQ(canonicalize(args, false, compute).compute, compute);
+    args.fill = XGEMM_FILL_LOWER;
+    EXPECT_EQ(canonicalize(args, false, compute).compute, Compute::strict);
+    args.fill = XGEMM_FILL_FULL, args.type = XGEMM_F16;
+    EXPECT_EQ(canonicalize(args, false, compute).compute, Compute::strict);
+  }
+}
+
 TEST(Canonicalize, CanonicalProblemsStayAsTheyAre) {
   Random random(2);
   for (int i = 0; i < 2000; ++i) {
@@ -230,6 +249,8 @@ TEST(Canonicalize, OldCIsThereWhereItMatters) {
   EXPECT_FALSE(canonicalize(args, false).epilogue.any());
   args.beta = &kBeta;
   args.old_c = args.c, args.ld_old_c = args.ldc;
+  EXPECT_FALSE(canonicalize(args, false).epilogue.any());
+  args.stride_old_c = -77;  // of a single product it says nothing
   EXPECT_FALSE(canonicalize(args, false).epilogue.any());
   args.ld_old_c = args.ldc + 1, args.n = 1;  // of a single column it says nothing
   EXPECT_FALSE(canonicalize(args, false).epilogue.any());

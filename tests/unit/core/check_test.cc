@@ -77,6 +77,62 @@ std::vector<BadArgument> bad_arguments() {
   };
 }
 
+// What an epilogue reads and writes beside the matrices: strides, reach, and what counts as one.
+TEST(Check, EpiloguesOfBatchesHaveStrides) {
+  xgemm_args x = legal_args();
+  x.batch_count = 2, x.stride_c = 1000;
+  x.old_c = nowhere(0x9000), x.ld_old_c = x.ldc, x.stride_old_c = 0;
+  EXPECT_EQ(code_of(x), 0) << "one old C for all";
+  x.stride_old_c = -1;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_STRIDE_OLD_C);
+  x.stride_old_c = kMax / 4;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_STRIDE_OLD_C) << "reach";
+  x.old_c = x.c, x.stride_old_c = 999;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_OLD_C) << "C by another stride";
+  x = legal_args();
+  x.old_c = nowhere(0x9000), x.ld_old_c = kMax;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_LD_OLD_C) << "reach";
+  for (const xgemm_activation activation : {XGEMM_RELU, XGEMM_SILU}) {
+    x = legal_args();
+    x.activation = activation, x.aux = nowhere(0x9000), x.ld_aux = 1024;
+    x.batch_count = 2, x.stride_c = 1000, x.stride_aux = 0;
+    EXPECT_EQ(code_of(x), -XGEMM_ARG_STRIDE_AUX) << "entries would write the same aux";
+    x.stride_aux = kMax / 4 / 8 * 8;
+    EXPECT_EQ(code_of(x), -XGEMM_ARG_STRIDE_AUX) << "reach";
+    x.batch_count = 1, x.ld_aux = kMax / 8 * 8;
+    EXPECT_EQ(code_of(x), -XGEMM_ARG_LD_AUX) << "reach";
+  }
+}
+
+TEST(Check, WhateverAnEpilogueHasItIsOne) {
+  const std::function<void(xgemm_args&)> epilogues[] = {
+      [](xgemm_args& x) { x.activation = XGEMM_RELU; }, [](xgemm_args& x) { x.bias = nowhere(0x9000); },
+      [](xgemm_args& x) { x.row_scales = nowhere(0x9000); }, [](xgemm_args& x) { x.column_scales = nowhere(0x9000); },
+      [](xgemm_args& x) { x.old_c = nowhere(0x9000), x.ld_old_c = x.ldc; }};
+  for (const auto& add : epilogues) {
+    xgemm_args x = legal_args(4, 4, 4);
+    add(x);
+    EXPECT_EQ(code_of(x), 0);
+    x.alpha = &kZero, x.beta = &kOne, x.c = nullptr;
+    EXPECT_EQ(code_of(x), -XGEMM_ARG_C) << "alpha = 0 and beta = 1 leave C to the epilogue";
+    x = legal_args(4, 4, 4);
+    x.fill = XGEMM_FILL_UPPER;
+    add(x);
+    EXPECT_EQ(code_of(x), -XGEMM_ARG_FILL);
+  }
+}
+
+TEST(Check, WhatIsReservedIsZero) {
+  xgemm_args x = legal_args();
+  x.reserved = 1;
+  EXPECT_EQ(code_of(x), -XGEMM_ARG_BATCH_KIND);
+  for (const int mode : {-1, INT32_MIN, INT32_MAX}) {
+    x = legal_args();
+    x.math_mode = mode;
+    EXPECT_EQ(code_of(x), -XGEMM_ARG_MATH_MODE) << mode;
+  }
+}
+
 TEST(Check, PointersHaveNoStrides) {
   xgemm_args x = legal_args();
   x.batch_count = 3, x.stride_c = 0;

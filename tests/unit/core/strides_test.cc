@@ -260,6 +260,8 @@ TEST(BufferedParts, CoverEveryElementOnceWithinTheBound) {
                   const Problem buffered = with_buffered_c(part, nullptr);
                   EXPECT_TRUE(buffered.has_plain_c());
                   EXPECT_EQ(buffered.c.ld * size_of(type) % 16, 0);
+                  EXPECT_GE(buffered.c.ld, part.m);
+                  EXPECT_EQ(buffered.c.batch_stride, part.batch_count > 1 ? buffered.c.ld * part.n : 0);
                   return kOk;
                 }).ok());
     std::map<std::int64_t, int> expected;

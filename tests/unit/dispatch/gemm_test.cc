@@ -236,6 +236,23 @@ TEST_F(Gemm, EpiloguesOfStagedProductsAreFinishedOnTheCpu) {
             (Strings{"staged 8192x8192x8192", "finish 8192x8192x8192", "device 8192x8192x8192", "cpu 8x8x8"}));
 }
 
+// Sums of other types than C's lie in a buffer of 256 MiB at most.
+TEST_F(Gemm, EpiloguesOfLargeStagedProductsAreFinishedInPanels) {
+  Problem p = square(16384);
+  p.a.type = p.b.type = p.c.type = DType::f16;
+  p.epilogue.activation = Activation::relu;
+  std::vector<std::int64_t> columns;
+  world.when_staged = [&](const Problem& panel) {
+    columns.push_back((static_cast<const char*>(panel.b.data) - static_cast<const char*>(p.b.data)) / 2 / p.b.ld);
+    EXPECT_TRUE(panel.c.type == DType::f32 && panel.beta.is(0));
+  };
+  EXPECT_TRUE(call(p).ok());
+  Strings expected;
+  for (int i = 0; i < 4; ++i) expected.insert(expected.end(), {"staged 16384x4096x16384", "finish 16384x4096x16384"});
+  EXPECT_EQ(world.did, expected);
+  EXPECT_EQ(columns, (std::vector<std::int64_t>{0, 4096, 8192, 12288}));
+}
+
 // What goes over the link does so as a plain copy; a GPU's own matrix stays where it is.
 TEST_F(Gemm, StagedMatricesOnTheHostArePlain) {
   float a[18], c[18];

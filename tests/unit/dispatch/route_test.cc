@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 #include "dispatch/host_trip.h"
@@ -102,6 +103,36 @@ TEST(Route, EpiloguesStayOnOneSide) {
               activation == Activation::relu ? 0 : -XGEMM_ARG_AUX);
     placement.aux = {Location::host, -1};
     EXPECT_EQ(dispatch::choose_route(p, placement, &kServed, kTimes).status, XGEMM_UNSUPPORTED);
+  }
+}
+
+// Each of an epilogue's own operands is looked at: for its alignment, and for the GPU that it is on.
+TEST(Route, EachOperandOfAnEpilogueIsLookedAt) {
+  struct Operand {
+    int number;
+    runtime::PointerLocation Placement::*at;
+    std::function<void(Epilogue&, void*)> set;
+  };
+  const Operand operands[] = {
+      {XGEMM_ARG_BIAS, &Placement::bias, [](Epilogue& e, void* x) { e.bias_along = Along::rows, e.bias = x; }},
+      {XGEMM_ARG_ROW_SCALES, &Placement::row_scales, [](Epilogue& e, void* x) { e.row_scales = x; }},
+      {XGEMM_ARG_COLUMN_SCALES, &Placement::column_scales, [](Epilogue& e, void* x) { e.column_scales = x; }},
+      {XGEMM_ARG_OLD_C, &Placement::old_c, [](Epilogue& e, void* x) { e.old_c = x; }},
+      {XGEMM_ARG_AUX, &Placement::aux, [](Epilogue& e, void* x) { e.activation = Activation::silu, e.aux = x; }}};
+  for (const Operand& operand : operands) {
+    Problem p = make_problem(DType::f32, 'N', 'T', 64, 64, 64);
+    Placement placement = place(p, Location::device, Location::device, Location::device, Location::host);
+    placement.*operand.at = {Location::device, 0};
+    const auto status = [&](std::uintptr_t address) {
+      operand.set(p.epilogue, nowhere(address));
+      return dispatch::choose_route(p, placement, &kServed, kTimes).status;
+    };
+    EXPECT_EQ(status(0x1000), 0) << operand.number;
+    EXPECT_EQ(status(0x1002), -operand.number);
+    placement.*operand.at = {Location::device, 1};
+    EXPECT_EQ(status(0x1000), XGEMM_UNSUPPORTED) << operand.number << " on another GPU";
+    placement.*operand.at = {Location::host, -1};
+    EXPECT_EQ(status(0x1000), XGEMM_UNSUPPORTED) << operand.number << " on the host";
   }
 }
 

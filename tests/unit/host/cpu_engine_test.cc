@@ -127,6 +127,39 @@ TYPED_TEST(CpuEngine, Triangles) {
             }
 }
 
+// A and B from the same first element are no rank-k update where their columns lie otherwise.
+TYPED_TEST(CpuEngine, TrianglesOfOneMemorySeenTwice) {
+  using T = typename TypeParam::In;
+  using C = typename TypeParam::Out;
+  constexpr int64_t n = 6, k = 5, lda = 9, ldb = 7;
+  test::Matrix<T> x(lda * k, 1);
+  x.fill_uniform(3);
+  for (const Fill fill : {Fill::lower, Fill::upper}) {
+    test::Matrix<C> c(n, n), before(n, n);
+    c.fill_uniform(4);
+    before = c;
+    Problem problem;
+    problem.m = problem.n = n, problem.k = k, problem.fill = fill;
+    problem.alpha.value = 1, problem.beta.value = 1;
+    problem.a = {kType<T>, x.data(), Op::none, lda, 0};
+    problem.b = {kType<T>, x.data(), Op::transpose, ldb, 0};
+    problem.c = {kType<C>, c.data(), n, 0};
+    ASSERT_TRUE(host::cpu_gemm(problem).ok());
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < n; ++i)
+        if (!contains(fill, i, j)) c(i, j) = before(i, j);
+    test::Matrix<C> whole = before;
+    problem.fill = Fill::full, problem.c.data = whole.data();
+    ASSERT_TRUE(host::cpu_gemm(problem).ok());
+    const test::Product<T, C> product = {'N', 'T', n, n, k, 1, 1, x.data(), lda, x.data(), ldb, before.data(), n};
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < n; ++i)
+        if (!contains(fill, i, j)) c(i, j) = whole(i, j);
+    const test::Verdict verdict = test::check_result(product, c.data());
+    EXPECT_TRUE(verdict.ok) << verdict.message;
+  }
+}
+
 TYPED_TEST(CpuEngine, PastEveryBlock) {
   using T = typename TypeParam::In;
   using C = typename TypeParam::Out;
@@ -230,20 +263,25 @@ TYPED_TEST(CpuEngine, LeadingDimensionsPastInt) {
   auto* const c = static_cast<C*>(map());
   if (a && b && c) {
     test::Random random(5);
-    for (int64_t j = 0; j < 2; ++j)
-      for (int64_t i = 0; i < m; ++i) {
-        a[i + j * ld] = test::from_double<T>(random.uniform());
-        if (i < k) b[i + j * ld] = test::from_double<T>(random.uniform());
-      }
-    Problem problem;
-    problem.m = m, problem.n = n, problem.k = k;
-    problem.alpha.value = 1;
-    problem.a = {kType<T>, a, Op::none, ld, 0};
-    problem.b = {kType<T>, b, Op::none, ld, 0};
-    problem.c = {kType<C>, c, ld, 0};
-    ASSERT_TRUE(host::cpu_gemm(problem).ok());
-    const test::Verdict verdict = test::check_result<T, C>({'N', 'N', m, n, k, 1, 0, a, ld, b, ld, nullptr, ld}, c);
-    EXPECT_TRUE(verdict.ok) << verdict.message;
+    // All of them, and each alone.
+    for (const int far : {7, 1, 2, 4}) {
+      const int64_t lda = far & 1 ? ld : m, ldb = far & 2 ? ld : k, ldc = far & 4 ? ld : m;
+      for (int64_t j = 0; j < 2; ++j)
+        for (int64_t i = 0; i < m; ++i) {
+          a[i + j * lda] = test::from_double<T>(random.uniform());
+          if (i < k) b[i + j * ldb] = test::from_double<T>(random.uniform());
+        }
+      Problem problem;
+      problem.m = m, problem.n = n, problem.k = k;
+      problem.alpha.value = 1;
+      problem.a = {kType<T>, a, Op::none, lda, 0};
+      problem.b = {kType<T>, b, Op::none, ldb, 0};
+      problem.c = {kType<C>, c, ldc, 0};
+      ASSERT_TRUE(host::cpu_gemm(problem).ok());
+      const test::Verdict verdict =
+          test::check_result<T, C>({'N', 'N', m, n, k, 1, 0, a, lda, b, ldb, nullptr, ldc}, c);
+      EXPECT_TRUE(verdict.ok) << verdict.message;
+    }
   }
   for (void* memory : {static_cast<void*>(a), static_cast<void*>(b), static_cast<void*>(c)})
     if (memory) munmap(memory, bytes);

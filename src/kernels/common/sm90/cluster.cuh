@@ -39,6 +39,7 @@ inline void grid_launch_dependents(Loc = Loc::current()) {}
 inline void grid_wait_dependencies(Loc = Loc::current()) {
   sim::grid_wait_dependencies();
 }
+inline constexpr bool kKernelsOverlap = true;
 
 #else
 
@@ -100,6 +101,8 @@ XGEMM_DEVICE void grid_launch_dependents(Loc = Loc::current()) {
 XGEMM_DEVICE void grid_wait_dependencies(Loc = Loc::current()) {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
+// Whether kernels start before these have finished, where code is for GPUs that cannot as well.
+inline constexpr bool kKernelsOverlap = kArch >= 900;
 
 #endif
 
