@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/common/params.h"
+#include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/target.cuh"
 
 namespace xgemm::kernels {
@@ -34,10 +35,14 @@ XGEMM_DEVICE Unit whole_unit(const BasicSchedule<Index>& schedule, Index unit, s
           depth};
 }
 
-// Blocks on a triangle's diagonal and at its edges may have tiles without an element of it.
+// Blocks on a triangle's diagonal and at its edges may have tiles without an element of it. Their threads wait all the
+// same: a launch with no other tile would end before the kernel before it does.
 template <int kTileM, int kTileN>
-XGEMM_DEVICE bool has_part(const GemmParams& p, const Unit& unit) {
-  return unit.row < p.m && unit.col < p.n && touches(p.fill, unit.row, unit.col, kTileM, kTileN);
+XGEMM_DEVICE bool is_left_out(const GemmParams& p, const Unit& unit) {
+  if (p.fill == Fill::full) return false;
+  if (unit.row < p.m && unit.col < p.n && touches(p.fill, unit.row, unit.col, kTileM, kTileN)) return false;
+  if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
+  return true;
 }
 
 }  // namespace detail
@@ -69,7 +74,7 @@ XGEMM_DEVICE void for_each_unit(const TileParams& p, bool has_product, const Bod
   XGEMM_NO_UNROLL
   for (std::int64_t index = gpu::block_x(); index < p.schedule.units; index += gpu::grid_x()) {
     Unit unit = unit_at<kTileM, kTileN, kTileK>(p, index);
-    if (p.fill != Fill::full && !detail::has_part<kTileM, kTileN>(p, unit)) continue;
+    if (detail::is_left_out<kTileM, kTileN>(p, unit)) continue;
     if (!has_product) unit.depth = 0;
     body(unit);
   }
@@ -113,7 +118,7 @@ XGEMM_DEVICE void for_each_unit_32(const TileParams& p, bool has_product, const 
   XGEMM_NO_UNROLL
   for (unsigned index = sharers == 1 ? cta : cta / sharers; index < units; index += step) {
     Unit unit = unit_at_32<kTileM, kTileN, kTileK>(p, index, sharers);
-    if (p.fill != Fill::full && !detail::has_part<kTileM, kTileN>(p, unit)) continue;
+    if (detail::is_left_out<kTileM, kTileN>(p, unit)) continue;
     if (!has_product) unit.depth = 0;
     body(unit);
   }
