@@ -4,6 +4,7 @@
     perf/published.py                              means and worst products of the sets of perf/shapes, of the newest file of each
     perf/published.py --below .9 [--since DATE]    products that take longer than cuBLAS by so much where they were measured last
     perf/published.py --case REGEX [FILE...]       products whose names have a match, and their geometric mean
+    perf/published.py --gain FILE...               of products beside another build (--against): its times over ours
 
 The newest file of a set is the one of which libxgemm and cuBLAS were run last, among those that have at least two thirds of
 the products that any file of that GPU and type has of it. Only times of libxgemm as it plans count, with strict fp32: no forced
@@ -27,6 +28,7 @@ LEFT_OUT = re.compile(r"-(fp32-emulated|fp32-prepared|tf32|before)\.txt$")
 MACHINE = re.compile(r"^(NVIDIA .*), driver .*, (\d{4}-\d\d-\d\dT\S+Z)$")
 HEADING = re.compile(r"^case +(\S+) us +\S+ +(\S+) us ")
 CASE = re.compile(r"^([a-zA-Z] [NT]{2} \d+x\d+x\d+(?: [\w=,+.-]+)*) {2,}\S+ +\S+ +\S+ +\S+ +([\d.]+) +\[")
+BESIDE = re.compile(r"^  \+ against:\S+ +\S+ +\S+ +([\d.]+) +\[")
 AGAINST = re.compile(r"^\S+ against (\S+): geometric mean")
 MEAN = re.compile(r"^  (\S+) +(\S+) +([\d.]+) +\[.*\] +(\d+) shapes, worst ([\d.]+) at (.*)$")
 
@@ -39,19 +41,25 @@ class Run:
         self.file, self.gpu, self.created = file, gpu, created
         self.candidate = self.reference = ""
         self.ratios, self.sets = {}, []
+        self.gains = {}  # times of the other build over ours, of products that both were measured with
 
 
 def runs_of(file):
     """The runs that a file holds, in its order."""
-    runs, reference = [], ""
+    runs, reference, case = [], "", ""
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        if not line.startswith("  + "):  # further candidates of the product above
+            case = ""
         if match := MACHINE.match(line):
             gpu = re.sub(r"NVIDIA (\S+).*", r"\1", match[1])
             runs.append(Run(file.name, gpu, match[2]))
         elif runs and (match := HEADING.match(line)):
             runs[-1].candidate, runs[-1].reference = match[1], match[2]
         elif runs and (match := CASE.match(line)) and "  (against " not in line:
-            runs[-1].ratios[match[1]] = float(match[2])
+            case = match[1]
+            runs[-1].ratios[case] = float(match[2])
+        elif runs and case and (match := BESIDE.match(line)):
+            runs[-1].gains[case] = runs[-1].ratios[case] / float(match[1])
         elif match := AGAINST.match(line):
             reference = match[1]
         elif runs and (match := MEAN.match(line)) and reference == runs[-1].reference:
@@ -120,12 +128,21 @@ def main(arguments=None):
     parser.add_argument("--below", type=float, metavar="RATIO", help="list the products whose ratio is less, the worst first")
     parser.add_argument("--since", default="", metavar="DATE", help="leave out what was measured before, as 2026-11-27")
     parser.add_argument("--case", type=pattern, metavar="REGEX", help="list these products and their mean")
+    parser.add_argument("--gain", action="store_true", help="the mean, the least and the most of what the files gained")
     options = parser.parse_args(arguments)
     runs = by_age(options.files) if options.files else as_planned(sorted(RESULTS.glob("*.txt")))
     runs = [run for run in runs if run.created >= options.since]
     if not runs:
         print("published.py: no table of xgemm-bench there", file=sys.stderr)
         return 2
+    if options.gain:
+        for run in runs:
+            gains = run.gains
+            if gains:
+                least, most = min(gains, key=gains.get), max(gains, key=gains.get)
+                print(f"{math.exp(sum(map(math.log, gains.values())) / len(gains)):.3f}  geometric mean of {len(gains)}, "
+                      f"from {gains[least]:.3f} at {least} to {gains[most]:.3f} at {most}  {run.file}")
+        return 0
     if options.below is None and options.case is None:
         print(table(newest_sets(runs, {path.stem for path in (HERE / "shapes").glob("*.txt")} - TOURS)), end="")
         return 0

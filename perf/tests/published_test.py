@@ -53,6 +53,10 @@ class PublishedTest(unittest.TestCase):
             ("H100", "h NN 128x128x128"): (3, "h100-few.txt"), ("H100", "h TT 30x1x12 ld=31,2,30 batch=7"): (.5, "h100-few.txt")})
         self.assertIn("| `squares` |  | 1.200, 0.500 | `*-a.txt` |", published.table(published.newest_sets(runs, {"squares"})))
 
+    def test_what_a_change_gained(self):
+        self.assertEqual(self.printed("--gain", self.write("h100-a.txt", "2026-11-03T00:00:00Z", "4.500")),
+                         "0.500  geometric mean of 1, from 0.500 at h NN 128x128x128 to 0.500 at h NN 128x128x128  h100-a.txt\n")
+
     def printed(self, *arguments):
         output = io.StringIO()
         with contextlib.redirect_stdout(output):

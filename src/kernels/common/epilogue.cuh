@@ -68,7 +68,7 @@ struct BasicLinearCombination {
       const Sum alpha = p.alpha.template value<Sum>();
       return {alpha, p.beta.template value<Sum>(), alpha != Sum{0} && p.k > 0};
     }
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies(loc);
+    gpu::grid_wait_dependencies(loc);
     return make(p, loc);
   }
 
@@ -149,7 +149,7 @@ XGEMM_DEVICE bool holds(const Condition& condition, Loc loc = Loc::current()) {
 // The same before grid_wait_dependencies(), as Epilogue::make_early().
 XGEMM_DEVICE bool holds_early(const Condition& condition, Loc loc = Loc::current()) {
   if (condition.word == nullptr) return true;
-  if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies(loc);
+  gpu::grid_wait_dependencies(loc);
   return holds(condition, loc);
 }
 

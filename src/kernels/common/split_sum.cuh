@@ -49,10 +49,10 @@ struct SplitSum {
     // Some hundred cycles, while the parts are still computed.
     Target target = target_of(p, index);
     const int begin = gpu::opaque(p.parts() * lane / lanes), end = gpu::opaque(p.parts() * (lane + 1) / lanes);
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_launch_dependents();
+    gpu::grid_launch_dependents();
     if (!holds_early(p.condition)) return;
     const Epilogue epilogue = Epilogue::make_early(p);
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
+    gpu::grid_wait_dependencies();
     if (is_of_pointers(p.c_batch) && inside)
       target.c = gpu::read<gpu::Space::global>(reinterpret_cast<Element* const*>(target.c));
     // A bias and old elements are under way together with the sums, all of them before anything is stored.

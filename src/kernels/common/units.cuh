@@ -41,7 +41,7 @@ template <int kTileM, int kTileN>
 XGEMM_DEVICE bool is_left_out(const GemmParams& p, const Unit& unit) {
   if (p.fill == Fill::full) return false;
   if (unit.row < p.m && unit.col < p.n && touches(p.fill, unit.row, unit.col, kTileM, kTileN)) return false;
-  if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
+  gpu::grid_wait_dependencies();
   return true;
 }
 

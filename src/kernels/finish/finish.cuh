@@ -33,7 +33,7 @@ struct Finish {
   struct SharedStorage {};
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage&) {
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_launch_dependents();
+    gpu::grid_launch_dependents();
     const auto combination = BasicLinearCombination<Sum>::make_early(p);
     XGEMM_NO_UNROLL
     for (std::int64_t tile = gpu::block_x(); tile < p.tiles; tile += p.ctas) {
@@ -63,7 +63,7 @@ struct Finish {
   // The vectors of a thread: from `row` on, of its columns from `column` on.
   XGEMM_DEVICE static void finish_vectors(const Params& p, const BasicLinearCombination<Sum>& combination,
                                           std::int64_t row, std::int64_t column, std::int64_t entry) {
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
+    gpu::grid_wait_dependencies();
     // Threads beyond the last row stay: others may ask for their bits.
     const int rows = p.m - row >= kVector ? kVector : row < p.m ? static_cast<int>(p.m - row) : 0;
     const bool whole = rows == kVector, vectors = whole && p.vectors;

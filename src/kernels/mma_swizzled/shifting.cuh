@@ -58,9 +58,7 @@ struct MmaSwizzledShifting {
   };
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
-    if constexpr (gpu::kArch >= 900) {
-      gpu::grid_launch_dependents();
-    }
+    gpu::grid_launch_dependents();
     for_each_unit<kTileM, kTileN, kTileK>(p, true, [&](const Unit& begun) {
       Sums sums = {};
       compute(p, begun, smem, sums);
@@ -121,7 +119,7 @@ struct MmaSwizzledShifting {
     bool by_pointers = false;
     Unit operands = unit;
     if constexpr (kFollows) {
-      if constexpr (gpu::kArch >= 900) gpu::grid_wait_dependencies();
+      gpu::grid_wait_dependencies();
       by_pointers = Epilogue::make(p).has_product;
       if (!by_pointers) operands.batch = 0;  // the stride stands for pointers
     }
@@ -133,7 +131,7 @@ struct MmaSwizzledShifting {
     };
     std::int64_t left = gpu::opaque(Epilogue::make_early(p).has_product ? unit.depth : 0);
     // The way here, some hundred cycles, is under way while kernels before this one end.
-    if constexpr (gpu::kArch >= 900) gpu::grid_wait_dependencies();
+    gpu::grid_wait_dependencies();
     fetch(left);
     if (Epilogue::make(p).reads_c() && !unit.is_partial(p)) {
       const auto view = view_c<kConfig, kFollows>(p, unit).template block<kTileM, kTileN>(unit.row, unit.col);

@@ -49,7 +49,7 @@ struct Pack {
   };
 
   XGEMM_DEVICE static void run(const Params& p, SharedStorage& smem) {
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_launch_dependents();
+    gpu::grid_launch_dependents();
     const auto block = static_cast<unsigned>(gpu::block_x());
     int job = 0;
     unsigned begin = 0;
@@ -61,11 +61,6 @@ struct Pack {
   }
 
  private:
-  // Comes before any access to global memory, and after what can be worked out while the kernel before ends.
-  XGEMM_DEVICE static void wait_for_the_kernel_before() {
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
-  }
-
   // What a thread has of a tile: vectors (elements) of kLines lines, so many lines apart.
   struct Place {
     std::int64_t batch, line, vector;
@@ -110,7 +105,7 @@ struct Pack {
   XGEMM_DEVICE static void copy_tile(const Params::Job& job, unsigned tile) {
     const auto [batch, line, vector, lines_apart] = place_of(job, tile);
     if (vector >= job.vectors) return;
-    wait_for_the_kernel_before();
+    gpu::grid_wait_dependencies();
     const std::int64_t element = vector * kElements;
     tell(job, batch, line == 0 && element == 0);
     const Word* source = source_of(job, batch) + line * job.line_stride + element * job.step;
@@ -131,7 +126,7 @@ struct Pack {
 
   XGEMM_DEVICE static void scatter_tile(const Params::Job& job, unsigned tile) {
     const auto [batch, line, element, lines_apart] = place_of(job, tile);
-    wait_for_the_kernel_before();
+    gpu::grid_wait_dependencies();
     const Word* source = static_cast<const Word*>(job.source) + batch * job.batch_stride + line * job.line_stride +
                          element * job.source_step;
     Word* const entry =
@@ -159,7 +154,7 @@ struct Pack {
     const auto left = [](std::int64_t all) { return static_cast<int>(all < kTurned ? all : kTurned); };
     const int lines = left(job.lines - first_line), elements = left(job.length - first_element);
     const int warp = gpu::warp_index(), lane = gpu::lane_index();
-    wait_for_the_kernel_before();
+    gpu::grid_wait_dependencies();
     tell(job, batch, first_line == 0 && first_element == 0 && gpu::thread_index() == 0);
 
     const Word* source = source_of(job, batch) + first_line + first_element * job.step;

@@ -67,11 +67,11 @@ struct Skinny {
   };
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage& smem) {
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_launch_dependents();
+    gpu::grid_launch_dependents();
     const Epilogue epilogue = Epilogue::make_early(p);
     int buffer = 0;
     for_each_unit<kTileM, kTileN, kTileK>(p, epilogue.has_product, [&](const Unit& unit) {
-      if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
+      gpu::grid_wait_dependencies();
       const auto store = [&](int row, int column, float sum) {
         store_unit<kConfig, kTileM, kTileN>(epilogue, p, unit, 0, 0, [&](const auto& c) {
           kStreamsB ? c.store(column, row, sum) : c.store(row, column, sum);

@@ -45,7 +45,7 @@ struct TinyBatched {
   using SharedStorage = NoSharedStorage;
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage&) {
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_launch_dependents();
+    gpu::grid_launch_dependents();
     const Epilogue epilogue = Epilogue::make_early(p);
     const auto thread = static_cast<unsigned>(gpu::thread_index());
     const TinyBatchedShape shape = TinyBatchedShape::of(kConfig, p.m, p.n);
@@ -56,7 +56,7 @@ struct TinyBatched {
     Lines a(p.a, p.m, p.k), b(p.b.transposed(), p.n, p.k);
     const BasicSchedule<unsigned> schedule = p.schedule.as<unsigned>();
     const unsigned step = static_cast<unsigned>(gpu::grid_x()) * shape.products;
-    if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
+    gpu::grid_wait_dependencies();
     XGEMM_NO_UNROLL
     for (unsigned index = static_cast<unsigned>(gpu::block_x()) * shape.products + product; index < schedule.units;
          index += step) {

@@ -59,10 +59,8 @@ struct WarpTiled {
 
   XGEMM_DEVICE static void run(const TileParams& p, SharedStorage&) {
     if constexpr (kFollows) prefetch_pointers<kThreads>(p.batch_count, gpu::thread_index(), p.c, p.a, p.b);
-    if constexpr (gpu::kKernelsOverlap) {
-      gpu::grid_launch_dependents();
-      if constexpr (kFollows) gpu::grid_wait_dependencies();  // pointers are read at once
-    }
+    gpu::grid_launch_dependents();
+    if constexpr (kFollows) gpu::grid_wait_dependencies();  // pointers are read at once
     const Epilogue epilogue = Epilogue::make_early(p);
     const int g = gpu::lane_index() / 4, t = gpu::lane_index() % 4;
     const int k = kOnTensorCores ? t * kDepth : 0;
@@ -78,7 +76,7 @@ struct WarpTiled {
       const Unit unit = tile_at(p, index);
       a.go_to(unit.batch, unit.row);
       b.go_to(unit.batch, unit.col);
-      if constexpr (gpu::kKernelsOverlap) gpu::grid_wait_dependencies();
+      gpu::grid_wait_dependencies();
       Sums sums = {};
       multiply(a, b, depth, sums);
       const std::int64_t row = unit.row + g * kRows, col = unit.col + t * kColumns;

@@ -39,7 +39,6 @@ inline void grid_launch_dependents(Loc = Loc::current()) {}
 inline void grid_wait_dependencies(Loc = Loc::current()) {
   sim::grid_wait_dependencies();
 }
-inline constexpr bool kKernelsOverlap = true;
 
 #else
 
@@ -90,19 +89,18 @@ XGEMM_DEVICE void write_remote_async(unsigned* local, Mbarrier& barrier, int cta
       : "memory");
 }
 
-// ---- Programmatic dependent launch: without effect where the launch did not ask for it. ----
+// ---- Programmatic dependent launch: without effect where the launch did not ask for it, and in code for GPUs that do
+// not know it, where kernels do not overlap. ----
 
 // Lets the next kernel of the stream start its prologue.
 XGEMM_DEVICE void grid_launch_dependents(Loc = Loc::current()) {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  if constexpr (kArch >= 900) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 // Waits until the kernels before this one have finished and their writes are visible. Comes before any access to global
 // memory.
 XGEMM_DEVICE void grid_wait_dependencies(Loc = Loc::current()) {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  if constexpr (kArch >= 900) asm volatile("griddepcontrol.wait;" ::: "memory");
 }
-// Whether kernels start before these have finished, where code is for GPUs that cannot as well.
-inline constexpr bool kKernelsOverlap = kArch >= 900;
 
 #endif
 
