@@ -18,12 +18,12 @@ inline bool starts_early() {
          device::code_architecture(10 * major) >= 90;
 }
 
-template <class Params>
-cudaError_t launch_early(void (*entry)(const Params), unsigned ctas, unsigned threads, cudaStream_t stream,
-                         const Params& params, unsigned shared_bytes = 0, unsigned cluster = 1) {
+// params: what the kernel takes.
+inline cudaError_t launch_kernel(const void* entry, unsigned ctas, unsigned threads, cudaStream_t stream, void* params,
+                                 unsigned shared_bytes, unsigned cluster, bool early) {
   cudaLaunchAttribute attributes[2];
   unsigned count = 0;
-  if (starts_early()) {
+  if (early && starts_early()) {
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }
@@ -38,7 +38,16 @@ cudaError_t launch_early(void (*entry)(const Params), unsigned ctas, unsigned th
   config.stream = stream;
   config.attrs = attributes;
   config.numAttrs = count;
-  return cudaLaunchKernelEx(&config, entry, params);
+  void* arguments[] = {params};
+  // Gives the error of this launch, which <<<>>> leaves among those of earlier calls.
+  return cudaLaunchKernelExC(&config, entry, arguments);
+}
+
+template <class Params>
+cudaError_t launch_early(void (*entry)(const Params), unsigned ctas, unsigned threads, cudaStream_t stream,
+                         Params params, unsigned shared_bytes = 0, unsigned cluster = 1) {
+  return launch_kernel(reinterpret_cast<const void*>(entry), ctas, threads, stream, &params, shared_bytes, cluster,
+                       true);
 }
 
 }  // namespace xgemm::kernels

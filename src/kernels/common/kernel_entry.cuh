@@ -3,7 +3,7 @@
 //
 // Launched with the CTAs of schedule.clusters clusters, Kernel::kThreads threads and at least kSharedBytes<Kernel> of
 // dynamic shared memory, after opting in to more than kDefaultSharedBytes where the kernel uses more
-// (launch_instance.cuh).
+// (launch_tiles.h).
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

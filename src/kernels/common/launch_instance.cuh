@@ -1,21 +1,15 @@
 // The launch of an instance, for kernels that take TileParams.
 #pragma once
 
-#include <algorithm>
 #include <type_traits>
 
-#include "kernels/common/early_launch.h"
 #include "kernels/common/instance_list.h"
 #include "kernels/common/kernel_entry.cuh"
-#include "kernels/common/opt_in.h"
+#include "kernels/common/launch_tiles.h"
 #include "kernels/common/smem.cuh"
-#include "kernels/common/split_sum.h"
-#include "kernels/common/tile_schedule.h"
 
 namespace xgemm::kernels {
 
-// More dynamic shared memory than the default needs an opt-in, once per kernel and device. The attribute sticks to the
-// device's primary context; setting it again is cheap and harmless.
 template <class Entry, Finds kFinds = Finds::by_strides>
 cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, void* workspace, cudaStream_t stream) {
   using Kernel = KernelOf<Entry, kFinds>;
@@ -24,35 +18,16 @@ cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, 
       if (params.c.by_pointers())
         return launch_instance<Entry, Finds::by_pointers>(params, schedule, workspace, stream);
   }
-  constexpr int kBytes = kSharedBytes<Kernel>;
-  const auto entry = kernel_entry<Entry, kFinds>;
-  const TileParams p = {params, schedule, workspace};
-  cudaError_t error = cudaSuccess;
-  if constexpr (requires { Kernel::kStartsEarly; }) {
-    const unsigned bytes = std::max<unsigned>(kBytes, schedule.shared_bytes);
-    if (bytes > kDefaultSharedBytes) {
-      static SharedOptIn opt_in;
-      error = opt_in_to_all_shared(reinterpret_cast<const void*>(entry), opt_in);
-      if (error != cudaSuccess) return error;
-    }
-    const auto cluster = static_cast<unsigned>(schedule.cluster.size());
-    error = launch_early(entry, schedule.clusters * cluster, Kernel::kThreads, stream, p, bytes, cluster);
-  } else {
-    if constexpr (kBytes > kDefaultSharedBytes) {
-      error = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-      if (error != cudaSuccess) return error;
-    }
-    // Gives the error of this launch, which <<<>>> leaves among those of earlier calls.
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(schedule.clusters);
-    config.blockDim = dim3(Kernel::kThreads);
-    config.dynamicSmemBytes = kBytes;
-    config.stream = stream;
-    error = cudaLaunchKernelEx(&config, entry, p);
-  }
-  if (error != cudaSuccess || schedule.split_tiles == 0) return error;
-  const SplitSumLayout layout = tile_sum_layout(Kernel::kInstance, schedule);
-  return launch_split_sum(Kernel::kInstance.type_c, split_sum_params(params, schedule, workspace, layout), stream);
+  static SharedOptIn opt_in;
+  const TileKernel kernel = {.entry = reinterpret_cast<const void*>(kernel_entry<Entry, kFinds>),
+                             .opt_in = opt_in,
+                             .config = Kernel::kInstance,
+                             .threads = Kernel::kThreads,
+                             .shared_bytes = kSharedBytes<Kernel>,
+                             .starts_early = requires {Kernel::kStartsEarly;
+}
+};  // namespace xgemm::kernels
+return launch_tiles(kernel, params, schedule, workspace, stream);
 }
 
 // A family whose kernels are launched otherwise specialises this in its launch.cuh.

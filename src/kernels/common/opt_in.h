@@ -12,6 +12,9 @@
 
 namespace xgemm::kernels {
 
+// What a CTA can have without.
+inline constexpr unsigned kDefaultSharedBytes = 48 * 1024;
+
 // Of a kernel: on which devices it has been done.
 using SharedOptIn = std::array<std::atomic<bool>, device::kMaxDevices>;
 

@@ -23,7 +23,4 @@ inline constexpr int kSharedBytes = sizeof(typename Kernel::SharedStorage) == 1
                                         ? 0
                                         : static_cast<int>(sizeof(typename Kernel::SharedStorage));
 
-// What a CTA can have without opting in to more.
-inline constexpr int kDefaultSharedBytes = 48 * 1024;
-
 }  // namespace xgemm::kernels

@@ -6,6 +6,7 @@
 #include "kernels/common/launch_instance.cuh"
 #include "kernels/common/opt_in.h"
 #include "kernels/common/split_sum.h"
+#include "kernels/common/tile_schedule.h"
 #include "kernels/dmma_tma/arguments.h"
 #include "kernels/dmma_tma/dmma_tma.cuh"
 #include "kernels/dmma_tma/instances.h"

@@ -1,18 +1,12 @@
-// The launch of ffma_tma: tensor maps and attributes. Nothing is decided here.
+// The instances of ffma_tma as the launch takes them.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
-
 #include "kernels/common/launch_instance.cuh"
-#include "kernels/common/opt_in.h"
-#include "kernels/common/params.h"
-#include "kernels/common/split_sum.h"
-#include "kernels/common/tile_schedule.h"
-#include "kernels/ffma_tma/arguments.h"
 #include "kernels/ffma_tma/ffma_tma.cuh"
 #include "kernels/ffma_tma/instances.h"
+#include "kernels/ffma_tma/launch.h"
 
 namespace xgemm::kernels {
 
@@ -34,40 +28,13 @@ __global__ void __launch_bounds__(KernelOf<Entry>::kThreads, KernelOf<Entry>::kC
 template <class Entry, class Epilogue>
 cudaError_t launch_ffma_tma(const GemmParams& g, const Schedule& schedule, void* workspace, cudaStream_t stream) {
   using Kernel = typename FfmaTmaOf<Entry, Epilogue>::Kernel;
-  constexpr FfmaTmaConfig kConfig = Entry::kConfig;
-  constexpr int kBytes = sizeof(typename Kernel::SharedStorage);
   static SharedOptIn opt_in;
-  cudaError_t error = opt_in_to_all_shared(reinterpret_cast<const void*>(ffma_tma_entry<Entry, Epilogue>), opt_in);
-  if (error != cudaSuccess) return error;
-
-  const BasicFfmaTmaParams<TensorBox> boxes = ffma_tma_arguments(kConfig, g, schedule, workspace);
-  FfmaTmaParams p;
-  static_cast<TileParams&>(p) = boxes;
-  p.a_load = boxes.a_load;
-  p.b_load = boxes.b_load;
-  p.c_vectors = boxes.c_vectors;
-  if (by_tma(p.a_load)) error = encode_tensor_map(p.a_map, boxes.a_map);
-  if (error == cudaSuccess && by_tma(p.b_load)) error = encode_tensor_map(p.b_map, boxes.b_map);
-  if (error == cudaSuccess && kConfig.stages_c() && p.c_vectors) error = encode_tensor_map(p.c_map, boxes.c_map);
-  if (error != cudaSuccess) return error;
-
-  const auto cluster_size = static_cast<unsigned>(schedule.cluster.size());
-  cudaLaunchAttribute attributes[2];
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {cluster_size, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(schedule.clusters * cluster_size);
-  config.blockDim = dim3(Kernel::kThreads);
-  config.dynamicSmemBytes = std::max<std::size_t>(kBytes, schedule.shared_bytes);
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = cluster_size > 1 ? 2 : 1;
-  error = cudaLaunchKernelEx(&config, ffma_tma_entry<Entry, Epilogue>, p);
-  if (error != cudaSuccess || schedule.split_tiles == 0) return error;
-  const SplitSumLayout layout = tile_sum_layout(kConfig, schedule);
-  return launch_split_sum(DType::f32, split_sum_params(g, schedule, workspace, layout), stream);
+  const FfmaTmaKernel kernel = {.config = Entry::kConfig,
+                                .entry = reinterpret_cast<const void*>(ffma_tma_entry<Entry, Epilogue>),
+                                .opt_in = opt_in,
+                                .threads = Kernel::kThreads,
+                                .shared_bytes = sizeof(typename Kernel::SharedStorage)};
+  return launch_ffma_tma(kernel, g, schedule, workspace, stream);
 }
 
 template <>
