@@ -15,10 +15,9 @@
 namespace xgemm::kernels {
 
 // kEntries: of 16 bytes each, which a thread has and which are written together.
-template <class Sum, int kEntries>
+template <class Sum, int kEntries, int kMostSharers = 8>
 class VectorExchange {
  public:
-  static constexpr int kMostSharers = 8;
   using Entry = gpu::Vector<Sum, 16 / static_cast<int>(sizeof(Sum))>;
   struct SharedStorage {
     Entry sums[2][kMostSharers - 1][kEntries];

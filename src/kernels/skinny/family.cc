@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/status.h"
 #include "kernels/common/cluster_shapes.h"
 #include "kernels/common/cost_math.h"
 #include "kernels/common/legality.h"
@@ -126,10 +127,65 @@ Estimate estimate_one(const KernelInfo& kernel, const Request& request) {
   return best;
 }
 
-// Of instances for vectors of a long k.
+// Of instances for vectors of a long k, and of those with a ring.
 std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
+  if (SkinnyShape::has_ring(kernel.config)) return with_most_along_k(kClusterShapesAlongK, SkinnyShape::kMostSharers);
   const bool shares_k = VectorShape::is(kernel.config) && VectorShape::of(kernel.config).shares_k();
   return shares_k ? kClusterShapesAlongK : single_ctas(kernel);
+}
+
+// Of those with a ring, fitted to the same: a CTA works through its tiles, step by step, beside the memory.
+struct RingCosts {
+  double launch_us, tile_us;  // of a tile, beside its steps,
+  double step_us[3];          // with 4, 8 and 16 columns,
+  double contention;          // more of them where all SMs have some;
+  double exchange_us;         // of CTAs that share a tile's K
+  double sum_us;              // of a second stage, beside its bytes
+  double memory_share;        // of what tiled kernels get from the memory
+};
+constexpr RingCosts kRing = {0.25, 1.65, {0.54, 0.80, 1.28}, 0.12, 0.71, 2.6, 0.87};
+
+Estimate estimate_with_ring(const KernelInfo& kernel, const Request& request) {
+  const TileConfig& c = kernel.config;
+  const SkinnyShape shape = SkinnyShape::of(c);
+  const Problem& p = request.problem;
+  const device::Rates& rates = request.device.rates;
+  const double rows = double(shape.streams_b ? p.n : p.m), columns = double(shape.streams_b ? p.m : p.n);
+  const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
+  // Further tiles of columns find X in the L2.
+  const double bytes = batch * (depth * (rows + columns) * size_of(p.a.type) +
+                                rows * columns * size_of(p.c.type) * (p.reads_c() ? 2 : 1));
+  const double memory_us = bytes * 1e-6 / (kRing.memory_share * rates.memory_tbs);
+  Estimate best = {kRing.launch_us + memory_us};
+  if (request.to_beat && best.us > *request.to_beat) return best;
+  best.us = std::numeric_limits<double>::infinity();
+
+  const double tiles = batch * cost::tiles(rows, shape.rows) * cost::tiles(columns, shape.width);
+  const double slices = cost::ceil(depth / c.cta_k), tile_bytes = 4.0 * c.cta_m * c.cta_n;
+  const double step_us = kRing.step_us[shape.width == 4 ? 0 : shape.width == 8 ? 1 : 2];
+  const double sms = request.device.sm_count;
+  const auto consider = [&](const ClusterShape& cluster, double parts) {
+    const double units = tiles * parts, sharers = parts * cluster.k;
+    const double at_once = request.device.clusters_of(cluster.size()), rounds = cost::ceil(units / at_once);
+    const double busy = std::min(units, at_once) * cluster.k / sms;
+    const double steps = cost::ceil(slices / sharers);
+    const double sms_us = rounds * (kRing.tile_us + steps * step_us * (1 + kRing.contention * busy));
+    double us = kRing.launch_us + std::max(memory_us, sms_us);
+    if (cluster.k > 1) us += kRing.exchange_us * (1 + kOfEachSharer * (cluster.k - 1));
+    if (parts > 1) us += kRing.sum_us + 2 * units * tile_bytes * 1e-6 / rates.l2_tbs;
+    if (us < best.us) best = {us, rounds, {0, static_cast<int>(parts), cluster}, memory_us, sms_us};
+  };
+  for (const ClusterShape& cluster : clusters(kernel))
+    if (request.cluster == nullptr || *request.cluster == cluster) consider(cluster, 1);
+  if (request.cluster != nullptr && request.cluster->size() > 1) return best;
+  const double most = std::min(cost::floor(slices / kMinSlices), double{kMaxParts});
+  const auto fits = [&](double parts) {
+    return parts >= 2 && parts <= most && tiles * parts * tile_bytes <= workspace_limit(request.device);
+  };
+  // A CTA for each SM, or more by powers of two.
+  if (const double even = cost::floor(sms / tiles); fits(even)) consider({}, even);
+  for (double parts = 2; fits(parts) && tiles * parts < 4 * sms; parts *= 2) consider({}, parts);
+  return best;
 }
 
 // A product as the instances for vectors see it: X times each y.
@@ -345,7 +401,9 @@ Estimate estimate_vector(const KernelInfo& kernel, const Request& request) {
 void estimate(const Request& request, const KernelInfo* const* kernels, int count, Estimate* estimates) {
   for (int i = 0; i < count; ++i) {
     const TileConfig& c = kernels[i]->config;
-    estimates[i] = VectorShape::is(c) ? estimate_vector(*kernels[i], request) : estimate_one(*kernels[i], request);
+    estimates[i] = VectorShape::is(c)         ? estimate_vector(*kernels[i], request)
+                   : SkinnyShape::has_ring(c) ? estimate_with_ring(*kernels[i], request)
+                                              : estimate_one(*kernels[i], request);
   }
 }
 
@@ -353,24 +411,32 @@ bool is_short_or_narrow(const KernelInfo& kernel) {
   return VectorShape::is(kernel.config) && !VectorShape::of(kernel.config).has_tasks();
 }
 
-// Those for vectors count in 32 bits.
+// Those for vectors, and those with a ring, count in 32 bits.
 bool counts(const KernelInfo& kernel, const Request& request) {
   const TileConfig& c = kernel.config;
   const Problem& p = request.problem;
   constexpr std::int64_t kMostExtent = (std::int64_t{1} << 31) - 4096;
-  if (!VectorShape::is(c)) return true;
+  if (!VectorShape::is(c) && !SkinnyShape::has_ring(c)) return true;
   const double tiles = cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count);
-  return std::max({p.m, p.n, p.k}) <= kMostExtent &&
-         tiles * VectorShape::of(c).tasks_of_tile(std::min(p.m, p.n)) < 0x1p31;
+  const int tasks = VectorShape::is(c) ? VectorShape::of(c).tasks_of_tile(std::min(p.m, p.n)) : 1;
+  return std::max({p.m, p.n, p.k}) <= kMostExtent && tiles * tasks < 0x1p31;
+}
+
+bool ring_fits(const KernelInfo& kernel, const Request& request) {
+  return !SkinnyShape::has_ring(kernel.config) ||
+         SkinnyShape::ring_bytes(kernel.config) <= request.device.max_shared_bytes_per_block;
 }
 
 bool serves(const KernelInfo& kernel, const Request& request) {
-  return tile_family_serves(kernel, request) && counts(kernel, request);
+  return tile_family_serves(kernel, request) && counts(kernel, request) && ring_fits(kernel, request);
 }
 
 std::string why_not(const KernelInfo& kernel, const Request& request) {
-  return counts(kernel, request) ? tile_family_why_not(kernel, request)
-                                 : "it needs m, n, k and the number of tiles to be below 2^31";
+  if (!counts(kernel, request)) return "it needs m, n, k and the number of tiles to be below 2^31";
+  if (!ring_fits(kernel, request))
+    return format("it needs %d KiB of shared memory, and a CTA of this GPU has %d",
+                  SkinnyShape::ring_bytes(kernel.config) / 1024, request.device.max_shared_bytes_per_block / 1024);
+  return tile_family_why_not(kernel, request);
 }
 
 // Vectors and narrow products take none: the matrix is read once, so that a copy takes longer than it can save. And
@@ -400,6 +466,10 @@ bool wants_l1(const TileConfig& c, const Schedule& s, std::int64_t depth, int sm
 Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
                   const Sharing& sharing) {
   Schedule s = tile_family_schedule(kernel, problem, device, sharing);
+  if (SkinnyShape::has_ring(kernel.config)) {  // CTAs have one tile after another
+    s.clusters = std::min(s.clusters, static_cast<unsigned>(device.clusters_of(s.cluster.size())));
+    share_sms_evenly(&s, device);
+  }
   if (!VectorShape::is(kernel.config)) return s;
   if (const VectorShape shape = VectorShape::of(kernel.config); shape.has_tasks()) {
     const std::int64_t tasks = s.units * shape.tasks_of_tile(std::min(problem.m, problem.n));

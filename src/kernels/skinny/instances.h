@@ -15,6 +15,8 @@ namespace xgemm::kernels {
 
 template <TileConfig kConfig, class Epilogue>
 struct Skinny;
+template <TileConfig kConfig, class Epilogue>
+struct FewColumns;
 template <TileConfig kConfig, class Epilogue, bool kFollows = false>
 struct MatrixVector;
 template <TileConfig kConfig, class Epilogue>
@@ -29,6 +31,17 @@ struct NarrowRows;
 // What follows from a config.
 struct SkinnyShape {
   static constexpr int kWarps = 8;
+
+  // Of those with a ring of slots, to which cp.async brings a Y along k, and X as it lies (few_columns.cuh).
+  static constexpr bool has_ring(const TileConfig& c) { return c.copy == Copy::async; }
+  static constexpr int kRingRows = 32, kRingDepth = 256;
+  static constexpr int kMostSharers = 4;  // CTAs of a cluster that share K
+  // Of shared memory: the ring, the sums of warps that share k, and those of the cluster's other CTAs, in two buffers.
+  static constexpr int ring_bytes(const TileConfig& c) {
+    const SkinnyShape s = of(c);
+    const int shares = s.along_k ? 2 : kWarps;
+    return 4 * (c.stages * c.cta_k * (s.rows + s.width) + s.rows * s.width * (shares + 2 * (kMostSharers - 1)));
+  }
 
   bool streams_b;   // else A
   bool along_k;     // the streamed operand is contiguous along k, else along its other axis
@@ -139,7 +152,10 @@ struct Instances<Family::skinny> : TileInstances {
                                        std::conditional_t<kIs<kConfig, VectorShape::Kind::short_rows>,
                                                           ShortRows<kConfig, Epilogue>, OfTasks<kConfig, Epilogue>>>;
   template <TileConfig kConfig>
-  using Kernel = std::conditional_t<VectorShape::is(kConfig), OfVectors<kConfig>, Skinny<kConfig, LinearCombination>>;
+  using OfFew = std::conditional_t<SkinnyShape::has_ring(kConfig), FewColumns<kConfig, LinearCombination>,
+                                   Skinny<kConfig, LinearCombination>>;
+  template <TileConfig kConfig>
+  using Kernel = std::conditional_t<VectorShape::is(kConfig), OfVectors<kConfig>, OfFew<kConfig>>;
 
   template <class Add>
   static constexpr void list(const Add& add) {
@@ -150,6 +166,7 @@ struct Instances<Family::skinny> : TileInstances {
             for (const Axis b : {Axis::row, Axis::col}) {
               TileConfig c = {.type = DType::f32, .a_contiguous = a, .b_contiguous = b, .vector = vector};
               const bool along_k = streams_b ? b == Axis::row : a == Axis::col;
+              if (vector > 1 && a == Axis::col && b == Axis::row) continue;  // see below
               // As fast are single elements of operands across k, and of eight columns or rows beside an A along k;
               // four rows instead of eight with both across.
               if (vector > 1 && !along_k) continue;
@@ -165,6 +182,22 @@ struct Instances<Family::skinny> : TileInstances {
               c.raster_group = 1;
               add(c);
             }
+    for (const int width : {4, 8, 16})
+      for (const bool streams_b : {false, true})
+        for (const bool along_k : {true, false}) {
+          if (width == 16 && !along_k) continue;  // ffma_tma is as fast
+          TileConfig c = {.type = DType::f32, .copy = Copy::async, .vector = 4};
+          c.stages = width == 4 ? 6 : width == 8 ? 5 : 4;
+          c.a_contiguous = streams_b || along_k ? Axis::col : Axis::row;
+          c.b_contiguous = streams_b && !along_k ? Axis::col : Axis::row;
+          c.cta_m = streams_b ? width : SkinnyShape::kRingRows;
+          c.cta_n = streams_b ? SkinnyShape::kRingRows : width;
+          c.cta_k = SkinnyShape::kRingDepth;
+          c.vector_c = 1;
+          c.raster_group = 1;
+          c.min_compute_capability = 90;  // measured nowhere else
+          add(c);
+        }
     const auto add_vectors = [&](DType type, DType type_c, int rows, int slice) {
       TileConfig c = {.type = type, .type_c = type_c, .any_strides = true, .vector_c = 1};
       c.cta_m = c.cta_n = rows;

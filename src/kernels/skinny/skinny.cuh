@@ -20,6 +20,7 @@
 #pragma once
 
 #include "kernels/common/kernel.cuh"
+#include "kernels/skinny/few_columns.cuh"
 #include "kernels/skinny/instances.h"
 #include "kernels/skinny/narrow.cuh"
 #include "kernels/skinny/narrow_rows.cuh"

@@ -146,9 +146,10 @@ bool counts_in_32_bits(const TileConfig& c, const Problem& p) {
   return tiles_of(c, p) < __int128{1} << 31 && p.k < (std::int64_t{1} << 31) - c.cta_k;
 }
 
-// Tiles of doubles are for GPUs with much shared memory.
+// Tiles of doubles, and rings of skinny, are for GPUs with much shared memory.
 bool fits(const KernelInfo& kernel, const DeviceInfo& device) {
   const TileConfig& c = kernel.config;
+  if (has_ring(kernel)) return kernels::SkinnyShape::ring_bytes(c) <= device.max_shared_bytes_per_block;
   return kernel.family != Family::mma_swizzled || c.type != DType::f64 ||
          8 * c.stages * (c.cta_m * c.cta_k + c.cta_k * c.cta_n) <= device.max_shared_bytes_per_block;
 }
@@ -168,7 +169,7 @@ bool is_legal(const KernelInfo& kernel, const Problem& p, const DeviceInfo& devi
                         kernel.family == Family::mma_lines;
   if (for_sm90 && device.compute_capability != 90) return false;
   if (kernel.family == Family::wgmma_tma && !tma_serves(kernel, p, x)) return false;
-  if ((any_load || is_for_vectors(kernel)) && !any_load_serves(kernel, p, x)) return false;
+  if ((any_load || is_for_vectors(kernel) || has_ring(kernel)) && !any_load_serves(kernel, p, x)) return false;
   if (kernel.family == Family::fp16x3 && !fp16x3_serves(p, device)) return false;
   const bool short_k = kernel.family == Family::row_lanes || kernel.family == Family::ffma_async;
   if (short_k && !short_k_serves(p, device, x)) return false;

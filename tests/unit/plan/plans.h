@@ -15,6 +15,9 @@ inline const device::DeviceInfo& h200() {
   return fake_devices()[6];
 }
 
+inline bool has_ring(const kernels::KernelInfo& kernel) {
+  return kernel.family == kernels::Family::skinny && kernels::SkinnyShape::has_ring(kernel.config);
+}
 inline bool is_for_vectors(const kernels::KernelInfo& kernel) {
   return kernel.family == kernels::Family::skinny && kernels::VectorShape::is(kernel.config);
 }
