@@ -27,23 +27,23 @@ struct FfmaTmaCostProblem {
 
 // Of the kernel, on any GPU. perf/tune/fit_fp32.py fits them to measurements.
 struct FfmaTmaCostConstants {
-  double clock = 1.19;      // of the rates' clock, which is what tensor cores at work leave
-  double issue = 0.757;     // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
-  double issue_16 = 0.76;   // with 16 x 8, whose slots are longer
-  double slot = 219;        // cycles of a slot beside
-  double slot_x2 = 140;     // where CTAs share an SM
-  double groups = 0.195;    // more, where groups of warps share K
-  double word = 0.163;      // cycles of a word that a producer warp copies
-  double word_x2 = 0.141;   // where CTAs share an SM
-  double turned = 0.054;    // of a word that is turned
-  double epilogue = 968;    // cycles of a tile
-  double exchange = 1060;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
-  double element = 0.194;   // cycles of an element of C that is written, or read
-  double alone = 0.212;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
-  double launch = 2.65;     // us
-  double shared = 0.275;    // us, of sums that a cluster adds up
-  double sum = 3.06;        // us, of the second stage of a split
-  double sum_bytes = 1.13;  // TB/s of the parts' sums
+  double clock = 1.17;      // of the rates' clock, which is what tensor cores at work leave
+  double issue = 0.77;      // share of the cycles in which the mainloop multiplies, with 8 x 8 sums in a thread
+  double issue_16 = 0.775;  // with 16 x 8, whose slots are longer
+  double slot = 215;        // cycles of a slot beside
+  double slot_x2 = 135;     // where CTAs share an SM
+  double groups = 0.196;    // more, where groups of warps share K
+  double word = 0.166;      // cycles of a word that a producer warp copies
+  double word_x2 = 0.144;   // where CTAs share an SM
+  double turned = 0.0603;   // of a word that is turned
+  double epilogue = 955;    // cycles of a tile
+  double exchange = 1010;   // cycles of a tile whose K groups of warps share, where no other CTA hides them
+  double element = 0.2;     // cycles of an element of C that is written, or read
+  double alone = 0.222;     // more time for the slices of a tile whose CTA has an SM to itself that is for two
+  double launch = 1.98;     // us
+  double shared = 0.269;    // us, of sums that a cluster adds up
+  double sum = 3.16;        // us, of the second stage of a split
+  double sum_bytes = 1.18;  // TB/s of the parts' sums
 };
 
 inline constexpr FfmaTmaCostConstants kFfmaTmaCostConstants;
