@@ -142,8 +142,9 @@ struct RingCosts {
   double exchange_us;         // of CTAs that share a tile's K
   double sum_us;              // of a second stage, beside its bytes
   double memory_share;        // of what tiled kernels get from the memory
+  double lone_column;         // by hand: docs/results/h200-rings-fp32.txt
 };
-constexpr RingCosts kRing = {0.25, 1.65, {0.54, 0.80, 1.28}, 0.12, 0.71, 2.6, 0.87};
+constexpr RingCosts kRing = {0.25, 1.65, {0.54, 0.80, 1.28}, 0.12, 0.71, 2.6, 0.87, 1.2};
 
 Estimate estimate_with_ring(const KernelInfo& kernel, const Request& request) {
   const TileConfig& c = kernel.config;
@@ -173,6 +174,8 @@ Estimate estimate_with_ring(const KernelInfo& kernel, const Request& request) {
     double us = kRing.launch_us + std::max(memory_us, sms_us);
     if (cluster.k > 1) us += kRing.exchange_us * (1 + kOfEachSharer * (cluster.k - 1));
     if (parts > 1) us += kRing.sum_us + 2 * units * tile_bytes * 1e-6 / rates.l2_tbs;
+    // A single one along k has warps for each row elsewhere (vector.cuh), beside which few tiles take longer than this.
+    if (columns == 1 && shape.along_k && tiles <= 2 * sms) us *= kRing.lone_column;
     if (us < best.us) best = {us, rounds, {0, static_cast<int>(parts), cluster}, memory_us, sms_us};
   };
   for (const ClusterShape& cluster : clusters(kernel))
