@@ -19,15 +19,13 @@ cudaError_t launch_instance(const GemmParams& params, const Schedule& schedule, 
         return launch_instance<Entry, Finds::by_pointers>(params, schedule, workspace, stream);
   }
   static SharedOptIn opt_in;
-  const TileKernel kernel = {.entry = reinterpret_cast<const void*>(kernel_entry<Entry, kFinds>),
-                             .opt_in = opt_in,
-                             .config = Kernel::kInstance,
-                             .threads = Kernel::kThreads,
-                             .shared_bytes = kSharedBytes<Kernel>,
-                             .starts_early = requires {Kernel::kStartsEarly;
-}
-};  // namespace xgemm::kernels
-return launch_tiles(kernel, params, schedule, workspace, stream);
+  TileKernel kernel = {.entry = reinterpret_cast<const void*>(kernel_entry<Entry, kFinds>),
+                       .opt_in = opt_in,
+                       .config = Kernel::kInstance,
+                       .threads = Kernel::kThreads,
+                       .shared_bytes = kSharedBytes<Kernel>};
+  if constexpr (requires { Kernel::kStartsEarly; }) kernel.starts_early = true;
+  return launch_tiles(kernel, params, schedule, workspace, stream);
 }
 
 // A family whose kernels are launched otherwise specialises this in its launch.cuh.

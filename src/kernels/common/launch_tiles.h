@@ -20,7 +20,7 @@ struct TileKernel {
   const TileConfig& config;
   unsigned threads;
   unsigned shared_bytes;  // the least that it is launched with
-  bool starts_early;
+  bool starts_early = false;
 };
 
 // Enqueues it, and the second stage of tiles that it leaves in parts. workspace: schedule.workspace_bytes.

@@ -174,7 +174,7 @@ Estimate estimate_with_ring(const KernelInfo& kernel, const Request& request) {
     double us = kRing.launch_us + std::max(memory_us, sms_us);
     if (cluster.k > 1) us += kRing.exchange_us * (1 + kOfEachSharer * (cluster.k - 1));
     if (parts > 1) us += kRing.sum_us + 2 * units * tile_bytes * 1e-6 / rates.l2_tbs;
-    // A single one along k has warps for each row elsewhere (vector.cuh), beside which few tiles take longer than this.
+    // A single column along k is better off with a warp for each row (vector.cuh), but where tiles are many.
     if (columns == 1 && shape.along_k && tiles <= 2 * sms) us *= kRing.lone_column;
     if (us < best.us) best = {us, rounds, {0, static_cast<int>(parts), cluster}, memory_us, sms_us};
   };
