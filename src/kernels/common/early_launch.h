@@ -1,5 +1,6 @@
-// Programmatic dependent launch, where the GPU has it: a kernel may start while the one before it ends. It then waits
-// by itself before it touches global memory (common/sm90/cluster.cuh). CUDA builds only.
+// The launch of a kernel. By programmatic dependent launch, where the kernel is made for it and the GPU has it: it may
+// start while the one before it ends, and waits by itself before it touches global memory (common/sm90/cluster.cuh).
+// CUDA builds only.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -15,13 +15,16 @@ cudaError_t launch_tiles(const TileKernel& kernel, const GemmParams& params, con
                          cudaStream_t stream) {
   const unsigned bytes =
       kernel.starts_early ? std::max(kernel.shared_bytes, schedule.shared_bytes) : kernel.shared_bytes;
-  if (bytes > kDefaultSharedBytes) {
-    if (const cudaError_t error = opt_in_to_all_shared(kernel.entry, kernel.opt_in); error != cudaSuccess) return error;
-  }
+  cudaError_t error = cudaSuccess;
+  if (bytes > kDefaultSharedBytes)
+    error = kernel.starts_early ? opt_in_to_all_shared(kernel.entry, kernel.opt_in)
+                                : cudaFuncSetAttribute(kernel.entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                       static_cast<int>(bytes));
+  if (error != cudaSuccess) return error;
   const auto cluster = static_cast<unsigned>(schedule.cluster.size());
   TileParams p = {params, schedule, workspace};
-  const cudaError_t error = launch_kernel(kernel.entry, schedule.clusters * cluster, kernel.threads, stream, &p, bytes,
-                                          cluster, kernel.starts_early);
+  error = launch_kernel(kernel.entry, schedule.clusters * cluster, kernel.threads, stream, &p, bytes, cluster,
+                        kernel.starts_early);
   if (error != cudaSuccess || schedule.split_tiles == 0) return error;
   const SplitSumLayout layout = tile_sum_layout(kernel.config, schedule);
   return launch_split_sum(kernel.config.type_c, split_sum_params(params, schedule, workspace, layout), stream);

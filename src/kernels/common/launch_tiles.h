@@ -1,5 +1,5 @@
-// The launch of kernels that take TileParams: once for all, as each instance's own would be a tenth of the library.
-// CUDA builds only.
+// The launch of kernels that take TileParams: one function for all, where each instance's own would be some hundred
+// kilobytes of the library. CUDA builds only.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -14,7 +14,7 @@
 
 namespace xgemm::kernels {
 
-// kEntries: of 16 bytes each, which a thread has and which are written together.
+// kEntries: of 16 bytes each, which a thread has and which are written together. kMostSharers: CTAs that share K.
 template <class Sum, int kEntries, int kMostSharers = 8>
 class VectorExchange {
  public:

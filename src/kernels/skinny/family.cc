@@ -1,4 +1,5 @@
-// skinny, as the planner sees it: it takes as long as the memory needs to bring the streamed operand.
+// skinny, as the planner sees it: it takes as long as the memory needs to bring the streamed operand, or CTAs to work
+// through it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -142,7 +143,7 @@ struct RingCosts {
   double exchange_us;         // of CTAs that share a tile's K
   double sum_us;              // of a second stage, beside its bytes
   double memory_share;        // of what tiled kernels get from the memory
-  double lone_column;         // by hand: docs/results/h200-rings-fp32.txt
+  double elsewhere;           // by hand: where others are known to be faster, docs/results/h200-rings-fp32.txt
 };
 constexpr RingCosts kRing = {0.25, 1.65, {0.54, 0.80, 1.28}, 0.12, 0.71, 2.6, 0.87, 1.2};
 
@@ -153,7 +154,7 @@ Estimate estimate_with_ring(const KernelInfo& kernel, const Request& request) {
   const device::Rates& rates = request.device.rates;
   const double rows = double(shape.streams_b ? p.n : p.m), columns = double(shape.streams_b ? p.m : p.n);
   const double depth = p.reads_inputs() ? double(p.k) : 0.0, batch = double(p.batch_count);
-  // Further tiles of columns find X in the L2.
+  // Further tiles of columns, which follow one another, find X in the L2.
   const double bytes = batch * (depth * (rows + columns) * size_of(p.a.type) +
                                 rows * columns * size_of(p.c.type) * (p.reads_c() ? 2 : 1));
   const double memory_us = bytes * 1e-6 / (kRing.memory_share * rates.memory_tbs);
@@ -165,7 +166,12 @@ Estimate estimate_with_ring(const KernelInfo& kernel, const Request& request) {
   const double slices = cost::ceil(depth / c.cta_k), tile_bytes = 4.0 * c.cta_m * c.cta_n;
   const double step_us = kRing.step_us[shape.width == 4 ? 0 : shape.width == 8 ? 1 : 2];
   const double sms = request.device.sm_count;
+  // A single column along k is better off with a warp for each row (vector.cuh), but where tiles are many; and more
+  // columns than were measured are work for tiles.
+  constexpr double kMeasuredColumns = 24;
+  const bool is_elsewhere = (columns == 1 && shape.along_k && tiles <= 2 * sms) || columns > kMeasuredColumns;
   const auto consider = [&](const ClusterShape& cluster, double parts) {
+    if (cluster.size() > request.device.sm_count) return;
     const double units = tiles * parts, sharers = parts * cluster.k;
     const double at_once = request.device.clusters_of(cluster.size()), rounds = cost::ceil(units / at_once);
     const double busy = std::min(units, at_once) * cluster.k / sms;
@@ -174,8 +180,7 @@ Estimate estimate_with_ring(const KernelInfo& kernel, const Request& request) {
     double us = kRing.launch_us + std::max(memory_us, sms_us);
     if (cluster.k > 1) us += kRing.exchange_us * (1 + kOfEachSharer * (cluster.k - 1));
     if (parts > 1) us += kRing.sum_us + 2 * units * tile_bytes * 1e-6 / rates.l2_tbs;
-    // A single column along k is better off with a warp for each row (vector.cuh), but where tiles are many.
-    if (columns == 1 && shape.along_k && tiles <= 2 * sms) us *= kRing.lone_column;
+    if (is_elsewhere) us *= kRing.elsewhere;
     if (us < best.us) best = {us, rounds, {0, static_cast<int>(parts), cluster}, memory_us, sms_us};
   };
   for (const ClusterShape& cluster : clusters(kernel))
@@ -435,6 +440,7 @@ bool serves(const KernelInfo& kernel, const Request& request) {
 }
 
 std::string why_not(const KernelInfo& kernel, const Request& request) {
+  if (!tile_family_serves(kernel, request)) return tile_family_why_not(kernel, request);
   if (!counts(kernel, request)) return "it needs m, n, k and the number of tiles to be below 2^31";
   if (!ring_fits(kernel, request))
     return format("it needs %d KiB of shared memory, and a CTA of this GPU has %d",
@@ -469,7 +475,9 @@ bool wants_l1(const TileConfig& c, const Schedule& s, std::int64_t depth, int sm
 Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device::DeviceInfo& device,
                   const Sharing& sharing) {
   Schedule s = tile_family_schedule(kernel, problem, device, sharing);
-  if (SkinnyShape::has_ring(kernel.config)) {  // CTAs have one tile after another
+  if (SkinnyShape::has_ring(kernel.config)) {
+    s.raster_n = SkinnyShape::of(kernel.config).streams_b;  // tiles that read the same of X follow one another
+    // And so do those of a CTA.
     s.clusters = std::min(s.clusters, static_cast<unsigned>(device.clusters_of(s.cluster.size())));
     share_sms_evenly(&s, device);
   }

@@ -1,5 +1,5 @@
-// A few columns: weights times a few tokens, as decoding has them. Every lane multiplies what it brought of X, so that
-// nothing of X is read twice or changes places; Y, which lies along k, is there for all warps:
+// A few columns: weights times a few tokens, as decoding has them. Every lane multiplies what it brought of X, which
+// changes no places and is read once for each eight columns; Y, which lies along k, is there for all warps:
 //
 //   X along k: lanes along k, 8 rows a warp          X along its rows: 8 lanes along them, 4 k each, as Y has them
 //
@@ -188,15 +188,20 @@ struct FewColumns {
     // Of a vector, of which so many elements are inside.
     XGEMM_DEVICE static int bytes(int inside) { return 4 * (inside <= 0 ? 0 : inside < kVector ? inside : kVector); }
 
+    // The next unit that has something of K: a part of it, or a share, may be empty.
     XGEMM_DEVICE void begin(const TileParams& p) {
       left_ = 0;
-      if (index_ >= units_) return;
-      const Unit unit = unit_at_32<kTileM, kTileN, kTileK>(p, index_, p.schedule.cluster.k);
-      left_ = static_cast<int>(unit.depth);
-      if constexpr (kStreamsB) {
-        begin(view_b<kConfig>(p, unit).transposed(), unit.col, view_a<kConfig>(p, unit).transposed(), unit.row);
-      } else {
-        begin(view_a<kConfig>(p, unit), unit.row, view_b<kConfig>(p, unit), unit.col);
+      XGEMM_NO_UNROLL
+      for (; index_ < units_; index_ += p.schedule.clusters) {
+        const Unit unit = unit_at_32<kTileM, kTileN, kTileK>(p, index_, p.schedule.cluster.k);
+        left_ = static_cast<int>(unit.depth);
+        if (left_ <= 0) continue;
+        if constexpr (kStreamsB) {
+          begin(view_b<kConfig>(p, unit).transposed(), unit.col, view_a<kConfig>(p, unit).transposed(), unit.row);
+        } else {
+          begin(view_a<kConfig>(p, unit), unit.row, view_b<kConfig>(p, unit), unit.col);
+        }
+        return;
       }
     }
     template <class X, class Y>

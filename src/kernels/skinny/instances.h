@@ -1,6 +1,6 @@
 // The instances of skinny: fp32 products that are narrow along n, which stream A, and along m, which stream B; with
-// vectors of 16 bytes, and of one element for operands that start anywhere. And products with a vector, of any type,
-// or with a few in 16 bits, which take operands as they lie.
+// vectors of 16 bytes, and of one element for operands that start anywhere; of those with a ring, both operands come in
+// vectors. And products with a vector, of any type, or with a few in 16 bits, which take operands as they lie.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -166,7 +166,6 @@ struct Instances<Family::skinny> : TileInstances {
             for (const Axis b : {Axis::row, Axis::col}) {
               TileConfig c = {.type = DType::f32, .a_contiguous = a, .b_contiguous = b, .vector = vector};
               const bool along_k = streams_b ? b == Axis::row : a == Axis::col;
-              if (vector > 1 && a == Axis::col && b == Axis::row) continue;  // see below
               // As fast are single elements of operands across k, and of eight columns or rows beside an A along k;
               // four rows instead of eight with both across.
               if (vector > 1 && !along_k) continue;
