@@ -55,11 +55,15 @@ struct FewColumns {
   static constexpr int kSums = kRowsOfLane * kWidth;               // of a lane
   static constexpr int kOwn = kSums * kRowLanes / gpu::kWarpSize;  // which it has at the end
   static constexpr int kAtOnce = kWidth < 8 ? kWidth : 8;          // columns of which it has a vector
-  static_assert(kOwn >= 1 && kWidth % kAtOnce == 0);
+  static_assert(kOwn >= 1 && kWidth % kAtOnce == 0 && (kAlongK || kOwn % kVector == 0));
   // Of Y's step a thread brings vectors of one k, of every so many columns.
   static constexpr int kColumnVectors = kTileK / kVector, kColumnStep = kThreads / kColumnVectors;
   static_assert(kThreads % kColumnVectors == 0 && kWidth % kColumnStep == 0);
 
+  // Sums wait column by column, which lie so that neither lanes with neighbouring rows nor those with neighbouring
+  // columns meet in a bank.
+  static constexpr int kSumLine = kRows + gpu::kWarpSize / kWidth;
+  // Of the sums that CTAs exchange: a row, and four columns.
   static constexpr int kEntries = kRows * kWidth / 4;
   static_assert(kEntries <= kThreads);
   using Exchange = VectorExchange<float, kEntries, SkinnyShape::kMostSharers>;
@@ -70,7 +74,7 @@ struct FewColumns {
   };
   struct SharedStorage {
     Slot slots[kStages];
-    SharedArray<float, kRows * kWidth> sums[kShares];  // row by row
+    SharedArray<float, kSumLine * kWidth> sums[kShares];
     typename Exchange::SharedStorage exchange;
   };
   static_assert(sizeof(SharedStorage) == SkinnyShape::ring_bytes(kConfig));
@@ -108,7 +112,7 @@ struct FewColumns {
           for (int i = gpu::thread_index(); i < kRows * kWidth; i += kThreads) {
             // Neighbours in C, which are rows of X times Y or, in its transpose, columns.
             const int row = kStreamsB ? i / kWidth : i % kRows, column = kStreamsB ? i % kWidth : i / kRows;
-            const float sum = sum_of_warps(smem, row * kWidth + column);
+            const float sum = sum_of_warps(smem, row, column);
             kStreamsB ? c.store(column, row, sum) : c.store(row, column, sum);
           }
         });
@@ -278,35 +282,44 @@ struct FewColumns {
     if constexpr (kDistance > kRowLanes) add_over_lanes<kDistance / 2>(sums);
   }
   XGEMM_DEVICE static void leave_sums(SharedStorage& smem, const float (&sums)[kSums]) {
-    float* const of_share = smem.sums[gpu::warp_index() / kGroups].data;
-    XGEMM_UNROLL
-    for (int i = 0; i < kOwn; ++i) {
-      const int sum = gpu::lane_index() / kRowLanes * kOwn + i;  // of the lane's rows
-      const int at = kAlongK ? sum : sum % kVector * kWidth + sum / kVector;
-      gpu::write<Space::shared>(of_share + first_row() * kWidth + at, sums[i]);
+    float* const of_share = smem.sums[gpu::warp_index() / kGroups].data + first_row();
+    const int first = gpu::lane_index() / kRowLanes * kOwn;  // of the lane's rows
+    if constexpr (kAlongK) {
+      XGEMM_UNROLL
+      for (int i = 0; i < kOwn; ++i)
+        gpu::write<Space::shared>(of_share + (first + i) % kWidth * kSumLine + (first + i) / kWidth, sums[i]);
+    } else {
+      XGEMM_UNROLL
+      for (int i = 0; i < kOwn; i += kVector) {
+        const Four of_column = {{sums[i], sums[i + 1], sums[i + 2], sums[i + 3]}};
+        gpu::write<Space::shared>(reinterpret_cast<Four*>(of_share + (first + i) / kVector * kSumLine), of_column);
+      }
     }
   }
   // Of the warps that share k.
-  XGEMM_DEVICE static float sum_of_warps(const SharedStorage& smem, int i) {
+  XGEMM_DEVICE static float sum_of_warps(const SharedStorage& smem, int row, int column) {
     float sum = 0.0f;
     XGEMM_UNROLL
-    for (int share = 0; share < kShares; ++share) sum += gpu::read<Space::shared>(smem.sums[share].data + i);
+    for (int share = 0; share < kShares; ++share)
+      sum += gpu::read<Space::shared>(smem.sums[share].data + column * kSumLine + row);
     return sum;
   }
   // Leaves the sums of all CTAs where the first share of the first one had its own.
   XGEMM_DEVICE static void add_over_ctas(SharedStorage& smem, Exchange& exchange, int sharers) {
     const int entry = gpu::thread_index() < kEntries ? gpu::thread_index() : -1;
+    const int row = gpu::thread_index() % kRows, column = gpu::thread_index() / kRows * 4;
     Four sums{};
     XGEMM_UNROLL
     for (int e = 0; e < 4; ++e) {
-      if (entry >= 0) sums[e] = sum_of_warps(smem, 4 * entry + e);
+      if (entry >= 0) sums[e] = sum_of_warps(smem, row, column + e);
     }
     sums = exchange.run(smem.exchange, sharers, entry, sums);
     XGEMM_UNROLL
     for (int share = 0; share < kShares; ++share) {
       XGEMM_UNROLL
       for (int e = 0; e < 4; ++e) {
-        if (entry >= 0) gpu::write<Space::shared>(smem.sums[share].data + 4 * entry + e, share == 0 ? sums[e] : 0.0f);
+        if (entry >= 0)
+          gpu::write<Space::shared>(smem.sums[share].data + (column + e) * kSumLine + row, share == 0 ? sums[e] : 0.0f);
       }
     }
     gpu::sync_threads();

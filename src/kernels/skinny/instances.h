@@ -39,8 +39,8 @@ struct SkinnyShape {
   // Of shared memory: the ring, the sums of warps that share k, and those of the cluster's other CTAs, in two buffers.
   static constexpr int ring_bytes(const TileConfig& c) {
     const SkinnyShape s = of(c);
-    const int shares = s.along_k ? 2 : kWarps;
-    return 4 * (c.stages * c.cta_k * (s.rows + s.width) + s.rows * s.width * (shares + 2 * (kMostSharers - 1)));
+    const int shares = s.along_k ? 2 : kWarps, sums = (s.rows + 32 / s.width) * s.width;
+    return 4 * (c.stages * c.cta_k * (s.rows + s.width) + shares * sums + 2 * (kMostSharers - 1) * s.rows * s.width);
   }
 
   bool streams_b;   // else A
