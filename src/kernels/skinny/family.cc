@@ -135,7 +135,8 @@ std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
   return shares_k ? kClusterShapesAlongK : single_ctas(kernel);
 }
 
-// Of those with a ring, fitted to the same: a CTA works through its tiles, step by step, beside the memory.
+// Of those with a ring, fitted to h200-late-few-* of the same: a CTA works through its tiles, step by step, beside the
+// memory.
 struct RingCosts {
   double launch_us, tile_us;  // of a tile, beside its steps,
   double step_us[3];          // with 4, 8 and 16 columns,
@@ -440,12 +441,11 @@ bool serves(const KernelInfo& kernel, const Request& request) {
 }
 
 std::string why_not(const KernelInfo& kernel, const Request& request) {
-  if (!tile_family_serves(kernel, request)) return tile_family_why_not(kernel, request);
+  if (std::string why = tile_family_why_not(kernel, request); !why.empty()) return why;
   if (!counts(kernel, request)) return "it needs m, n, k and the number of tiles to be below 2^31";
-  if (!ring_fits(kernel, request))
-    return format("it needs %d KiB of shared memory, and a CTA of this GPU has %d",
-                  SkinnyShape::ring_bytes(kernel.config) / 1024, request.device.max_shared_bytes_per_block / 1024);
-  return tile_family_why_not(kernel, request);
+  if (ring_fits(kernel, request)) return {};
+  return format("it needs %d KiB of shared memory, and a CTA of this GPU has %d",
+                SkinnyShape::ring_bytes(kernel.config) / 1024, request.device.max_shared_bytes_per_block / 1024);
 }
 
 // Vectors and narrow products take none: the matrix is read once, so that a copy takes longer than it can save. And
