@@ -6,10 +6,9 @@
 //       [--budget-us 1000] [--rounds 7] [--warm-ms 150] SET-OR-SHAPE... > measured.tsv
 //
 // The first line names the GPU: its name, SMs, clusters of 1, 2, 4 and 8 CTAs that fit, bytes of L2. A line after it:
-// case, kernel (with + and the operands that it gets as copies), cluster, whole tiles, parts, measured us, estimated
-// us; tabs between. Operands are N(0, 1) and rotate through several times the L2; calls are replayed from graphs, all
-// kernels and cuBLAS in turn, round after round: which tile is best differs between a burst and what the power limit
-// allows.
+// case, kernel (tuned_name.h), cluster, whole tiles, parts, measured us, estimated us; tabs between. Operands are N(0,
+// 1) and rotate through several times the L2; calls are replayed from graphs, all kernels and cuBLAS in turn, round
+// after round: which tile is best differs between a burst and what the power limit allows.
 //
 // Links the library's inside, since a plan cannot be forced through the interface.
 //

@@ -16,10 +16,11 @@ std::string to_string(const kernels::Schedule& s) {
   const std::string workspace =
       s.workspace_bytes == 0 ? std::string() : format(" workspace_bytes=%zu", s.workspace_bytes);
   const char* const triangle = s.triangle.fill == Fill::full ? "" : " of a triangle";
-  return format("tiles=%lldx%lld%s raster=%c%u units=%lld cluster=%s clusters=%u%s%s",
+  const std::string shared = s.ctas_per_sm == 1 ? std::string() : format(" ctas_per_sm=%u", s.ctas_per_sm);
+  return format("tiles=%lldx%lld%s raster=%c%u units=%lld cluster=%s clusters=%u%s%s%s",
                 static_cast<long long>(s.tiles_m), static_cast<long long>(s.tiles_n), triangle, s.raster_n ? 'n' : 'm',
                 s.raster_group, static_cast<long long>(s.units), kernels::to_string(s.cluster).c_str(), s.clusters,
-                split.c_str(), workspace.c_str());
+                shared.c_str(), split.c_str(), workspace.c_str());
 }
 
 std::string to_string(const Plan& plan) {

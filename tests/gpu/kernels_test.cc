@@ -122,6 +122,13 @@ class Kernels : public testing::TestWithParam<int> {
   std::function<void()> before_launch_;
 };
 
+Problem batch_of(const ProductTypes& types, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count) {
+  Problem p;
+  p.m = m, p.n = n, p.k = k, p.batch_count = count, p.alpha = {1};
+  p.a.type = types.a, p.b.type = types.b, p.c.type = types.c;
+  return p;
+}
+
 // Pads that make the leading dimension a multiple of `vector` elements, `steps` vectors more than needed.
 std::int64_t pad_to(std::int64_t rows, std::int64_t vector, std::int64_t steps) {
   return (rows + vector - 1) / vector * vector - rows + steps * vector;
@@ -206,6 +213,27 @@ TEST_P(Kernels, SmallBatches) {
           spec.shares_a = (shared & 1) != 0;
           spec.shares_b = (shared & 2) != 0;
           next_cluster();
+          ASSERT_TRUE(serve(spec)) << kernel().name;
+        }
+  EXPECT_GT(served_, 0);
+}
+
+// CTAs that share an SM, as they do where there are many tiles for each: here of a GPU that says to have one.
+TEST_P(Kernels, SmallShareAnSm) {
+  device::DeviceInfo small = *device_;
+  small.sm_count = small.resident_clusters[0] = 1;
+  device_ = &small;
+  const kernels::TileConfig& c = kernel().config;
+  const Problem many = batch_of(c.types(), c.cta_m, c.cta_n, 1, 100);
+  if (kernels::describe(kernel().family).schedule(kernel(), many, small, {}).ctas_per_sm == 1)
+    GTEST_SKIP() << kernel().name << " has an SM for itself";
+  for (char transa : kFlags)
+    for (char transb : kFlags)
+      for (std::int64_t k : {c.cta_k - 3, c.cta_k + 1, 3 * c.cta_k, 6 * c.cta_k + 5})
+        for (float beta : {0.0f, 1.0f}) {
+          CallSpec spec = spec_of(transa, transb, c.cta_m + 1, c.cta_n - 1, k, c.vector, 0);
+          spec.beta = beta;
+          spec.batch = 9;
           ASSERT_TRUE(serve(spec)) << kernel().name;
         }
   EXPECT_GT(served_, 0);

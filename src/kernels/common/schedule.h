@@ -89,6 +89,7 @@ struct BasicSchedule {
   std::size_t workspace_bytes = 0;
   Triangle triangle = {};
   unsigned shared_bytes = 0;  // that a CTA gets of shared memory at least (bytes_of_even_share())
+  unsigned ctas_per_sm = 1;   // where a kernel leaves it to the schedule (wgmma_tma)
 
   struct Position {
     Index m, n, batch;  // in tiles
@@ -157,7 +158,8 @@ struct BasicSchedule {
             sum_lanes,
             workspace_bytes,
             triangle,
-            shared_bytes};
+            shared_bytes,
+            ctas_per_sm};
   }
 };
 using Schedule = BasicSchedule<std::int64_t>;

@@ -74,6 +74,7 @@ constexpr OperandShare operand_share(gpu::Major major, int extent, int piece, in
 
 // What of an instance the parameters depend on: worked out once for each, by the compiler.
 struct WgmmaTmaBoxes {
+  int absent_slots[WgmmaTmaConfig::kMostCtasPerSm];  // by the CTAs that share an SM
   bool transposed;
   Copy copy;
   bool bulk_y;
@@ -87,7 +88,9 @@ struct WgmmaTmaBoxes {
 };
 
 constexpr WgmmaTmaBoxes wgmma_tma_boxes(const WgmmaTmaConfig& c) {
-  return {.transposed = c.transposed,
+  const auto absent = [&](int ctas_per_sm) { return c.stages - c.slots(ctas_per_sm); };
+  return {.absent_slots = {absent(1), absent(2), absent(3), absent(4)},
+          .transposed = c.transposed,
           .copy = c.copy,
           .bulk_y = c.copy == Copy::bulk || c.by_lines(),
           .mma = c.mma(),
@@ -190,6 +193,7 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
   p.sharers = cluster.m * cluster.n;
   for (int column = 0; column < cluster_columns; ++column) p.row_mask |= 1 << column * cluster_rows;
   p.column_mask = (1 << cluster_rows) - 1;
+  p.absent_slots = boxes.absent_slots[schedule.ctas_per_sm - 1];
   p.schedule = schedule.as<unsigned>();
   p.partials = static_cast<float*>(workspace);
   return p;

@@ -19,6 +19,7 @@ namespace xgemm::kernels {
 
 struct WgmmaTmaConfig {
   static constexpr int kMaxSharedBytes = 227 * 1024;
+  static constexpr int kMostCtasPerSm = 4;
 
   DType type = DType::f16;                        // of A and B
   DType type_c = type;                            // of C
@@ -136,6 +137,27 @@ struct WgmmaTmaConfig {
   }
   constexpr int mainloop_bytes() const { return stages * slot_bytes() + lines_bytes() + 1024; }
   constexpr int shared_bytes() const { return mainloop_bytes() + buffers() * buffer_bytes(chunk()); }
+
+  // With one consumer a CTA that computes many small tiles mostly waits: for slots, for the tensor cores, for the copy
+  // engine to have read its buffers. Several of the plain kernel then share an SM, each with a part of the slots. As
+  // many as there are registers for:
+  constexpr int most_ctas_per_sm() const {
+    if (consumers() > 1 || copy != Copy::bulk || planes > 1 || accumulators() > 64) return 1;
+    return size_of(type_c) == 2 && accumulators() <= 32 ? kMostCtasPerSm : 2;
+  }
+  static constexpr int share_of_sm(int ctas_per_sm) {
+    constexpr int kReserved = 1024, kGranularity = 128;  // of each CTA
+    return (kMaxSharedBytes + kReserved) / ctas_per_sm / kGranularity * kGranularity - kReserved;
+  }
+  constexpr int slots(int ctas_per_sm) const {
+    const int fit = (share_of_sm(ctas_per_sm) - (shared_bytes() - stages * slot_bytes())) / slot_bytes();
+    return fit < stages ? fit : stages;
+  }
+  // Of the ring, that old C of a tile takes.
+  constexpr int old_c_slots() const {
+    const int in_slot = slot_bytes() / (64 * chunk() * size_of(type_c)) / tile_groups();
+    return (chunks(chunk()) + in_slot - 1) / in_slot;
+  }
 
   // CTAs of a cluster that can share a tile's K. Their sums meet in the ring, in chunks, each of which one CTA adds up.
   // Tiles that are small enough to be shared out have chunks for up to four CTAs, as far as 16 columns go.

@@ -104,10 +104,19 @@ double TileWork::least_us() const {
   const auto joined_us = [&](double rounds, double all_slices) {
     return fourth_root(fourth(all_slices * slice_us + epilogue_us * (config.ping_pong ? 1.0 : rounds)) + others);
   };
-  const double rounds = ceil(tiles), whole_us = joined_us(rounds, rounds * slices);
+  const double rounds = ceil(tiles / ctas_per_sm) * slowed(), whole_us = joined_us(rounds, rounds * slices);
   if (slices < 2 * CostSplit::kLeastSlices) return x.launch + whole_us;
   const double parts_us = joined_us(std::max(tiles, 1.0), std::max(tiles * slices, double{CostSplit::kLeastSlices}));
   return x.launch + std::min(whole_us, std::min(x.sum, x.cluster) + parts_us);
+}
+
+double TileWork::shared_us(const CostTerms& alone, double corrected_us) const {
+  if (ctas_per_sm == 1) return corrected_us;
+  const double launch = product.constants.launch;
+  const double others = fourth(alone.us - launch) - fourth(alone.mainloop + alone.epilogue);
+  const double own = std::max(0.0, fourth(corrected_us - launch) - others);
+  const double rounds = ceil(alone.rounds / ctas_per_sm) * slowed() / alone.rounds;
+  return std::min(corrected_us, launch + fourth_root(others + own * fourth(rounds)));
 }
 
 namespace {
@@ -117,7 +126,9 @@ XGEMM_INLINE ClusterWork<double> cluster_work(const TileWork& work, const Cluste
   const ProductWork& product = work.product;
   const CostConstants& x = product.constants;
   const int size = cluster.size();
-  double epilogue_us = work.epilogue_us;
+  const int ctas_per_sm = size == 1 ? work.ctas_per_sm : 1;
+  const double slowed = ctas_per_sm > 1 ? work.slowed() : 1.0;
+  double epilogue_us = work.epilogue_us * slowed;
   if (cluster.k > 1) {  // a CTA gets so many chunks of sums, and so often
     const int all = work.exchange_chunks, of_one = (all + cluster.k - 1) / cluster.k;
     const double received = double(c.cta_m) * c.cta_n * of_one / all;
@@ -127,7 +138,7 @@ XGEMM_INLINE ClusterWork<double> cluster_work(const TileWork& work, const Cluste
           .cta_n = double(c.cta_n),
           .ctas_m = work.ctas_m,
           .ctas_n = work.ctas_n,
-          .slice_fourth = work.slice_fourth,
+          .slice_fourth = work.slice_fourth * fourth(slowed),
           .unaligned_shared = work.unaligned_shared,
           .epilogue_us = epilogue_us,
           .in_flight_us = work.in_flight_us,
@@ -137,7 +148,7 @@ XGEMM_INLINE ClusterWork<double> cluster_work(const TileWork& work, const Cluste
           .inverse_n = one_over(cluster.n),
           .inverse_k = one_over(cluster.k),
           .size = double(size),
-          .clusters = double(product.device.clusters_of(size)),
+          .clusters = double(product.device.clusters_of(size)) * ctas_per_sm,
           .fixed_us = x.launch + (size > 1 ? x.cluster : 0.0),
           .is_ping_pong = c.ping_pong ? 1.0 : 0.0};
 }

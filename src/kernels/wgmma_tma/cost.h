@@ -99,12 +99,23 @@ struct ProductWork {
 
 // An instance on it: what does not depend on the cluster.
 struct TileWork {
+  // By hand: batches of 48^3 to 64 x 64 x 128, and K of 64 and 128 beside few rows or columns, on an H200.
+  static constexpr double kSlowedByEach = 0.25;
+
   // chunks: the config's exchange_chunks(1), which takes a while to work out.
   TileWork(const WgmmaTmaConfig& c, const ProductWork& product, int chunks);
+
+  // So much longer takes what a CTA does where others are on its SM.
+  double slowed() const { return 1 + kSlowedByEach * (ctas_per_sm - 1); }
+
+  // What the CTAs of an SM take together, from what one of them alone would take, by the model and as corrected. What
+  // it takes beside the others' share of the GPU is waiting, which they do at the same time.
+  double shared_us(const CostTerms& alone, double corrected_us) const;
 
   const WgmmaTmaConfig& config;
   const ProductWork& product;
   double ctas_m, ctas_n;
+  int ctas_per_sm = 1;  // of one in no cluster
   double slice_fourth;  // of the cycles of a slice, without what a cluster changes
   int exchange_chunks;  // of a tile whose K a cluster shares
   double unaligned_shared;

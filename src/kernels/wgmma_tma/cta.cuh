@@ -23,7 +23,7 @@ struct RingOf {
   int slot = 0;
   unsigned phase = 0;
 
-  XGEMM_DEVICE void next() {
+  XGEMM_DEVICE void next(int /*first*/ = 0) {
     if (++slot == kSlots) {
       slot = 0;
       phase ^= 1;
@@ -33,6 +33,25 @@ struct RingOf {
     const int end = slot + slots;
     phase ^= static_cast<unsigned>(end / kSlots) & 1;
     slot = end % kSlots;
+  }
+};
+
+// The same in the slots from `first` to kEnd.
+template <int kEnd>
+struct RingFrom {
+  int first;
+  int slot = first;
+  unsigned phase = 0;
+
+  XGEMM_DEVICE void next() { next(first); }
+  XGEMM_DEVICE void next(int from) {
+    if (++slot == kEnd) {
+      slot = from;
+      phase ^= 1;
+    }
+  }
+  XGEMM_DEVICE void skip(int passed) {
+    for (slot += passed; slot >= kEnd; slot -= kEnd - first) phase ^= 1;
   }
 };
 
@@ -88,6 +107,13 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   };
   static_assert(sizeof(typename SharedStorage::Slot) == static_cast<std::size_t>(kConfig.slot_bytes()));
   static_assert(sizeof(SharedStorage) <= kConfig.shared_bytes() && kConfig.shared_bytes() <= 227 * 1024);
+
+  static constexpr bool kMayShareSm = kConfig.most_ctas_per_sm() > 1;
+  // A CTA that shares its SM has no memory for the first slots: it begins where they end.
+  XGEMM_DEVICE static SharedStorage& storage(const WgmmaTmaScalars& p, unsigned char* shared) {
+    if constexpr (kMayShareSm) shared -= p.absent_slots * kConfig.slot_bytes();
+    return *reinterpret_cast<SharedStorage*>(shared);
+  }
 
   // By one thread, before the CTAs of the cluster meet.
   XGEMM_DEVICE static void init_barriers(const WgmmaTmaScalars& p, SharedStorage& smem) {
@@ -159,7 +185,15 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
     }
   };
 
-  using Ring = RingOf<kStages>;
+  using Ring = std::conditional_t<kMayShareSm, RingFrom<kStages>, RingOf<kStages>>;
+  XGEMM_DEVICE static Ring make_ring(const WgmmaTmaScalars& p) {
+    if constexpr (kMayShareSm) return {p.absent_slots};
+    return {};
+  }
+  XGEMM_DEVICE static int slots_of(const Ring& ring) {
+    if constexpr (kMayShareSm) return kStages - ring.first;
+    return kStages;
+  }
 
   // For a producer that has TMA fill the ring: waits for the next slot, and says whether to ask. The producer is a
   // thread; or, where matrices are found by pointers, a warp, of which one lane asks.
@@ -250,7 +284,7 @@ struct WgmmaTmaCta : WgmmaTmaShape<kConfig> {
   // For a producer whose slots other CTAs release, at its end: an arrival at a CTA that has exited is a fault.
   XGEMM_DEVICE static void wait_for_releases(SharedStorage& smem, Ring& ring) {
     XGEMM_NO_UNROLL
-    for (int s = 0; s < kStages; ++s) {
+    for (int s = slots_of(ring); s > 0; --s) {
       gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
       ring.next();
     }

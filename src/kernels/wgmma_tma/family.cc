@@ -80,6 +80,22 @@ double finishing_cycles(const Epilogue& e) {
   return kSigmoid + scales;
 }
 
+// K, in elements of 16 bits.
+std::int64_t depth(const Problem& p) {
+  return p.reads_inputs() ? p.k * (size_of(p.a.type) / 2) : 0;
+}
+
+std::int64_t slices_of(const Problem& p) {
+  return (depth(p) + CostProblem::kSlice - 1) / CostProblem::kSlice;
+}
+
+// Whether CTAs in no cluster may share an SM: where there are several tiles for each, of a K too short to be split, and
+// the kernel is not a twin, which would have too few registers.
+bool may_share_sms(const Problem& p, double tiles, int sms) {
+  return tiles > sms && slices_of(p) > 0 && slices_of(p) < 2 * CostSplit::kLeastSlices && !p.epilogue.any() &&
+         !p.by_pointers();
+}
+
 CostProblem cost_problem(const Request& request) {
   const Problem& p = request.problem;
   const auto align = [&](const StridedOperand& x, Op op) {
@@ -89,7 +105,7 @@ CostProblem cost_problem(const Request& request) {
   };
   return {.m = p.m,
           .n = p.n,
-          .k = p.reads_inputs() ? p.k * (size_of(p.a.type) / 2) : 0,
+          .k = depth(p),
           .batch_count = p.batch_count,
           .a_transposed = p.a.op == Op::transpose,
           .b_transposed = p.b.op == Op::transpose,
@@ -98,6 +114,13 @@ CostProblem cost_problem(const Request& request) {
           .align_b = align(request.facts.b, p.b.op),
           .bytes_c = size_of(p.c.type),
           .finishing = finishing_cycles(p.epilogue)};
+}
+
+// Whether what a CTA takes for a tile is known to be waiting, which others on its SM do at the same time. What is more
+// than one tile high and wide takes the L2's time, as do sectors of C of which parts are written.
+bool mostly_waits(const WgmmaTmaConfig& c, const CostProblem& p) {
+  constexpr int kLeastDepth = 48, kMostDepth = 128, kSector = 32;
+  return p.k >= kLeastDepth && p.k <= kMostDepth && (p.m <= c.cta_m || p.n <= c.cta_n) && p.m * p.bytes_c >= kSector;
 }
 
 // What it costs that threads store a C that TMA cannot: in each round, a tile through the SM, unless another consumer
@@ -182,13 +205,15 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
     int tile;
     int exchange_chunks;
     ShapeSet shapes;
+    WgmmaTmaCtasPerSm ctas_per_sm;
   };
   static const auto known = [] {
-    std::array<Known, kNumber> all{};
-    std::ranges::transform(kConfigs<Family::wgmma_tma>, all.begin(), [](const WgmmaTmaConfig& c) -> Known {
-      return {fitted_tile(c), c.exchange_chunks(1), shapes_where([&](const ClusterShape& shape) {
-                return std::ranges::count(cluster_shapes(c), shape) > 0;
-              })};
+    std::vector<Known> all;
+    all.reserve(kNumber);
+    std::ranges::transform(kConfigs<Family::wgmma_tma>, std::back_inserter(all), [](const WgmmaTmaConfig& c) -> Known {
+      return {fitted_tile(c), c.exchange_chunks(1),
+              shapes_where([&](const ClusterShape& shape) { return std::ranges::count(cluster_shapes(c), shape) > 0; }),
+              WgmmaTmaCtasPerSm(c)};
     });
     return all;
   }();
@@ -212,7 +237,10 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
   std::vector<Candidate> candidates;
   candidates.reserve(static_cast<std::size_t>(number));
   for (int i = 0; i < number; ++i) {
-    const TileWork work(config_of(*kernels[i]), product, known_of(i).exchange_chunks);
+    TileWork work(config_of(*kernels[i]), product, known_of(i).exchange_chunks);
+    const double tiles = work.ctas_m * work.ctas_n * double(p.batch_count);
+    if (mostly_waits(work.config, p) && may_share_sms(request.problem, tiles, device.sms))
+      work.ctas_per_sm = known_of(i).ctas_per_sm.of(tiles, slices_of(request.problem), p.reads_c, device.sms);
     candidates.push_back({work, work.least_us(), i});
   }
   TileCosts costs(product);
@@ -255,15 +283,19 @@ void estimate(const Request& request, const KernelInfo* const* kernels, int numb
       return candidates[static_cast<std::size_t>(some[i]->place)].work;
     };
     for (int i = 0; i < count; ++i) {
-      costs.add(work_of(i), *some[i]->cluster);
+      TileWork alone = work_of(i);  // as it was measured
+      alone.ctas_per_sm = 1;
+      costs.add(alone, *some[i]->cluster);
       splits[static_cast<std::size_t>(i)] = some[i]->split;
     }
     costs.terms(splits.data(), terms.data());
     for (int i = 0; i < count; ++i) {
       const Weighed& w = *some[i];
       const WgmmaTmaConfig& c = work_of(i).config;
-      us[i] = w.us * correction(c, known_of(w.place).tile, *w.cluster, w.split, terms[static_cast<std::size_t>(i)]) +
-              scattered_c_us(c, request, w.rounds);
+      const CostTerms& t = terms[static_cast<std::size_t>(i)];
+      us[i] = t.us * correction(c, known_of(w.place).tile, *w.cluster, w.split, t);
+      if (w.cluster->size() == 1) us[i] = work_of(i).shared_us(t, us[i]);
+      us[i] += scattered_c_us(c, request, w.rounds);
       if (request.problem.by_pointers()) us[i] = std::max(us[i], pointers_us(c, w.rounds));
     }
   };
@@ -277,8 +309,12 @@ bool splits(const KernelInfo&) {
 Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::DeviceInfo& device,
                   const Sharing& sharing) {
   const WgmmaTmaConfig& c = config_of(kernel);
+  const double tiles = cost::tiles(p.m, c.cta_m) * cost::tiles(p.n, c.cta_n) * double(p.batch_count);
+  int ctas_per_sm = 1;
+  if (sharing.cluster.size() == 1 && sharing.parts == 1 && may_share_sms(p, tiles, device.sm_count))
+    ctas_per_sm = WgmmaTmaCtasPerSm(c).of(tiles, slices_of(p), p.reads_c(), device.sm_count);
   return wgmma_tma_schedule(c, p.m, p.n, p.batch_count, sharing, device.clusters_of(sharing.cluster.size()),
-                            device.sm_count);
+                            device.sm_count, ctas_per_sm);
 }
 
 std::span<const ClusterShape> clusters(const KernelInfo& kernel) {

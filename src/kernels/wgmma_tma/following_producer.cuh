@@ -74,7 +74,7 @@ struct WgmmaTmaFollowingProducer {
     const int thread = gpu::thread_index();
     // TMA, and for all what other CTAs are asked. All lanes of the warp walk the ring: its place is uniform.
     const bool asks = gpu::shuffle(gpu::warp_index(), 0) == 0;
-    typename Cta::Ring ring;
+    typename Cta::Ring ring = Cta::make_ring(p);
     unsigned exchange_phase = 0, filled_phase = 0;
     gpu::grid_wait_dependencies();
     const Epilogue epilogue = Epilogue::make(p);

@@ -66,7 +66,8 @@ cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams&
   cudaLaunchConfig_t launch{};
   launch.gridDim = dim3(schedule.clusters * cluster_size);
   launch.blockDim = dim3(static_cast<unsigned>(config.threads()));
-  launch.dynamicSmemBytes = static_cast<std::size_t>(instance.shared_bytes);
+  launch.dynamicSmemBytes = static_cast<std::size_t>(
+      schedule.ctas_per_sm == 1 ? instance.shared_bytes : WgmmaTmaConfig::share_of_sm(int(schedule.ctas_per_sm)));
   launch.stream = stream;
   launch.attrs = attributes;
   launch.numAttrs = count;

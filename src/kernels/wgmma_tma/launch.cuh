@@ -15,27 +15,29 @@ struct WgmmaTmaOf {
   using Kernel = WgmmaTma<Entry::kConfig, Epilogue>;
 };
 
-template <class Entry, class Epilogue>
-__global__ void __launch_bounds__(KernelOf<Entry>::kThreads, 1)
-    wgmma_tma_entry(const __grid_constant__ typename KernelOf<Entry>::Params params) {
+// Params: those of the kernel. As a parameter of the template they are short in its name.
+template <class Entry, class Epilogue, class Params>
+__global__ void __launch_bounds__(KernelOf<Entry>::kThreads, WgmmaTmaOf<Entry, Epilogue>::Kernel::kMinBlocksPerSm)
+    wgmma_tma_entry(const __grid_constant__ Params params) {
   using Kernel = typename WgmmaTmaOf<Entry, Epilogue>::Kernel;
   extern __shared__ __align__(1024) unsigned char dynamic_shared[];
   if constexpr (gpu::kArch >= Kernel::kMinArch) {
-    Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(dynamic_shared));
+    Kernel::run(params, Kernel::Cta::storage(params, dynamic_shared));
   }
 }
 
 template <class Entry, class Epilogue>
 WgmmaTmaEntry wgmma_tma_kernel() {
   static SharedOptIn opt_in;
-  return {reinterpret_cast<const void*>(wgmma_tma_entry<Entry, Epilogue>), opt_in};
+  using Params = typename KernelOf<Entry>::Params;
+  return {reinterpret_cast<const void*>(wgmma_tma_entry<Entry, Epilogue, Params>), opt_in};
 }
 
 template <class Instance>
 const WgmmaTmaInstance& wgmma_tma_instance() {
   constexpr WgmmaTmaConfig kConfig = Instance::kConfig;
   static_assert(2 * (kConfig.shared_bytes() + 1024) > 228 * 1024,
-                "one CTA on an SM: by that resident clusters are counted");
+                "one CTA on an SM, but where it gets fewer slots: by that resident clusters are counted");
   using Code = typename Instance::Code;
   using Kernel = KernelOf<Code>;
   static_assert(Code::kConfig == kConfig.code());

@@ -86,7 +86,7 @@ struct WgmmaTmaLineProducer {
   XGEMM_DEVICE static void load_y(const Params& p, SharedStorage& smem, const Place& place, const Epilogue& epilogue) {
     using Loader = OperandLoader<Element, Cta::kMajorY, Cta::kTileK, Cta::kYColumns, Cta::kPieceY>;
     const int mask = p.column_mask << place.rank(place.column << p.row_bits, place.split);
-    typename Cta::Ring ring;
+    typename Cta::Ring ring = Cta::make_ring(p);
     unsigned exchange_phase = 0;
     XGEMM_NO_UNROLL
     for (Units units = Units::make(p); units.more(); units.next()) {
@@ -127,9 +127,9 @@ struct WgmmaTmaLineProducer {
                                  int team) {
     const int thread = gpu::thread_index() % Lines::kThreads;
     const Lines x = Lines::make(p, thread);
-    typename Cta::Ring ring;  // the unit's first slot
-    Stages stages;            // and stage
-    int slice = team;         // the team's next one, from there on
+    typename Cta::Ring ring = Cta::make_ring(p);  // the unit's first slot
+    Stages stages;                                // and stage
+    int slice = team;                             // the team's next one, from there on
     unsigned exchange_phase = 0;
     const auto slot_of = [&](int number) {
       typename Cta::Ring at = ring;

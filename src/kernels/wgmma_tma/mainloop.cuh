@@ -25,19 +25,20 @@ struct WgmmaTmaMainloop {
   // registers has none.
   std::uint64_t x, y;
 
-  XGEMM_DEVICE static WgmmaTmaMainloop make(SharedStorage& smem, int tile_group) {
+  // first: the ring's first slot.
+  XGEMM_DEVICE static WgmmaTmaMainloop make(SharedStorage& smem, int tile_group, int first = 0) {
     // group_row * kRowBytes is the way to a consumer's rows in either layout: K-major rows have so many bytes, and
     // MN-major pieces kPieceX rows for kTileK * kPieceX elements.
     static_assert(Cta::kTileK * Cta::kElementBytes == Cta::kRowBytes);
+    // An address has too few bits for that of a slot which is not there: from the first one that is, so far back.
+    const auto& slot = smem.slots[first];
     WgmmaTmaMainloop mainloop{};
     if constexpr (!kConfig.x_through_registers()) {
-      mainloop.x =
-          gpu::wgmma_advance(gpu::wgmma_descriptor(smem.slots[0].x, Cta::kRowBytes, Cta::kLeadingX, Cta::kStrideX),
-                             Cta::group_row(tile_group) * Cta::kRowBytes);
+      mainloop.x = gpu::wgmma_advance(gpu::wgmma_descriptor(slot.x, Cta::kRowBytes, Cta::kLeadingX, Cta::kStrideX),
+                                      Cta::group_row(tile_group) * Cta::kRowBytes - first * kConfig.slot_bytes());
     }
-    mainloop.y =
-        gpu::wgmma_advance(gpu::wgmma_descriptor(smem.slots[0].y, Cta::kSwizzleY, Cta::kLeadingY, Cta::kStrideY),
-                           Cta::group_column(tile_group) * Cta::kRowBytes);
+    mainloop.y = gpu::wgmma_advance(gpu::wgmma_descriptor(slot.y, Cta::kSwizzleY, Cta::kLeadingY, Cta::kStrideY),
+                                    Cta::group_column(tile_group) * Cta::kRowBytes - first * kConfig.slot_bytes());
     return mainloop;
   }
 
@@ -51,16 +52,30 @@ struct WgmmaTmaMainloop {
       if (passes_turn) Cta::pass_turn(smem, group);
       return;
     }
+    // Where the ring begins somewhere else, by code of its own: with a first slot that is known at run time alone, the
+    // compiler works the descriptors out anew for each slice.
+    if constexpr (Cta::kMayShareSm) {
+      if (ring.first != 0) [[unlikely]]
+        return make(smem, 0, ring.first)
+            .multiply(smem, place, ring, ring.first, slices, sums, passes_turn, group, bf16);
+    }
+    multiply(smem, place, ring, 0, slices, sums, passes_turn, group, bf16);
+  }
+
+ private:
+  // first: the ring's first slot.
+  XGEMM_DEVICE void multiply(SharedStorage& smem, const Place& place, Ring& ring, int first, int slices, Sums& sums,
+                             bool passes_turn, int group, bool bf16) const {
     if constexpr (kConfig.x_through_registers()) {
-      multiply_fragments(smem, place, ring, slices, sums, passes_turn, group);
+      multiply_fragments(smem, place, ring, first, slices, sums, passes_turn, group);
     } else if constexpr (kConfig.has_either_type()) {
       if (bf16) {
-        multiply<gpu::ElementOf<DType::bf16>>(smem, place, ring, slices, sums, passes_turn, group);
+        multiply_slots<gpu::ElementOf<DType::bf16>>(smem, place, ring, first, slices, sums, passes_turn, group);
       } else {
-        multiply<gpu::ElementOf<DType::f16>>(smem, place, ring, slices, sums, passes_turn, group);
+        multiply_slots<gpu::ElementOf<DType::f16>>(smem, place, ring, first, slices, sums, passes_turn, group);
       }
     } else if constexpr (Cta::kPlanes == 1) {
-      multiply<typename Cta::Element>(smem, place, ring, slices, sums, passes_turn, group);
+      multiply_slots<typename Cta::Element>(smem, place, ring, first, slices, sums, passes_turn, group);
     } else {
       if (slices <= MmaPolicy::kShortSlices) {
         multiply_parts<true>(smem, place, ring, slices, sums);
@@ -70,7 +85,6 @@ struct WgmmaTmaMainloop {
     }
   }
 
- private:
   // Here rather than by the first wgmma: registers that it ignores would count as live through the loop over tiles, and
   // be saved.
   XGEMM_DEVICE static void clear(Sums& sums) {
@@ -83,8 +97,8 @@ struct WgmmaTmaMainloop {
   }
 
   template <class Element>
-  XGEMM_DEVICE void multiply(SharedStorage& smem, const Place& place, Ring& ring, int slices, Sums& sums,
-                             bool passes_turn, int group) const {
+  XGEMM_DEVICE void multiply_slots(SharedStorage& smem, const Place& place, Ring& ring, int first, int slices,
+                                   Sums& sums, bool passes_turn, int group) const {
     int previous = 0;
     XGEMM_NO_UNROLL
     for (int slice = 0; slice < slices; ++slice) {
@@ -95,7 +109,7 @@ struct WgmmaTmaMainloop {
       gpu::wgmma_wait<1>();
       if (slice > 0) Cta::release(smem, previous, place);
       previous = ring.slot;
-      ring.next();
+      ring.next(first);
     }
     if (passes_turn) Cta::pass_turn(smem, group);
     gpu::wgmma_wait<0>();
@@ -105,8 +119,8 @@ struct WgmmaTmaMainloop {
 
   // X through registers: the fragments of a slot are loaded while the products of the one before run, into registers
   // that an older one has left. So the tensor cores wait for the first fragments alone.
-  XGEMM_DEVICE void multiply_fragments(SharedStorage& smem, const Place& place, Ring& ring, int slices, Sums& sums,
-                                       bool passes_turn, int group) const {
+  XGEMM_DEVICE void multiply_fragments(SharedStorage& smem, const Place& place, Ring& ring, int first, int slices,
+                                       Sums& sums, bool passes_turn, int group) const {
     Fragments fragments[2];
     int previous = -1;
     if (slices > 0) load_fragments(smem, ring, group, fragments[0]);
@@ -117,7 +131,7 @@ struct WgmmaTmaMainloop {
       gpu::wgmma_wait<1>();
       if (previous >= 0) Cta::release(smem, previous, place);
       previous = ring.slot;
-      ring.next();
+      ring.next(first);
       if (more) load_fragments(smem, ring, group, next);
     };
     XGEMM_NO_UNROLL

@@ -40,7 +40,7 @@ struct WgmmaTmaOldC {
       kSlotBytes / static_cast<int>(Cta::kChunkElements * sizeof(Element)) / Cta::kTileGroups;
   static_assert(kChunksPerSlot >= 1, "a slot of the ring must hold a chunk of C for each consumer");
   static constexpr int kSlots = (kTileChunks + kChunksPerSlot - 1) / kChunksPerSlot;
-  static_assert(kSlots <= Cta::kStages);
+  static_assert(kSlots <= Cta::kStages && (kConfig.by_lines() || kSlots == kConfig.old_c_slots()));
 
   static constexpr bool kAlwaysByConsumers = sizeof(Element) == 4 && kFollows<Epilogue>;
   XGEMM_DEVICE static bool by_consumers(const WgmmaTmaParams& p) {

@@ -36,6 +36,7 @@ struct WgmmaTmaStart {
   // The cluster on D, of 2^row_bits x 2^column_bits CTAs: those of a row share X, those of a column Y. Of 2^split_bits
   // such groups each has a part of K.
   int sharers, row_bits, column_bits, split_bits;
+  int absent_slots;           // of the ring, for which a CTA has no memory
   int row_mask, column_mask;  // the CTAs of its first row, of its first column
   int m;
   int n;

@@ -114,7 +114,7 @@ struct WgmmaTmaProducer {
   // By one thread.
   XGEMM_DEVICE static void run(const WgmmaTmaParams& p, typename Cta::SharedStorage& smem,
                                const typename Cta::Place& place, const Start& start) {
-    typename Cta::Ring ring;
+    typename Cta::Ring ring = Cta::make_ring(p);
     unsigned exchange_phase = 0;
     Units units = Units::make(p);
     auto [tile, loaders] = start;

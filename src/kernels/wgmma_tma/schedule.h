@@ -12,10 +12,31 @@
 
 namespace xgemm::kernels {
 
-// resident_clusters: those that the GPU runs at the same time. sms: its SMs. Tiles whose K a cluster shares are not
-// split.
+// CTAs that share an SM: as many as it has tiles for, but each with so many slots of the ring that those of a tile and
+// the first of the next one fit.
+class WgmmaTmaCtasPerSm {
+ public:
+  constexpr explicit WgmmaTmaCtasPerSm(const WgmmaTmaConfig& c) : most_(c.most_ctas_per_sm()) {
+    if (most_ > 1) old_c_slots_ = c.old_c_slots();
+    for (int ctas = 2; ctas <= most_; ++ctas) slots_[ctas - 1] = c.slots(ctas);
+  }
+
+  constexpr int of(double tiles, std::int64_t slices, bool reads_c, int sms) const {
+    const std::int64_t slots = slices + (reads_c ? old_c_slots_ : 0);
+    int ctas = 1;
+    while (ctas < most_ && tiles > double(ctas) * sms && slots_[ctas] > slots) ++ctas;
+    return ctas;
+  }
+
+ private:
+  int most_, old_c_slots_ = 0;
+  int slots_[WgmmaTmaConfig::kMostCtasPerSm] = {};
+};
+
+// resident_clusters: those that the GPU runs at the same time, of one CTA on an SM. sms: its SMs. Tiles whose K a
+// cluster shares are not split.
 inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
-                                   const Sharing& sharing, int resident_clusters, int sms) {
+                                   const Sharing& sharing, int resident_clusters, int sms, int ctas_per_sm = 1) {
   const auto tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
   Schedule s;
   s.cluster = sharing.cluster;
@@ -26,7 +47,8 @@ inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std:
   s.whole_tiles = s.parts == 1 ? all : std::min(sharing.whole_tiles, all);
   s.split_tiles = all - s.whole_tiles;
   s.units = s.whole_tiles + s.split_tiles * s.parts;
-  s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, resident_clusters));
+  s.ctas_per_sm = static_cast<unsigned>(ctas_per_sm);
+  s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, resident_clusters * std::int64_t{ctas_per_sm}));
   if (s.split_tiles > 0) {
     const std::int64_t sums = s.split_tiles * s.cluster.size() * c.cta_m * c.cta_n;
     s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);

@@ -27,8 +27,9 @@
 // groups of CTAs, each with a part of K: they write their sums to each other's shared memory, and each adds up and
 // stores its chunks of the tile.
 //
-// CTAs are persistent, and walk units of the schedule (common/schedule.h). Of a part of a tile they leave the sums, in
-// fragment order, in the workspace, and a second kernel (split_sum.cuh) adds them in the order of K.
+// CTAs are persistent, and walk units of the schedule (common/schedule.h). Where these are many and short, CTAs with
+// one consumer share an SM, each with the last slots of the ring alone (WgmmaTmaCta::storage). Of a part of a tile they
+// leave the sums, in fragment order, in the workspace, and a second kernel (split_sum.cuh) adds them in the order of K.
 //
 // The parts:
 //   cta.cuh                                what all roles share: ring, barriers, place in the cluster
@@ -103,7 +104,7 @@ struct WgmmaTma {
   using SharedStorage = typename Cta::SharedStorage;
 
   static constexpr int kThreads = kConfig.threads();
-  static constexpr int kMinBlocksPerSm = 1;
+  static constexpr int kMinBlocksPerSm = kFinishes || kFollows<Epilogue> ? 1 : kConfig.most_ctas_per_sm();
   static constexpr int kMinArch = 900;
   static constexpr int kStages = Cta::kStages;
   static constexpr int kLineStages = kConfig.line_stages;
@@ -147,7 +148,7 @@ struct WgmmaTma {
   XGEMM_DEVICE static void consume(const Params& p, SharedStorage& smem, const Place& place, int group, int warp) {
     const int tile_group = kConfig.ping_pong ? 0 : group;
     const Mainloop mainloop = Mainloop::make(smem, tile_group);
-    typename Cta::Ring ring;
+    typename Cta::Ring ring = Cta::make_ring(p);
     unsigned exchange_phase = 0;
     int tiles_to_skip = group;              // ping-pong
     unsigned turn_phase = 1 - (group & 1);  // the first turn of consumer 0 is open

@@ -79,7 +79,7 @@ struct WgmmaTmaWordProducer {
                                const typename Cta::Place& place, const Start&) {
     const int team = gpu::warp_index() / (kTeamThreads / gpu::kWarpSize);
     const int thread = gpu::thread_index() % kTeamThreads;
-    typename Cta::Ring ring;  // the team's next slot
+    typename Cta::Ring ring = Cta::make_ring(p);  // the team's next slot
     ring.skip(team);
     int ahead = team;  // so many slots from the first one of what comes next
     unsigned exchange_phase = 0;

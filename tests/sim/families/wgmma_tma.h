@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "family.h"
+#include "kernels/common/cost_math.h"
 #include "kernels/wgmma_tma/arguments.h"
 #include "kernels/wgmma_tma/instances.h"
 #include "kernels/wgmma_tma/schedule.h"
@@ -21,15 +22,15 @@ Result launch_wgmma_tma(const typename Kernel::Params& params, GlobalMemory& mem
   shape.cluster = params.sharers << params.split_bits;
   shape.grid = static_cast<std::int64_t>(params.schedule.clusters) * shape.cluster;
   shape.threads = Kernel::kThreads;
-  shape.dynamic_shared_bytes = sizeof(typename Kernel::SharedStorage);
+  shape.dynamic_shared_bytes =
+      sizeof(typename Kernel::SharedStorage) - params.absent_slots * sizeof(typename Kernel::SharedStorage::Slot);
   // stmatrix, write_remote, rows of boxes; or single elements of C
   shape.granule = sizeof(typename Kernel::Cta::ElementC) == 4 ? 4 : 16;
   shape.dependent = true;
   // Barriers, warpgroups, threads that store.
   shape.agents = 2 * (Kernel::kStages + Kernel::kLineStages) + 4 + 2 * (1 + Kernel::kGroups);
-  return launch_body(shape, memory, options, [&params](unsigned char* shared) {
-    Kernel::run(params, *reinterpret_cast<typename Kernel::SharedStorage*>(shared));
-  });
+  return launch_body(shape, memory, options,
+                     [&params](unsigned char* shared) { Kernel::run(params, Kernel::Cta::storage(params, shared)); });
 }
 
 // Clusters that the simulated GPU holds: few, so that they loop over tiles.
@@ -39,9 +40,16 @@ inline int resident_clusters(const Options& options) {
 
 inline kernels::Schedule schedule_of(const kernels::WgmmaTmaConfig& config, const kernels::GemmParams& params,
                                      const Options& options) {
+  const int resident = resident_clusters(options);
+  int ctas_per_sm = 1;
+  if (options.cluster.size() == 1 && options.parts == 1 && !params.finishing.any() && !params.c.by_pointers()) {
+    const double tiles = kernels::cost::tiles(params.m, config.cta_m) * kernels::cost::tiles(params.n, config.cta_n);
+    const std::int64_t slices = (params.k + config.cta_k() - 1) / config.cta_k();
+    ctas_per_sm = kernels::WgmmaTmaCtasPerSm(config).of(tiles * static_cast<double>(params.batch_count), slices,
+                                                        !params.beta.is_zero<float>(), resident);
+  }
   return kernels::wgmma_tma_schedule(config, params.m, params.n, params.batch_count,
-                                     {options.whole_tiles, options.parts, options.cluster}, resident_clusters(options),
-                                     132);
+                                     {options.whole_tiles, options.parts, options.cluster}, resident, 132, ctas_per_sm);
 }
 
 template <kernels::WgmmaTmaConfig kConfig>

@@ -107,6 +107,28 @@ TEST(Cost, MoreBytesAreNotFaster) {
   });
 }
 
+// CTAs that share an SM wait together: never longer than one alone, and never less than the memory takes, whatever the
+// correction of one alone is.
+TEST(Cost, CtasThatShareAnSmTakeNoLongerThanOneAlone) {
+  walk(73, 200, [](const CostProblem& p, const CostDevice& device, Random& random) {
+    const kernels::ProductWork product(p, device);
+    for (const WgmmaTmaConfig& c : tiles()) {
+      if (c.most_ctas_per_sm() == 1) continue;
+      kernels::TileWork work(c, product, c.exchange_chunks(1));
+      const CostTerms alone = TileCost(work, {})({kernels::cluster_tiles(c, {}, p), 1});
+      const double corrected = alone.us * (1.65 + 0.85 * random.uniform());
+      EXPECT_EQ(work.shared_us(alone, corrected), corrected);
+      for (int ctas = 2; ctas <= c.most_ctas_per_sm(); ++ctas) {
+        work.ctas_per_sm = ctas;
+        const double us = work.shared_us(alone, corrected);
+        EXPECT_TRUE(us <= corrected && us > 0) << us;
+        EXPECT_GE(us * (1 + 1e-9), std::min(corrected, product.constants.launch + alone.memory));
+      }
+      EXPECT_LE(work.least_us(), TileCost(work, {})({kernels::cluster_tiles(c, {}, p), 1}).us * (1 + 1e-9));
+    }
+  });
+}
+
 // No part of an estimate exceeds it, whatever the rates: a tile that outruns the L2 or the memory is as slow as they
 // are.
 TEST(Cost, IsAtLeastWhatEachUnitTakes) {

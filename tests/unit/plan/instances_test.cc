@@ -289,6 +289,31 @@ TEST(Schedules, LeaveRoomForAnEvenShareWhereKernelsStartEarly) {
       });
 }
 
+// One for each tile, as far as they go: of many short products, by kernels that mostly wait. Not where K is long enough
+// to be split, nor by the kernels that finish, or follow pointers.
+TEST(Schedules, HaveCtasShareAnSmWhereTheyMostlyWait) {
+  int shared = 0;
+  for (const device::DeviceInfo& device : fake_devices())
+    for_each_instance([&](const KernelInfo& kernel) {
+      if (kernel.family != Family::wgmma_tma || !kernel.config.runs_on(device.compute_capability)) return;
+      const auto ctas_per_sm = [&](std::int64_t batch, std::int64_t k, const auto& change) {
+        Problem p = make_problem(kernel.config.types(), 'N', 'N', 16, 16, k);
+        p.batch_count = batch;
+        change(p);
+        return describe(kernel.family).schedule(kernel, p, device, {}).ctas_per_sm;
+      };
+      const auto as_it_is = [](const Problem&) {};
+      const auto of_many = ctas_per_sm(5000, 32, as_it_is);
+      EXPECT_EQ(of_many, static_cast<unsigned>(kernels::config_of<Family::wgmma_tma>(kernel).most_ctas_per_sm()));
+      shared += of_many > 1;
+      EXPECT_EQ(ctas_per_sm(device.sm_count, 32, as_it_is), 1u);
+      EXPECT_EQ(ctas_per_sm(5000, 1000, as_it_is), 1u);
+      EXPECT_EQ(ctas_per_sm(5000, 32, [](Problem& p) { p.batch_kind = BatchKind::pointers; }), 1u);
+      EXPECT_EQ(ctas_per_sm(5000, 32, [](Problem& p) { p.epilogue.activation = Activation::relu; }), 1u);
+    });
+  EXPECT_GT(shared, 0);
+}
+
 // Without a row an instance is never chosen and its estimate is infinite: a hole in a table, not a choice. Some
 // families need none: they have cost models of their own.
 TEST(TuningRows, CoverEveryInstanceOnEveryGpu) {

@@ -297,6 +297,31 @@ void expect_shares(const kernels::OperandShare& share, bool along_k, int extent,
 }
 
 // The tiles cover C, the clusters are resident, and together they cover about a square of C.
+// CTAs that share an SM have its memory, and slots for what they were given them for.
+TEST(WgmmaTmaSchedule, CtasThatShareAnSmFitOnIt) {
+  constexpr int kBytesOfSm = 228 * 1024, kReserved = 1024;
+  int most = 1;
+  for_each_instance([&](const Instance& instance) {
+    const WgmmaTmaConfig& c = instance.config;
+    const kernels::WgmmaTmaCtasPerSm ctas_per_sm(c);
+    EXPECT_EQ(ctas_per_sm.of(132, 1, false, 132), 1) << "no more than it has tiles";
+    EXPECT_EQ(ctas_per_sm.of(1e6, 100, false, 132), 1);
+    for (const bool reads_c : {false, true})
+      for (std::int64_t slices = 0; slices < 10; ++slices) {
+        const int ctas = ctas_per_sm.of(1e6, slices, reads_c, 132);
+        most = std::max(most, ctas);
+        ASSERT_LE(ctas, c.most_ctas_per_sm());
+        if (ctas == 1) continue;
+        EXPECT_GT(c.slots(ctas), slices + (reads_c ? c.old_c_slots() : 0));
+        const int bytes = c.shared_bytes() - (c.stages - c.slots(ctas)) * c.slot_bytes();
+        EXPECT_LE(bytes, WgmmaTmaConfig::share_of_sm(ctas));
+        EXPECT_LE(ctas * (WgmmaTmaConfig::share_of_sm(ctas) + kReserved), kBytesOfSm);
+        EXPECT_GT((ctas + 1) * (WgmmaTmaConfig::share_of_sm(ctas) + kReserved), kBytesOfSm) << "no SM takes more";
+      }
+  });
+  EXPECT_EQ(most, WgmmaTmaConfig::kMostCtasPerSm);
+}
+
 TEST(WgmmaTmaSchedule, CoversC) {
   constexpr std::int64_t kExtents[] = {1, 8, 63, 64, 65, 128, 200, 256, 257, 777, 1024, 3000};
   Random random(33);
