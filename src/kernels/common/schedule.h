@@ -23,6 +23,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -179,6 +180,21 @@ constexpr unsigned sum_lanes(std::int64_t vectors, unsigned parts, int sms) {
   const auto ctas = [&] { return (vectors + kThreads / lanes - 1) / (kThreads / lanes); };
   while (lanes < 32 && parts >= 8 * lanes && ctas() < sms) lanes *= 2;
   return lanes;
+}
+
+// Shares out `tiles` of s, each of so many sums: those from sharing.whole_tiles on in parts of K, whose sums take
+// workspace; but where clusters share K, all are whole. sms: of the GPU.
+inline void share_out(const Sharing& sharing, std::int64_t tiles, std::int64_t tile_sums, int sum_bytes, int sms,
+                      Schedule* s) {
+  s->cluster = sharing.cluster;
+  s->parts = static_cast<unsigned>(sharing.cluster.k > 1 ? 1 : sharing.parts);
+  s->whole_tiles = s->parts == 1 ? tiles : std::min(sharing.whole_tiles, tiles);
+  s->split_tiles = tiles - s->whole_tiles;
+  s->units = s->whole_tiles + s->split_tiles * s->parts;
+  if (s->split_tiles == 0) return;
+  const std::int64_t sums = s->split_tiles * tile_sums;
+  s->sum_lanes = sum_lanes(sums / 4, s->parts, sms);
+  s->workspace_bytes = static_cast<std::size_t>(sums * sum_bytes) * s->parts;
 }
 
 // A kernel that starts early shares SMs with the one before it, whose CTAs end one by one. New ones go where there is

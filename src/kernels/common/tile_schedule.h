@@ -28,18 +28,8 @@ inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t 
   s.tiles_m = grid.m;
   s.tiles_n = grid.n;
   s.triangle = grid.triangle;
-  s.cluster = sharing.cluster;
   const std::int64_t all = saturated_product(saturated_product(s.tiles_m, s.tiles_n), batch_count);
-  s.whole_tiles = s.units = all;
-  if (sharing.parts > 1 && s.cluster.k == 1) {
-    s.parts = static_cast<unsigned>(sharing.parts);
-    s.whole_tiles = std::min(sharing.whole_tiles, all);
-    s.split_tiles = all - s.whole_tiles;
-    s.units = s.whole_tiles + s.split_tiles * sharing.parts;
-    const std::int64_t sums = s.split_tiles * c.cta_m * c.cta_n;
-    s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);
-    s.workspace_bytes = static_cast<std::size_t>(sums * size_of(sums_of(c.type))) * s.parts;
-  }
+  share_out(sharing, all, std::int64_t{c.cta_m} * c.cta_n, size_of(sums_of(c.type)), sms, &s);
   s.raster_group = static_cast<unsigned>(std::min<std::int64_t>(c.raster_group, s.tiles_m));
   s.clusters = static_cast<unsigned>(
       std::min<std::int64_t>(s.units, std::numeric_limits<std::int32_t>::max() / s.cluster.size()));

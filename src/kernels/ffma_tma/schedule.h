@@ -18,21 +18,12 @@ inline Schedule ffma_tma_schedule(const FfmaTmaConfig& c, std::int64_t m, std::i
                                   const Sharing& sharing, int ctas, int sms, Fill fill = Fill::full) {
   const TileGrid grid = tile_grid(fill, m, n, c.cta_m, c.cta_n);
   Schedule s;
-  s.cluster = sharing.cluster;
   s.tiles_m = grid.m;
   s.tiles_n = grid.n;
   s.triangle = grid.triangle;
   const std::int64_t all = s.tiles_m * s.tiles_n * batch_count;
-  s.parts = static_cast<unsigned>(s.cluster.k > 1 ? 1 : sharing.parts);
-  s.whole_tiles = s.parts == 1 ? all : std::min(sharing.whole_tiles, all);
-  s.split_tiles = all - s.whole_tiles;
-  s.units = s.whole_tiles + s.split_tiles * s.parts;
+  share_out(sharing, all, std::int64_t{c.cta_m} * c.cta_n, sizeof(float), sms, &s);
   s.clusters = static_cast<unsigned>(s.cluster.k > 1 ? s.units : std::min<std::int64_t>(s.units, ctas));
-  if (s.split_tiles > 0) {
-    const std::int64_t sums = s.split_tiles * c.cta_m * c.cta_n;
-    s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);
-    s.workspace_bytes = static_cast<std::size_t>(sums) * s.parts * sizeof(float);
-  }
   // CTAs that run at the same time should cover a square of C: they then read the fewest different slices.
   const double together = static_cast<double>(std::min<std::int64_t>(all, s.clusters));
   const auto side = std::lround(std::sqrt(together * c.cta_n / c.cta_m));

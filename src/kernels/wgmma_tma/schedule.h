@@ -39,26 +39,18 @@ inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std:
                                    const Sharing& sharing, int resident_clusters, int sms, int ctas_per_sm = 1) {
   const auto tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
   Schedule s;
-  s.cluster = sharing.cluster;
-  s.tiles_m = tiles(m, c.cta_m * s.cluster.m);
-  s.tiles_n = tiles(n, c.cta_n * s.cluster.n);
+  const ClusterShape& cluster = sharing.cluster;
+  s.tiles_m = tiles(m, c.cta_m * cluster.m);
+  s.tiles_n = tiles(n, c.cta_n * cluster.n);
   const std::int64_t all = s.tiles_m * s.tiles_n * batch_count;
-  s.parts = static_cast<unsigned>(s.cluster.k > 1 ? 1 : sharing.parts);
-  s.whole_tiles = s.parts == 1 ? all : std::min(sharing.whole_tiles, all);
-  s.split_tiles = all - s.whole_tiles;
-  s.units = s.whole_tiles + s.split_tiles * s.parts;
+  share_out(sharing, all, std::int64_t{c.cta_m} * c.cta_n * cluster.size(), sizeof(float), sms, &s);
   s.ctas_per_sm = static_cast<unsigned>(ctas_per_sm);
   s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, resident_clusters * std::int64_t{ctas_per_sm}));
-  if (s.split_tiles > 0) {
-    const std::int64_t sums = s.split_tiles * s.cluster.size() * c.cta_m * c.cta_n;
-    s.sum_lanes = sum_lanes(sums / 4, s.parts, sms);
-    s.workspace_bytes = static_cast<std::size_t>(sums) * s.parts * sizeof(float);
-  }
 
   // CTAs that run at the same time should cover a square of C: they then read the fewest different slices. Clusters
   // that follow each other share the operand that is not multicast, or the wider one: measured, up to a fifth faster.
-  const int height = c.cta_m * s.cluster.m, width = c.cta_n * s.cluster.n;
-  s.raster_n = s.cluster.m != s.cluster.n ? s.cluster.m > s.cluster.n : c.cta_m > c.cta_n;
+  const int height = c.cta_m * cluster.m, width = c.cta_n * cluster.n;
+  s.raster_n = cluster.m != cluster.n ? cluster.m > cluster.n : c.cta_m > c.cta_n;
   const double together = static_cast<double>(std::min<std::int64_t>(all, s.clusters));
   const auto side = std::lround(std::sqrt(s.raster_n ? together * height / width : together * width / height));
   s.raster_group = static_cast<unsigned>(
