@@ -40,6 +40,7 @@ import sys
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Not of CTAs that share an SM, which end in @ and a number: estimates of theirs follow from those of one alone.
 INSTANCE = re.compile(r"wgmma_tma_f16(f32)?_((\d+)x(\d+)x64(_pp)?(_t)?_s(\d+))_(nn|nt|tn|tt)$")
 C_IN_F32 = "_c32"  # ends the name of a tile of products with C in fp32 (cost_correction.h)
 RATES = dict(sm_ghz=1.85, l2_tbs=10., memory_tbs=3.5, tensor_tflops=800.)  # where the search begins
