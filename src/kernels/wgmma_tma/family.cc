@@ -116,11 +116,13 @@ CostProblem cost_problem(const Request& request) {
           .finishing = finishing_cycles(p.epilogue)};
 }
 
-// Whether what a CTA takes for a tile is known to be waiting, which others on its SM do at the same time. What is more
-// than one tile high and wide takes the L2's time, as do sectors of C of which parts are written.
+// Whether what a CTA takes for a tile is mostly waiting, which others on its SM do at the same time: of products of one
+// tile, and of those one tile wide with B along k. Other operands have short runs of elements, which keep the copy
+// engine busy, and of C that is several tiles wide, or has short columns, the L2 writes parts of lines.
 bool mostly_waits(const WgmmaTmaConfig& c, const CostProblem& p) {
-  constexpr int kLeastDepth = 48, kMostDepth = 128, kSector = 32;
-  return p.k >= kLeastDepth && p.k <= kMostDepth && (p.m <= c.cta_m || p.n <= c.cta_n) && p.m * p.bytes_c >= kSector;
+  constexpr int kLeastDepth = 24, kMostDepth = 192, kElements = 32;
+  if (p.k < kLeastDepth || p.k > kMostDepth || p.m < kElements || p.n > c.cta_n) return false;
+  return !p.b_transposed || (p.m <= c.cta_m && p.n >= kElements);
 }
 
 // What it costs that threads store a C that TMA cannot: in each round, a tile through the SM, unless another consumer
