@@ -16,7 +16,7 @@ std::string to_string(const kernels::Schedule& s) {
   const std::string workspace =
       s.workspace_bytes == 0 ? std::string() : format(" workspace_bytes=%zu", s.workspace_bytes);
   const char* const triangle = s.triangle.fill == Fill::full ? "" : " of a triangle";
-  const std::string shared = s.ctas_per_sm == 1 ? std::string() : format(" ctas_per_sm=%u", s.ctas_per_sm);
+  const std::string shared = s.ctas_per_sm == 1 ? std::string() : format(" ctas_per_sm=%d", s.ctas_per_sm);
   return format("tiles=%lldx%lld%s raster=%c%u units=%lld cluster=%s clusters=%u%s%s%s",
                 static_cast<long long>(s.tiles_m), static_cast<long long>(s.tiles_n), triangle, s.raster_n ? 'n' : 'm',
                 s.raster_group, static_cast<long long>(s.units), kernels::to_string(s.cluster).c_str(), s.clusters,

@@ -84,13 +84,13 @@ struct BasicSchedule {
   unsigned parts = 1;              // of a split tile
   unsigned raster_group = 1;       // tiles that are walked together
   bool raster_n = false;           // they lie along n, not m
+  std::uint8_t ctas_per_sm = 1;    // where a kernel leaves it to the schedule (wgmma_tma)
   ClusterShape cluster = {};       // CTAs that a tile of the schedule is made of
   unsigned clusters = 1;           // to launch
   unsigned sum_lanes = 1;  // threads that share the parts of an element in the reduction; sets the order of sums
   std::size_t workspace_bytes = 0;
   Triangle triangle = {};
   unsigned shared_bytes = 0;  // that a CTA gets of shared memory at least (bytes_of_even_share())
-  unsigned ctas_per_sm = 1;   // where a kernel leaves it to the schedule (wgmma_tma)
 
   struct Position {
     Index m, n, batch;  // in tiles
@@ -154,13 +154,13 @@ struct BasicSchedule {
             parts,
             raster_group,
             raster_n,
+            ctas_per_sm,
             cluster,
             clusters,
             sum_lanes,
             workspace_bytes,
             triangle,
-            shared_bytes,
-            ctas_per_sm};
+            shared_bytes};
   }
 };
 using Schedule = BasicSchedule<std::int64_t>;

@@ -67,7 +67,7 @@ cudaError_t launch_wgmma_tma(const WgmmaTmaInstance& instance, const GemmParams&
   launch.gridDim = dim3(schedule.clusters * cluster_size);
   launch.blockDim = dim3(static_cast<unsigned>(config.threads()));
   launch.dynamicSmemBytes = static_cast<std::size_t>(
-      schedule.ctas_per_sm == 1 ? instance.shared_bytes : WgmmaTmaConfig::share_of_sm(int(schedule.ctas_per_sm)));
+      schedule.ctas_per_sm == 1 ? instance.shared_bytes : WgmmaTmaConfig::share_of_sm(schedule.ctas_per_sm));
   launch.stream = stream;
   launch.attrs = attributes;
   launch.numAttrs = count;

@@ -36,7 +36,6 @@ struct WgmmaTmaStart {
   // The cluster on D, of 2^row_bits x 2^column_bits CTAs: those of a row share X, those of a column Y. Of 2^split_bits
   // such groups each has a part of K.
   int sharers, row_bits, column_bits, split_bits;
-  int absent_slots;           // of the ring, for which a CTA has no memory
   int row_mask, column_mask;  // the CTAs of its first row, of its first column
   int m;
   int n;
@@ -64,6 +63,7 @@ struct WgmmaTmaScalars : EpilogueArguments, WgmmaTmaStart {
   std::int64_t c_batch;
   bool c_old_by_tma;       // else threads bring it
   bool bf16;               // of kernels for either type of 16 bits
+  int absent_slots;        // of the ring, for which a CTA has no memory
   Condition condition;     // of instances whose operands are in parts
   const float* factors_x;  // of rows and columns of D, of instances whose operands are in parts
   const float* factors_y;

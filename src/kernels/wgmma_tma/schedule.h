@@ -44,7 +44,7 @@ inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std:
   s.tiles_n = tiles(n, c.cta_n * cluster.n);
   const std::int64_t all = s.tiles_m * s.tiles_n * batch_count;
   share_out(sharing, all, std::int64_t{c.cta_m} * c.cta_n * cluster.size(), sizeof(float), sms, &s);
-  s.ctas_per_sm = static_cast<unsigned>(ctas_per_sm);
+  s.ctas_per_sm = static_cast<std::uint8_t>(ctas_per_sm);
   s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, resident_clusters * std::int64_t{ctas_per_sm}));
 
   // CTAs that run at the same time should cover a square of C: they then read the fewest different slices. Clusters

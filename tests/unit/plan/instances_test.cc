@@ -300,16 +300,16 @@ TEST(Schedules, HaveCtasShareAnSmWhereTheyMostlyWait) {
         Problem p = make_problem(kernel.config.types(), 'N', 'N', 16, 16, k);
         p.batch_count = batch;
         change(p);
-        return describe(kernel.family).schedule(kernel, p, device, {}).ctas_per_sm;
+        return int{describe(kernel.family).schedule(kernel, p, device, {}).ctas_per_sm};
       };
       const auto as_it_is = [](const Problem&) {};
       const auto of_many = ctas_per_sm(5000, 32, as_it_is);
-      EXPECT_EQ(of_many, static_cast<unsigned>(kernels::config_of<Family::wgmma_tma>(kernel).most_ctas_per_sm()));
+      EXPECT_EQ(of_many, kernels::config_of<Family::wgmma_tma>(kernel).most_ctas_per_sm());
       shared += of_many > 1;
-      EXPECT_EQ(ctas_per_sm(device.sm_count, 32, as_it_is), 1u);
-      EXPECT_EQ(ctas_per_sm(5000, 1000, as_it_is), 1u);
-      EXPECT_EQ(ctas_per_sm(5000, 32, [](Problem& p) { p.batch_kind = BatchKind::pointers; }), 1u);
-      EXPECT_EQ(ctas_per_sm(5000, 32, [](Problem& p) { p.epilogue.activation = Activation::relu; }), 1u);
+      EXPECT_EQ(ctas_per_sm(device.sm_count, 32, as_it_is), 1);
+      EXPECT_EQ(ctas_per_sm(5000, 1000, as_it_is), 1);
+      EXPECT_EQ(ctas_per_sm(5000, 32, [](Problem& p) { p.batch_kind = BatchKind::pointers; }), 1);
+      EXPECT_EQ(ctas_per_sm(5000, 32, [](Problem& p) { p.epilogue.activation = Activation::relu; }), 1);
     });
   EXPECT_GT(shared, 0);
 }
