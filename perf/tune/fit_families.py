@@ -91,7 +91,7 @@ class Measurements(fit.Measurements):
                 for name, alike, whole, split, estimate, features in planner(gpu, device, numbers_of(fit.parse_case(case))):
                     if (name, split) not in times or not 0 < estimate < FADES_TO:
                         continue
-                    way = alike, name.partition("+")[2]
+                    way = alike, name.partition("@")[0].partition("+")[2]
                     if whole and way in wholes:
                         continue
                     wholes.add(way)

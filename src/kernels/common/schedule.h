@@ -197,17 +197,24 @@ inline void share_out(const Sharing& sharing, std::int64_t tiles, std::int64_t t
   s->workspace_bytes = static_cast<std::size_t>(sums * sum_bytes) * s->parts;
 }
 
+// Shared memory is given to CTAs in such steps.
+inline constexpr int kSharedGranularity = 128;
+
+// The most shared memory that each of so many CTAs of an SM can have. most_bytes: that a single one can have.
+constexpr int share_of_sm(int ctas, int most_bytes) {
+  constexpr int kReserved = 1024;  // of each CTA
+  return (most_bytes + kReserved) / ctas / kSharedGranularity * kSharedGranularity - kReserved;
+}
+
 // A kernel that starts early shares SMs with the one before it, whose CTAs end one by one. New ones go where there is
 // room, and some SMs get more of them than others, which then take longer. So each asks for as much shared memory as
 // leaves room for an even share of them alone, used or not: a CTA starts where one has ended. 0: no more than it uses.
 // Of clusters, sms are as many as have an SM for each CTA.
 inline unsigned bytes_of_even_share(std::int64_t ctas, int sms, int most_bytes) {
-  constexpr int kReserved = 1024, kGranularity = 128, kMostShare = 16;
+  constexpr int kMostShare = 16;
   const std::int64_t share = (ctas + sms - 1) / sms;
   if (share > kMostShare) return 0;
-  const int too_many = static_cast<int>(share) + 1;
-  return static_cast<unsigned>((most_bytes + kReserved) / too_many / kGranularity * kGranularity + kGranularity -
-                               kReserved);
+  return static_cast<unsigned>(share_of_sm(static_cast<int>(share) + 1, most_bytes) + kSharedGranularity);
 }
 
 }  // namespace xgemm::kernels

@@ -145,10 +145,7 @@ struct WgmmaTmaConfig {
     if (consumers() > 1 || copy != Copy::bulk || planes > 1 || accumulators() > 64) return 1;
     return size_of(type_c) == 2 && accumulators() <= 32 ? kMostCtasPerSm : 2;
   }
-  static constexpr int share_of_sm(int ctas_per_sm) {
-    constexpr int kReserved = 1024, kGranularity = 128;  // of each CTA
-    return (kMaxSharedBytes + kReserved) / ctas_per_sm / kGranularity * kGranularity - kReserved;
-  }
+  static constexpr int share_of_sm(int ctas_per_sm) { return kernels::share_of_sm(ctas_per_sm, kMaxSharedBytes); }
   constexpr int slots(int ctas_per_sm) const {
     const int fit = (share_of_sm(ctas_per_sm) - (shared_bytes() - stages * slot_bytes())) / slot_bytes();
     return fit < stages ? fit : stages;
