@@ -24,10 +24,12 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <type_traits>
 
 #include "core/fill.h"
 #include "core/portability.h"
@@ -73,6 +75,30 @@ inline std::string to_string(const ClusterShape& c) {
   return c.k == 1 ? of_c : of_c + "x" + std::to_string(c.k);
 }
 
+// By what numbers below 2^31 are divided again and again, which takes a GPU some twenty instructions in a row: instead
+// they are multiplied by ceil(2^(32 + shift) / divisor) and lose 32 + shift bits (Granlund and Montgomery, Division by
+// invariant integers using multiplication, 1994).
+struct Divisor {
+  unsigned multiplier = 0;  // 0: of 1, and of what no such number is divided by
+  unsigned shift = 0;
+
+  static constexpr Divisor of(std::int64_t divisor) {
+    if (divisor <= 1 || divisor >= std::int64_t{1} << 31) return {};
+    const auto d = static_cast<std::uint64_t>(divisor);
+    const auto shift = static_cast<unsigned>(std::bit_width(d - 1) - 1);
+    return {static_cast<unsigned>(((std::uint64_t{1} << (32 + shift)) + d - 1) / d), shift};
+  }
+  static constexpr Divisor of_product(std::int64_t a, std::int64_t b) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? Divisor{} : of(product);
+  }
+  constexpr bool operator==(const Divisor&) const = default;
+
+  XGEMM_HOST_DEVICE unsigned divide(unsigned number) const {
+    return multiplier == 0 ? number : static_cast<unsigned>(std::uint64_t{number} * multiplier >> 32) >> shift;
+  }
+};
+
 // Index: std::int64_t, or unsigned for kernels that count fewer than 2^31 tiles.
 template <class Index>
 struct BasicSchedule {
@@ -85,9 +111,12 @@ struct BasicSchedule {
   unsigned raster_group = 1;       // tiles that are walked together
   bool raster_n = false;           // they lie along n, not m
   std::uint8_t ctas_per_sm = 1;    // where a kernel leaves it to the schedule (wgmma_tma)
-  ClusterShape cluster = {};       // CTAs that a tile of the schedule is made of
   unsigned clusters = 1;           // to launch
-  unsigned sum_lanes = 1;  // threads that share the parts of an element in the reduction; sets the order of sums
+  // For kernels that count in 32 bits: the tiles of a product, of a group of them, of a group's column, of one of the
+  // last group. set_raster() knows them.
+  Divisor by_product = {}, by_group = {}, by_height = {}, by_last_height = {};
+  ClusterShape cluster = {};  // CTAs that a tile of the schedule is made of
+  unsigned sum_lanes = 1;     // threads that share the parts of an element in the reduction; sets the order of sums
   std::size_t workspace_bytes = 0;
   Triangle triangle = {};
   unsigned shared_bytes = 0;  // that a CTA gets of shared memory at least (bytes_of_even_share())
@@ -97,6 +126,17 @@ struct BasicSchedule {
   };
 
   constexpr bool operator==(const BasicSchedule&) const = default;
+
+  // Sets the order of tiles, once it is known how many there are along m and n.
+  void set_raster(std::int64_t group, bool along_n) {
+    raster_group = static_cast<unsigned>(group);
+    raster_n = along_n;
+    const std::int64_t major = along_n ? tiles_n : tiles_m, minor = along_n ? tiles_m : tiles_n;
+    by_product = Divisor::of_product(major, minor);
+    by_group = Divisor::of_product(group, minor);
+    by_height = Divisor::of(group);
+    by_last_height = Divisor::of(major % group);
+  }
 
   XGEMM_HOST_DEVICE bool is_partial(Index unit) const { return unit >= whole_tiles; }
   // Of partial units. They are numbered from 0 on in the workspace.
@@ -113,19 +153,28 @@ struct BasicSchedule {
 
   // In the rectangle of tiles.
   XGEMM_HOST_DEVICE Position folded_position(Index tile) const {
+    const auto divided = [](Index number, [[maybe_unused]] Index by, [[maybe_unused]] const Divisor& divisor) {
+      if constexpr (std::is_same_v<Index, unsigned>) {
+        return divisor.divide(number);
+      } else {
+        return number / by;
+      }
+    };
     const Index tiles_major = raster_n ? tiles_n : tiles_m;
     const Index tiles_minor = raster_n ? tiles_m : tiles_n;
     const Index per_product = tiles_major * tiles_minor;
-    // A GPU divides by some twenty instructions in a row: not where the quotient is known.
     if (per_product == 1) return {0, 0, tile};
-    const Index batch = tile < per_product ? 0 : tile / per_product;
+    const Index batch = divided(tile, per_product, by_product);
     const Index index = tile - batch * per_product;
     const Index group_size = raster_group * tiles_minor;
-    const Index group = index < group_size ? 0 : index / group_size;
+    const Index group = divided(index, group_size, by_group);
     const Index rest = index - group * group_size;
     const Index left = tiles_major - group * raster_group;
     const Index height = left < raster_group ? left : raster_group;
-    const Index minor = rest < height ? 0 : rest / height;
+    // By values: a choice of one of two structures in registers would have to put them into memory.
+    const Divisor by = {left < raster_group ? by_last_height.multiplier : by_height.multiplier,
+                        left < raster_group ? by_last_height.shift : by_height.shift};
+    const Index minor = divided(rest, height, by);
     const Index major = group * raster_group + (rest - minor * height);
     return {raster_n ? minor : major, raster_n ? major : minor, batch};
   }
@@ -155,8 +204,12 @@ struct BasicSchedule {
             raster_group,
             raster_n,
             ctas_per_sm,
-            cluster,
             clusters,
+            by_product,
+            by_group,
+            by_height,
+            by_last_height,
+            cluster,
             sum_lanes,
             workspace_bytes,
             triangle,

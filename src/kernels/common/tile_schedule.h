@@ -30,7 +30,7 @@ inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t 
   s.triangle = grid.triangle;
   const std::int64_t all = saturated_product(saturated_product(s.tiles_m, s.tiles_n), batch_count);
   share_out(sharing, all, std::int64_t{c.cta_m} * c.cta_n, size_of(sums_of(c.type)), sms, &s);
-  s.raster_group = static_cast<unsigned>(std::min<std::int64_t>(c.raster_group, s.tiles_m));
+  s.set_raster(std::min<std::int64_t>(c.raster_group, s.tiles_m), false);
   s.clusters = static_cast<unsigned>(
       std::min<std::int64_t>(s.units, std::numeric_limits<std::int32_t>::max() / s.cluster.size()));
   return s;

@@ -206,8 +206,7 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
                   const Sharing& sharing) {
   const MmaLinesShape shape = MmaLinesShape::of(kernel.config);
   Schedule s = tile_schedule(kernel.config, p.m, p.n, p.batch_count, sharing, device.sm_count);
-  s.raster_group = 1;
-  s.raster_n = !shape.streams_b_of(p.m, p.n);
+  s.set_raster(1, !shape.streams_b_of(p.m, p.n));
   s.clusters =
       static_cast<unsigned>(std::min<std::int64_t>(s.clusters, std::int64_t{shape.ctas_per_sm} * device.sm_count));
   share_sms_evenly(&s, device);

@@ -476,7 +476,7 @@ Schedule schedule(const KernelInfo& kernel, const Problem& problem, const device
                   const Sharing& sharing) {
   Schedule s = tile_family_schedule(kernel, problem, device, sharing);
   if (SkinnyShape::has_ring(kernel.config)) {
-    s.raster_n = SkinnyShape::of(kernel.config).streams_b;  // tiles that read the same of X follow one another
+    s.set_raster(s.raster_group, SkinnyShape::of(kernel.config).streams_b);  // tiles of the same X follow one another
     // And so do those of a CTA.
     s.clusters = std::min(s.clusters, static_cast<unsigned>(device.clusters_of(s.cluster.size())));
     share_sms_evenly(&s, device);

@@ -33,19 +33,15 @@ struct SliceFiller {
   // mn, of `extent`, and k, of k_extent: where the slice begins. What is outside along mn is left as it is.
   XGEMM_DEVICE static void run(Element* tile, const Element* matrix, std::int64_t stride, int mn, int extent, int k,
                                int k_extent, int thread) {
+    const bool gapless = stride == (kAlongK ? k_extent : extent);
     XGEMM_NO_UNROLL
     for (int i = 0; i < kPieces * kLines; i += kAtOnce) {
       const int piece = i / kLines * kPiece, line = i % kLines;
       if (mn + piece + (kAlongK ? line : 0) >= extent) break;
-      if constexpr (kAlongK) {
-        auto lines = Lines::make(matrix, stride, extent, k_extent, mn + line, k, thread);
-        lines.fetch(0, 0, extent - mn - line, k_extent - k);
-        lines.deposit(tile + i * kLineElements);
-      } else {
-        auto lines = Lines::make(matrix, stride, k_extent, extent, k + line, mn + piece, thread);
-        lines.fetch(0, 0, k_extent - k - line, extent - mn - piece);
-        lines.deposit(tile + i * kLineElements);
-      }
+      auto lines = kAlongK ? Lines::make(matrix, stride, mn + line, k, thread, gapless)
+                           : Lines::make(matrix, stride, k + line, mn + piece, thread, gapless);
+      kAlongK ? lines.fetch(extent - mn - line, k_extent - k) : lines.fetch(k_extent - k - line, extent - mn - piece);
+      lines.deposit(tile + i * kLineElements);
     }
   }
 };

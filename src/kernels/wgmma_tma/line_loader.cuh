@@ -16,6 +16,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/predicated.cuh"
 #include "kernels/common/target.cuh"
 
 namespace xgemm::kernels {
@@ -47,57 +48,60 @@ class LineLoader {
                 "a thread's chunks lie alike, in global memory and in the swizzle");
 
  public:
-  // source: of `lines` lines of `length` elements, so many elements apart; the first tile begins at (line, element).
-  XGEMM_DEVICE static LineLoader make(const Element* source, std::int64_t stride, int lines, int length, int line,
-                                      int element, int thread) {
+  // source: lines so many elements apart, without gaps between them or not; the tile begins at (line, element).
+  XGEMM_DEVICE static LineLoader make(const Element* source, std::int64_t stride, int line, int element, int thread,
+                                      bool gapless) {
     LineLoader loader;
     loader.line_ = thread / kLineChunks;
     loader.element_ = thread % kLineChunks * kElements;
-    loader.compact_ = stride == length;
     loader.stride_ = stride;
-    const Element* const own = source + (line + loader.line_) * stride;
-    loader.source_ = own + element + loader.element_;
+    loader.source_ = source + (line + loader.line_) * stride + element + loader.element_;
     loader.before_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(loader.source_) / sizeof(Element) % kElements);
-    loader.begin_ = loader.compact_ ? source : own;
-    loader.end_ = loader.compact_ ? source + lines * stride : own + length;
+    // Vectors reach no further than 7 elements in front of a chunk, and 15 behind its line.
+    const bool first = element + loader.element_ < loader.before_;
+    loader.starts_ =
+        first && (!gapless || line + loader.line_ == 0 || (stride < kElements && line + loader.line_ < kElements));
+    loader.lines_behind_ = !gapless ? kAll : stride >= 2 * kElements ? 1 : 2 * kElements;
     return loader;
   }
 
-  // Starts the loads of the tile that lies so many lines and elements from the first one. Of it there are `lines` lines
-  // and, of each, `left` elements.
-  XGEMM_DEVICE void fetch(int far_lines, int far_elements, int lines, int left) {
-    const std::int64_t far = far_lines * stride_;
-    const Element* source = source_ + far + far_elements;
-    lines -= line_;
+  // On to the tile so far away, a multiple of eight elements or lines.
+  XGEMM_DEVICE void move(int lines, int elements) {
+    source_ += lines * stride_ + elements;
+    starts_ = starts_ && elements == 0 && lines_behind_ == kAll;
+  }
+
+  // Starts the loads of the tile. Of the operand there are so many lines from there on and, of each, `left` elements.
+  XGEMM_DEVICE void fetch(int lines, int left) {
     left_ = left - element_;
-    const std::int64_t between = compact_ ? (lines < kLines ? lines - 1 : kLines - 1) / kAtOnce * kAtOnce * stride_ : 0;
-    const std::int64_t moved = compact_ ? 0 : far;
-    shifts_ = source - before_ >= begin_ + moved &&
-              source + between + (before_ == 0 ? kElements : 2 * kElements - before_) <= end_ + moved;
+    lines = left_ > 0 ? lines - line_ : 0;
+    const bool two = before_ != 0 && left_ > kElements - before_;  // vectors have something of the chunk
+    // The thread's last line, from its first one on.
+    const int last = lines > kLines - kAtOnce ? kLines - kAtOnce : (lines - 1) / kAtOnce * kAtOnce;
+    const bool ends = left_ < (two ? 2 : 1) * kElements - before_ && lines - 1 - last < lines_behind_;
+    shifts_ = lines <= 0 || !(starts_ || ends);
     if (shifts_) {
-      source -= before_;
+      const Element* from = source_ - before_;
       XGEMM_UNROLL
       for (int i = 0; i < kCount; ++i) {
         const bool inside = i * kAtOnce < lines;
-        const auto* const vectors = reinterpret_cast<const Vector*>(source);
-        const Vector low = inside ? gpu::read<gpu::Space::global>(vectors) : Vector{};
-        const Vector high = inside && before_ != 0 ? gpu::read<gpu::Space::global>(vectors + 1) : Vector{};
+        const auto* const vectors = reinterpret_cast<const Vector*>(from);
+        const Vector low = gpu::read_if(inside, vectors), high = gpu::read_if(inside && two, vectors + 1);
         XGEMM_UNROLL
         for (int w = 0; w < 4; ++w) {
           words_[i][w] = low[w];
           words_[i][4 + w] = high[w];
         }
-        source += kAtOnce * stride_;
+        from += kAtOnce * stride_;
       }
     } else {
+      const auto* from = reinterpret_cast<const std::uint16_t*>(source_);
       XGEMM_UNROLL
       for (int i = 0; i < kCount; ++i) {
         const int inside = i * kAtOnce < lines ? left_ : 0;
         XGEMM_UNROLL
-        for (int e = 0; e < kElements; ++e)
-          words_[i][e] =
-              e < inside ? gpu::read<gpu::Space::global>(reinterpret_cast<const std::uint16_t*>(source + e)) : 0;
-        source += kAtOnce * stride_;
+        for (int e = 0; e < kElements; ++e) words_[i][e] = e < inside ? gpu::read<gpu::Space::global>(from + e) : 0;
+        from += kAtOnce * stride_;
       }
     }
   }
@@ -131,13 +135,15 @@ class LineLoader {
   }
 
  private:
-  const Element* source_;        // the thread's first chunk of the first tile
-  const Element *begin_, *end_;  // of what may be read: of its line there, or of the matrix
-  std::int64_t stride_;          // from line to line
-  int line_, element_;           // of that chunk
-  int before_;                   // elements of its first vector that are not its own
-  int left_;                     // elements of the line from the chunk on
-  bool compact_;                 // lines without gaps
+  static constexpr int kAll = 1 << 30;
+
+  const Element* source_;  // the thread's first chunk
+  std::int64_t stride_;    // from line to line
+  int line_, element_;     // of that chunk, in the tile
+  int before_;             // elements of its first vector that are not its own
+  int lines_behind_;       // with so many lines of the operand behind it, a chunk's vectors reach nothing else
+  int left_;               // elements of the line from the chunk on
+  bool starts_;            // the chunk's first vector begins in front of the operand
   bool shifts_;
   std::uint32_t words_[kCount][8];
 };

@@ -184,8 +184,8 @@ struct WgmmaTmaOldC {
       XGEMM_NO_UNROLL
       for (int first = 0; first < kLines; first += kAtOnce) {
         auto loader =
-            LineLoader<Element, kAtOnce, kSwizzle, kThreads>::make(from, stride, lines, length, first, 0, thread);
-        loader.fetch(0, 0, lines - first, length);
+            LineLoader<Element, kAtOnce, kSwizzle, kThreads>::make(from, stride, first, 0, thread, stride == length);
+        loader.fetch(lines - first, length);
         loader.deposit(chunk + first * kRow);
       }
     }

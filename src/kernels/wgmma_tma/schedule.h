@@ -50,11 +50,11 @@ inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std:
   // CTAs that run at the same time should cover a square of C: they then read the fewest different slices. Clusters
   // that follow each other share the operand that is not multicast, or the wider one: measured, up to a fifth faster.
   const int height = c.cta_m * cluster.m, width = c.cta_n * cluster.n;
-  s.raster_n = cluster.m != cluster.n ? cluster.m > cluster.n : c.cta_m > c.cta_n;
+  const bool along_n = cluster.m != cluster.n ? cluster.m > cluster.n : c.cta_m > c.cta_n;
   const double together = static_cast<double>(std::min<std::int64_t>(all, s.clusters));
-  const auto side = std::lround(std::sqrt(s.raster_n ? together * height / width : together * width / height));
-  s.raster_group = static_cast<unsigned>(
-      std::clamp<std::int64_t>(side, 1, std::min<std::int64_t>(s.raster_n ? s.tiles_n : s.tiles_m, 0x7fffffff)));
+  const auto side = std::lround(std::sqrt(along_n ? together * height / width : together * width / height));
+  s.set_raster(std::clamp<std::int64_t>(side, 1, std::min<std::int64_t>(along_n ? s.tiles_n : s.tiles_m, 0x7fffffff)),
+               along_n);
   return s;
 }
 
@@ -64,6 +64,7 @@ inline Schedule wgmma_tma_block_schedule(const WgmmaTmaConfig& c, Schedule s, st
   const auto tiles = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
   s.tiles_m = tiles(m, c.cta_m * s.cluster.m);
   s.tiles_n = tiles(n, c.cta_n * s.cluster.n);
+  s.set_raster(s.raster_group, s.raster_n);
   s.whole_tiles = s.units = s.tiles_m * s.tiles_n * batch_count;
   s.clusters = static_cast<unsigned>(std::min<std::int64_t>(s.units, s.clusters));
   return s;

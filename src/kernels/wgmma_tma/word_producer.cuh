@@ -27,31 +27,29 @@ struct SliceLoader {
   Lines pieces[kPieces];
   int left;  // of the operand, from where the tile begins
 
-  XGEMM_DEVICE static SliceLoader make(const WordLines& operand, int batch, int mn, int extent, int k, int thread) {
+  // k: where the slice begins.
+  XGEMM_DEVICE static SliceLoader make(const WordLines& operand, int batch, int mn, int extent, int k, int k_extent,
+                                       int thread) {
     SliceLoader loader;
     const auto* const data = entry_of<const Element>(operand, batch);
+    const bool gapless = operand.stride == (kAlongK ? k_extent : extent);
     XGEMM_UNROLL
     for (int i = 0; i < kPieces; ++i) {
-      if constexpr (kAlongK) {
-        loader.pieces[i] = Lines::make(data, operand.stride, extent, k, mn, 0, thread);
-      } else {
-        loader.pieces[i] = Lines::make(data, operand.stride, k, extent, 0, mn + i * kPiece, thread);
-      }
+      loader.pieces[i] = kAlongK ? Lines::make(data, operand.stride, mn, k, thread, gapless)
+                                 : Lines::make(data, operand.stride, k, mn + i * kPiece, thread, gapless);
     }
     loader.left = extent - mn;
     return loader;
   }
 
-  // k: where the slice begins, of k_extent.
-  XGEMM_DEVICE void fetch(int k, int k_extent) {
+  // k: what is left from the slice on.
+  XGEMM_DEVICE void fetch(int k) {
     XGEMM_UNROLL
-    for (int i = 0; i < kPieces; ++i) {
-      if constexpr (kAlongK) {
-        pieces[i].fetch(0, k, left, k_extent - k);
-      } else {
-        pieces[i].fetch(k, 0, k_extent - k, left - i * kPiece);
-      }
-    }
+    for (int i = 0; i < kPieces; ++i) kAlongK ? pieces[i].fetch(left, k) : pieces[i].fetch(k, left - i * kPiece);
+  }
+  XGEMM_DEVICE void move(int k) {
+    XGEMM_UNROLL
+    for (int i = 0; i < kPieces; ++i) kAlongK ? pieces[i].move(0, k) : pieces[i].move(k, 0);
   }
   XGEMM_DEVICE void deposit(Element* tile) {
     XGEMM_UNROLL
@@ -96,19 +94,22 @@ struct WgmmaTmaWordProducer {
     XGEMM_NO_UNROLL
     for (Units units = Units::make(p); units.more(); units.next()) {
       const typename Cta::Tile tile = units.at(p, place);
-      LoaderX x = LoaderX::make(p.x_lines, tile.batch, tile.row, Cta::rows_of(p), p.k, thread);
-      LoaderY y = LoaderY::make(p.y_lines, tile.batch, tile.column, Cta::columns_of(p), p.k, thread);
       const typename Units::Slices slices = units.slices(p, epilogue.has_product, place.split);
+      const int begin = (slices.begin + ahead) * Cta::kTileK;
+      LoaderX x = LoaderX::make(p.x_lines, tile.batch, tile.row, Cta::rows_of(p), begin, p.k, thread);
+      LoaderY y = LoaderY::make(p.y_lines, tile.batch, tile.column, Cta::columns_of(p), begin, p.k, thread);
       gpu::grid_wait_dependencies();
       XGEMM_NO_UNROLL
-      for (; ahead < slices.count(); ahead += kTeams) {
-        const int k = (slices.begin + ahead) * Cta::kTileK;
-        x.fetch(k, p.k);
-        y.fetch(k, p.k);
+      for (int left = p.k - begin; ahead < slices.count(); ahead += kTeams) {
+        x.fetch(left);
+        y.fetch(left);
         fill([&](typename Cta::SharedStorage::Slot& slot) {
           x.deposit(slot.x[0]);
           y.deposit(slot.y[0]);
         });
+        x.move(kTeams * Cta::kTileK);
+        y.move(kTeams * Cta::kTileK);
+        left -= kTeams * Cta::kTileK;
       }
       ahead -= slices.count();
       if (place.shares_k()) {

@@ -161,8 +161,8 @@ TEST(Schedule, EveryPartOfEveryTileIsVisitedOnce) {
     s.tiles_m = pick(random, kExtents);
     s.tiles_n = pick(random, kExtents);
     const std::int64_t batch_count = random.integer(1, 3), all = s.tiles_m * s.tiles_n * batch_count;
-    s.raster_n = random.integer(0, 1) != 0;
-    s.raster_group = static_cast<unsigned>(random.integer(1, s.raster_n ? s.tiles_n : s.tiles_m));
+    const bool along_n = random.integer(0, 1) != 0;
+    s.set_raster(random.integer(1, along_n ? s.tiles_n : s.tiles_m), along_n);
     s.first_tile = random.integer(0, 2) == 0 ? random.integer(0, all - 1) : 0;
     const std::int64_t here = random.integer(1, all - s.first_tile);
     s.whole_tiles = random.integer(0, 3) == 0 ? here : random.integer(0, 3) == 0 ? 0 : random.integer(0, here);
@@ -170,6 +170,20 @@ TEST(Schedule, EveryPartOfEveryTileIsVisitedOnce) {
     s.parts = s.split_tiles == 0 ? 1 : static_cast<unsigned>(random.integer(2, 40));
     s.units = s.whole_tiles + s.split_tiles * s.parts;
     expect_sound(s, batch_count);
+  }
+}
+
+TEST(Schedule, DivisorsDivide) {
+  constexpr unsigned kMost = (1u << 31) - 1;
+  Random random(33);
+  for (int i = 0; i < 20000; ++i) {
+    const auto divisor = static_cast<unsigned>(random.integer(1, kMost) >> random.integer(0, 30));
+    const unsigned by = divisor == 0 ? 1 : i % 5 == 0 ? 1u << random.integer(0, 30) : divisor;
+    const auto d = kernels::Divisor::of(by);
+    const auto multiple = static_cast<unsigned>(random.integer(0, kMost / by)) * by;
+    for (const unsigned number : {0u, 1u, by - 1, by, multiple, multiple == 0 ? 0u : multiple - 1, kMost,
+                                  static_cast<unsigned>(random.integer(0, kMost))})
+      ASSERT_EQ(d.divide(number), number / by) << number << " / " << by;
   }
 }
 
@@ -186,7 +200,7 @@ TEST(Schedule, PositionsHoldUpToTheMostTiles) {
         Schedule wide;
         wide.tiles_m = tiles_m, wide.tiles_n = tiles_n;
         wide.whole_tiles = wide.units = tiles_m * tiles_n * batch;
-        wide.raster_group = static_cast<unsigned>(std::min(group, majors)), wide.raster_n = raster_n;
+        wide.set_raster(std::min(group, majors), raster_n);
         SCOPED_TRACE(describe(wide));
         const auto s = wide.as<unsigned>();
         for (int i = 0; i < 200; ++i) {
@@ -212,7 +226,8 @@ TEST(Schedule, PositionsHoldUpToTheMostTiles) {
 // Kernels that count in 64 bits.
 TEST(Schedule, PositionsBeyond32Bits) {
   Schedule s;
-  s.tiles_m = (std::int64_t{1} << 33) + 5, s.tiles_n = 3, s.raster_group = 8;
+  s.tiles_m = (std::int64_t{1} << 33) + 5, s.tiles_n = 3;
+  s.set_raster(8, false);
   const auto end = s.position(2 * s.tiles_m * s.tiles_n - 1);
   EXPECT_TRUE(end.m == s.tiles_m - 1 && end.n == s.tiles_n - 1 && end.batch == 1);
   const auto at = s.position(24 * (std::int64_t{1} << 29) + 9);  // 24 tiles a group
