@@ -318,6 +318,15 @@ TEST(Planner, CountsItsTiles) {
     EXPECT_TRUE(tiles >= (__int128{1} << 63) || s.whole_tiles + s.split_tiles == tiles);
     EXPECT_TRUE(s.clusters >= 1 && s.clusters <= static_cast<__int128>(s.units) * tasks_of_tile(kernel, block));
     EXPECT_TRUE(s.raster_group >= 1 && s.raster_group <= (s.raster_n ? s.tiles_n : s.tiles_m));
+    // Kernels that count in 32 bits multiply where others divide.
+    if (tiles >= __int128{1} << 31) return;
+    const auto narrow = s.as<unsigned>();
+    const auto all = static_cast<std::int64_t>(tiles);
+    for (const std::int64_t tile : {std::int64_t{0}, all / 3, all / 2, all - 1}) {
+      const auto at = narrow.position(static_cast<unsigned>(tile));
+      const auto same = s.position(tile);
+      EXPECT_TRUE(at.m == same.m && at.n == same.n && at.batch == same.batch) << tile;
+    }
   });
 }
 
