@@ -27,6 +27,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -75,6 +76,12 @@ inline std::string to_string(const ClusterShape& c) {
   return c.k == 1 ? of_c : of_c + "x" + std::to_string(c.k);
 }
 
+// As many tiles as no GPU has time for are told as the largest number.
+inline std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+}
+
 // By what numbers below 2^31 are divided again and again, which takes a GPU some twenty instructions in a row: instead
 // they are multiplied by ceil(2^(32 + shift) / divisor) and lose 32 + shift bits (Granlund and Montgomery, Division by
 // invariant integers using multiplication, 1994).
@@ -87,10 +94,6 @@ struct Divisor {
     const auto d = static_cast<std::uint64_t>(divisor);
     const auto shift = static_cast<unsigned>(std::bit_width(d - 1) - 1);
     return {static_cast<unsigned>(((std::uint64_t{1} << (32 + shift)) + d - 1) / d), shift};
-  }
-  static constexpr Divisor of_product(std::int64_t a, std::int64_t b) {
-    std::int64_t product = 0;
-    return __builtin_mul_overflow(a, b, &product) ? Divisor{} : of(product);
   }
   constexpr bool operator==(const Divisor&) const = default;
 
@@ -127,13 +130,14 @@ struct BasicSchedule {
 
   constexpr bool operator==(const BasicSchedule&) const = default;
 
-  // Sets the order of tiles, once it is known how many there are along m and n.
+  // Sets the order of tiles, once it is known how many there are along m and n: in groups of so many, or of all.
   void set_raster(std::int64_t group, bool along_n) {
+    const std::int64_t major = along_n ? tiles_n : tiles_m, minor = along_n ? tiles_m : tiles_n;
+    group = std::max<std::int64_t>(1, std::min({group, major, std::int64_t{0x7fffffff}}));
     raster_group = static_cast<unsigned>(group);
     raster_n = along_n;
-    const std::int64_t major = along_n ? tiles_n : tiles_m, minor = along_n ? tiles_m : tiles_n;
-    by_product = Divisor::of_product(major, minor);
-    by_group = Divisor::of_product(group, minor);
+    by_product = Divisor::of(saturated_product(major, minor));
+    by_group = Divisor::of(saturated_product(group, minor));
     by_height = Divisor::of(group);
     by_last_height = Divisor::of(major % group);
   }

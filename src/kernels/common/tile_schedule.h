@@ -13,12 +13,6 @@
 
 namespace xgemm::kernels {
 
-// As many tiles as no GPU has time for are told as the largest number.
-inline std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
-}
-
 // The tiles from whole_tiles on are computed in `parts` parts each; with one part, or where clusters share K, all are
 // whole. sms: of the GPU.
 inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t n, std::int64_t batch_count,
@@ -30,7 +24,7 @@ inline Schedule tile_schedule(const TileConfig& c, std::int64_t m, std::int64_t 
   s.triangle = grid.triangle;
   const std::int64_t all = saturated_product(saturated_product(s.tiles_m, s.tiles_n), batch_count);
   share_out(sharing, all, std::int64_t{c.cta_m} * c.cta_n, size_of(sums_of(c.type)), sms, &s);
-  s.set_raster(std::min<std::int64_t>(c.raster_group, s.tiles_m), false);
+  s.set_raster(c.raster_group, false);
   s.clusters = static_cast<unsigned>(
       std::min<std::int64_t>(s.units, std::numeric_limits<std::int32_t>::max() / s.cluster.size()));
   return s;

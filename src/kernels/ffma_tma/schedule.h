@@ -27,7 +27,7 @@ inline Schedule ffma_tma_schedule(const FfmaTmaConfig& c, std::int64_t m, std::i
   // CTAs that run at the same time should cover a square of C: they then read the fewest different slices.
   const double together = static_cast<double>(std::min<std::int64_t>(all, s.clusters));
   const auto side = std::lround(std::sqrt(together * c.cta_n / c.cta_m));
-  s.set_raster(std::clamp<std::int64_t>(side, 1, std::min<std::int64_t>(s.tiles_m, 0x7fffffff)), false);
+  s.set_raster(side, false);
   return s;
 }
 

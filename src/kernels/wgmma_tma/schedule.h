@@ -53,8 +53,7 @@ inline Schedule wgmma_tma_schedule(const WgmmaTmaConfig& c, std::int64_t m, std:
   const bool along_n = cluster.m != cluster.n ? cluster.m > cluster.n : c.cta_m > c.cta_n;
   const double together = static_cast<double>(std::min<std::int64_t>(all, s.clusters));
   const auto side = std::lround(std::sqrt(along_n ? together * height / width : together * width / height));
-  s.set_raster(std::clamp<std::int64_t>(side, 1, std::min<std::int64_t>(along_n ? s.tiles_n : s.tiles_m, 0x7fffffff)),
-               along_n);
+  s.set_raster(side, along_n);
   return s;
 }
 

@@ -200,7 +200,7 @@ TEST(Schedule, PositionsHoldUpToTheMostTiles) {
         Schedule wide;
         wide.tiles_m = tiles_m, wide.tiles_n = tiles_n;
         wide.whole_tiles = wide.units = tiles_m * tiles_n * batch;
-        wide.set_raster(std::min(group, majors), raster_n);
+        wide.set_raster(group, raster_n);
         SCOPED_TRACE(describe(wide));
         const auto s = wide.as<unsigned>();
         for (int i = 0; i < 200; ++i) {
