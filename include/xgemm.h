@@ -335,7 +335,8 @@ XGEMM_API int xgemm_release(xgemm_prepared* prepared);
 /* ---- Looking inside ---------------------------------------------------------------------------------------------- */
 
 /* Writes to buf, in at most size bytes with the closing NUL, how xgemm_gemm would serve this call: where it runs, which
- * kernel, tile and vector width, and why. Runs nothing. Returns what xgemm_gemm's checks and planning would return. */
+ * kernel, tile and vector width, and why. Text that does not fit is cut. Runs nothing. Returns what xgemm_gemm's checks
+ * and planning would return. */
 XGEMM_API int xgemm_explain(xgemm_context* ctx, const xgemm_args* args, char* buf, size_t size);
 
 /* How many products (of very large ones, blocks) in XGEMM_MATH_FP32_EMULATED have been computed strictly in this

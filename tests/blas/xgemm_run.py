@@ -46,7 +46,9 @@ def main():
     run(status=2, says=["no program is named"])
     run("--nonsense", "true", status=2, says=["--nonsense is no option"])
     run("--library", "/nowhere.so", "true", status=2, says=["there is no /nowhere.so"])
+    run("--library=/nowhere.so", "true", status=2, says=["there is no /nowhere.so"])
     run("--cublas-library", status=2, says=["--cublas-library needs a file"])
+    run("--cublas-library=", "true", status=2, says=["--cublas-library needs a file"])
     # Files that the system does not start itself, as a shell treats them.
     with tempfile.TemporaryDirectory() as folder:
         def script(text):
