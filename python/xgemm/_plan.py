@@ -6,6 +6,7 @@ goes on where another one ends is one axis with it, and one that goes on where t
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,12 +149,23 @@ def _check_result(result: Layout, inputs: ElementType, shape: tuple, dtype: Any)
     if not result.is_writable:
         raise ValueError(f"{name} is read-only, but it is written")
     axes = [(abs(stride), extent) for stride, extent in zip(result.strides or (), shape) if extent > 1 and 0 not in shape]
+    if _may_share_addresses(axes):
+        raise ValueError(f"{name} has the shape {shape} and the strides {result.strides} (in elements), by which "
+                         f"elements {'share' if len(axes) < 3 else 'may share'} an address")
+
+
+def _may_share_addresses(axes: list[tuple[int, int]]) -> bool:
+    """Of axes, (stride, extent) of each: exactly of two, by whether they lie in one another of more."""
+    if len(axes) == 2:
+        (stride, extent), (other_stride, other_extent) = axes
+        common = math.gcd(stride, other_stride) or 1
+        return other_stride // common < extent and stride // common < other_extent
     reached = 0  # by the axes with smaller strides
     for stride, extent in sorted(axes):
         if stride <= reached:
-            raise ValueError(f"{name} has the shape {shape} and the strides {result.strides} (in elements), by which "
-                             "elements share an address")
+            return True
         reached += stride * (extent - 1)
+    return False
 
 
 def _check_fill(fill: str, a: Layout, b: Layout, shape: tuple) -> None:
