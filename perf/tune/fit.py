@@ -65,7 +65,8 @@ IN_TURN, IN_TURN_US, LONG = LENT | {"light", "heavy", "clusters", "drawn"}, 1.6,
 # but at most half of the time: the medians of products that an H200 ran both ways (docs/results/h200-late-waits-*), which
 # are taken for those of an H100 as well. A new table has to be named here.
 LATE = {"h200-late-h", "h200-late-s", "h200-late-few-k-s", "h200-late-few-s", "h200-late-short-h",
-        "h200-late-short-again-h"}
+        "h200-late-short-again-h", "h200-fresh", "h200-fresh-h", "h200-fresh-s", "h200-few-columns",
+        "h200-few-columns-long"}
 SOONER = {r"warp_tiled": .67, r"ffma_tma": .57, r"ffma_async": .38, r"row_lanes": .36,
           r"skinny_f32_((4|8)x(16|32|128)|(16|32|128)x(4|8))x": .85, r"skinny_.*_64x64x": .64, r"skinny_.*_256x256x128": .74,
           r"wgmma_words": .22, r"tiny_batched": .15, r"mma_swizzled": .13, r"wgmma_tma": .10}
@@ -239,7 +240,8 @@ class Measurements:
         best = collections.defaultdict(lambda: math.inf)
         for key, _, _, us in rows:
             best[key] = min(best[key], us)
-        rows = sorted((r for r in rows if r[3] < 2 * best[r[0]]), key=lambda r: r[0])
+        # With those that are far from the best: what nothing is known of may be chosen.
+        rows = sorted((r for r in rows if r[3] < 5 * best[r[0]]), key=lambda r: r[0])
         self.tile = np.array([r[1] for r in rows])
         self.numbers = np.array([r[2] for r in rows], float)
         self.cluster = np.array([r[2][6:9] for r in rows], int)
@@ -379,7 +381,7 @@ def add_tiles(model, data, check, again):
     before = np.where(unknown[data.tile], np.inf, logarithm + fit.network(model, tile_features).forward(x, data.tile)[1])
     names = "C in fp32" if not unknown.any() else ", ".join(new)
     report = [f"{names}, added to it: {line}; {100 * (lost - 1):.1f} % before"
-              for line, lost in zip(judge(data, score), lost_by_gpu(data, before))]
+              for line, lost in zip(judge(data, score), lost_by_gpu(data, before).values())]
     print("\n".join(report))
     if not check:
         network = train(*rows_of(data, np.ones(len(data.keys), bool)))
@@ -482,23 +484,22 @@ def rows_of(data, cases):
 
 
 def lost_by_gpu(data, score):
-    """How many times the best plan's time the choices take."""
+    """How many times the best plan's time the choices take, by number of GPU."""
     lost = data.lost[data.choice(score)]
-    return [np.exp(lost[data.gpu_of_case == i].mean()) for i in range(len(data.gpus))]
+    return {i: np.exp(lost[data.gpu_of_case == i].mean()) for i in np.unique(data.gpu_of_case)}
 
 
 def judge(data, score):
     """Lines of text: how much slower than the best the choices are, and how fast beside cuBLAS, by GPU."""
     chosen = data.choice(score)
     lines = []
-    for i, gpu in enumerate(data.gpus):
+    for i, lost in lost_by_gpu(data, score).items():
         mine = data.gpu_of_case == i
-        lost = lost_by_gpu(data, score)[i]
         error = np.abs(score[chosen[mine]] - np.log(data.us[chosen[mine]])).mean()
         ratio = data.cublas[mine] / data.us[chosen[mine]]
         best = data.cublas[mine] / np.exp(data.best[data.first[mine]])
         mean = lambda x: math.exp(np.nanmean(np.log(x)))
-        lines.append(f"{gpu}: {mine.sum()} problems, {100 * (lost - 1):.1f} % slower than the best plan measured; "
+        lines.append(f"{data.gpus[i]}: {mine.sum()} problems, {100 * (lost - 1):.1f} % slower than the best plan measured; "
                      f"{mean(ratio):.3f} of cuBLAS's speed, the best plans {mean(best):.3f}; times off by {100 * error:.0f} %")
     return lines
 

@@ -18,7 +18,7 @@ namespace xgemm::kernels {
 template <class Weighed>
 class Shortlist {
  public:
-  static constexpr int kMost = 12;
+  static constexpr int kMost = 16;
 
   // What takes as long does not get in.
   double bound() const { return count_ < kMost ? std::numeric_limits<double>::infinity() : best_[kMost - 1].us; }

@@ -140,10 +140,12 @@ struct WgmmaTmaConfig {
 
   // With one consumer a CTA that computes many small tiles mostly waits: for slots, for the tensor cores, for the copy
   // engine to have read its buffers. Several of the plain kernel then share an SM, each with a part of the slots. As
-  // many as there are registers for:
+  // many as there are registers for, and two slots for each:
   constexpr int most_ctas_per_sm() const {
     if (consumers() > 1 || copy != Copy::bulk || planes > 1 || accumulators() > 64) return 1;
-    return size_of(type_c) == 2 && accumulators() <= 32 ? kMostCtasPerSm : 2;
+    int most = size_of(type_c) == 2 && accumulators() <= 32 ? kMostCtasPerSm : 2;
+    while (most > 1 && slots(most) < 2) --most;
+    return most;
   }
   static constexpr int share_of_sm(int ctas_per_sm) { return kernels::share_of_sm(ctas_per_sm, kMaxSharedBytes); }
   constexpr int slots(int ctas_per_sm) const {

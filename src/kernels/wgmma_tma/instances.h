@@ -96,6 +96,11 @@ struct Instances<Family::wgmma_tma> {
       {{.cta_m = 64, .cta_n = 32, .stages = 10}, k32, kNN | kTN},
       {{.cta_m = 64, .cta_n = 16, .stages = 16}, k32, kNN | kTN},
       {{.cta_m = 16, .cta_n = 64, .stages = 16, .transposed = true}, k32},
+      // Few columns and many rows of a short K, most of whose time is their turn: four times the rows in one.
+      {{.cta_m = 256, .cta_n = 32, .stages = 5}, k16},
+      {{.cta_m = 256, .cta_n = 16, .stages = 6}, k16},
+      {{.cta_m = 32, .cta_n = 256, .stages = 5, .transposed = true}, k16},
+      {{.cta_m = 16, .cta_n = 256, .stages = 6, .transposed = true}, k16},
     };
     // clang-format on
     for (const Tile& tile : kTiles)
@@ -104,8 +109,10 @@ struct Instances<Family::wgmma_tma> {
         WgmmaTmaConfig c = tile.config;
         c.type = c.element = product.type;
         c.type_c = product.type_c;
-        // A warpgroup multiplies 64 rows at a time. Of four the registers would not be enough for their sums.
-        c.groups_rows = c.ping_pong ? 1 : c.tile_rows() == 256 ? 2 : c.tile_rows() / 64;
+        // A warpgroup multiplies 64 rows at a time. Of four the registers would not be enough for their sums, unless
+        // they are of few columns, of which one warpgroup takes all rows.
+        const bool alone = c.ping_pong || c.tile_columns() <= 32;
+        c.groups_rows = alone ? 1 : c.tile_rows() == 256 ? 2 : c.tile_rows() / 64;
         const unsigned flags = product.kind == kTf32 ? tile.flags_tf32 : tile.flags;
         add_flags(c, flags, [&](WgmmaTmaConfig instance) {
           const unsigned pair = instance.a_along_k() ? kTN : kNN;
