@@ -29,7 +29,7 @@ bool comes_in_vectors(const xgemm_args& x, std::int64_t element) {
   return vector_a && vector_b;
 }
 
-bool is_finished(const xgemm_args& x) {
+bool needs_finishing(const xgemm_args& x) {
   return x.activation != XGEMM_NO_ACTIVATION || x.bias != nullptr || x.old_c != nullptr;
 }
 
@@ -61,7 +61,7 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool reads_c) {
   // the mean where TMA reaches the lines, and 0.73 to 1.1 elsewhere; in 16 bits 0.7 to 1.5, and 1.1 in the mean,
   // but 1.4 to 3.6 of large ones with lines that TMA does not reach. What has an epilogue or is to be TF32 is copied.
   if (x.batch_kind == XGEMM_BATCH_POINTERS) {
-    if (x.math_mode == XGEMM_MATH_TF32 + 1 || emulates || is_finished(x))
+    if (x.math_mode == XGEMM_MATH_TF32 + 1 || emulates || needs_finishing(x))
       return "arrays of pointers to matrices that would be copied";
     const bool reached = tma_reaches(nullptr, x.lda, element) && tma_reaches(nullptr, x.ldb, element);
     const bool gains = x.type == XGEMM_F32 ? reached : element == 2 && !reached && shortest >= 500;
@@ -71,7 +71,7 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool reads_c) {
   const bool batch = x.batch_count > 1;
   // A pass over C after the product (core/finishing.h), which cuBLAS fuses: on an H100 3 % of 4096x4096x4096 in fp32
   // and 30 % in bf16. Beside that, what emulation wins is much.
-  if (is_finished(x) && !is_finished_by_kernels(x, emulates, reads_c) &&
+  if (needs_finishing(x) && !is_finished_by_kernels(x, emulates, reads_c) &&
       !(emulates && x.type == XGEMM_F32 && !batch && shortest >= 1000))
     return "an epilogue that is a pass of its own";
   if (x.math_mode == XGEMM_MATH_TF32 + 1) {
