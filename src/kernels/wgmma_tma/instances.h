@@ -109,8 +109,8 @@ struct Instances<Family::wgmma_tma> {
         WgmmaTmaConfig c = tile.config;
         c.type = c.element = product.type;
         c.type_c = product.type_c;
-        // A warpgroup multiplies 64 rows at a time. Of four the registers would not be enough for their sums, unless
-        // they are of few columns, of which one warpgroup takes all rows.
+        // A warpgroup multiplies 64 rows at a time. For the sums of four the registers would not be enough: two take
+        // 256 rows, or one does where they have few columns.
         const bool alone = c.ping_pong || c.tile_columns() <= 32;
         c.groups_rows = alone ? 1 : c.tile_rows() == 256 ? 2 : c.tile_rows() / 64;
         const unsigned flags = product.kind == kTf32 ? tile.flags_tf32 : tile.flags;
