@@ -43,6 +43,8 @@ enum class Op {
   async_fence,
   store_wait,
   store_commit,
+  copy_wait,
+  copy_commit,
   wgmma_fence,
   wgmma_commit,
   wgmma_wait,
@@ -60,7 +62,8 @@ const char* to_string(Op op) {
                                     "mbarrier_arrive",        "mbarrier_arrive_expect",
                                     "mbarrier_arrive_remote", "mbarrier_arrive_remote_release",
                                     "fence_async_shared",     "tma_store_wait_read",
-                                    "tma_store_commit",       "wgmma_fence",
+                                    "tma_store_commit",       "copy_async_wait",
+                                    "copy_async_commit",      "wgmma_fence",
                                     "wgmma_commit",           "wgmma_wait",
                                     "grid_wait_dependencies", "acquire_registers",
                                     "release_registers",      "wgmma_descriptor"};
@@ -194,6 +197,13 @@ void tma_store_wait_read(Loc loc = Loc::current()) {
 inline void tma_store_commit(Loc loc = Loc::current()) {
   if (!sim::left_out(Op::store_commit, loc)) real::tma_store_commit(loc);
 }
+template <int kPending>
+void copy_async_wait(Loc loc = Loc::current()) {
+  if (!sim::left_out(Op::copy_wait, loc)) real::copy_async_wait<kPending>(loc);
+}
+inline void copy_async_commit(Loc loc = Loc::current()) {
+  if (!sim::left_out(Op::copy_commit, loc)) real::copy_async_commit(loc);
+}
 inline void wgmma_fence(Loc loc = Loc::current()) {
   if (!sim::left_out(Op::wgmma_fence, loc)) real::wgmma_fence(loc);
 }
@@ -275,6 +285,8 @@ constexpr WgmmaTmaConfig kFragments = {.type = DType::f32, .cta_m = 128, .cta_n 
 constexpr WgmmaTmaConfig kChunks = {.cta_m = 64, .cta_n = 256, .stages = 5, .groups_rows = 1};  // more than buffers
 constexpr WgmmaTmaConfig kWords = {
     .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .copy = Copy::prefetch, .producers = 2, .teams = 2};
+constexpr WgmmaTmaConfig kCopied = {
+    .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .copy = Copy::prefetch, .vector = 4};
 
 const std::vector<SimKernel>& mutants() {
   static const std::vector<SimKernel> all = {make_mutant<nt(kCooperative)>("cooperative"),
@@ -284,6 +296,7 @@ const std::vector<SimKernel>& mutants() {
                                              make_mutant<nn(kChunks)>("chunks"),
                                              make_mutant<tn(kRegisters)>("registers"),
                                              make_mutant<nt(kWords)>("words"),
+                                             make_mutant<nt(kCopied)>("copied"),
                                              make_mutant<nn(kFragments)>("fragments")};
   return all;
 }
@@ -291,7 +304,7 @@ const std::vector<SimKernel>& mutants() {
 std::vector<GemmCase> cases_of(const SimKernel& kernel) {
   const auto flags = flags_of(kernel.config).front();
   const std::string_view name = kernel.name;
-  const bool clusters = name != "single" && name != "words";
+  const bool clusters = name != "single" && name != "words" && name != "copied";
   // Old C that lies as TMA cannot read it waits where X does: it shows what is not waited for where X is shared.
   const bool shares_x = name == "ping_pong" || name == "registers" || name == "fragments";
   const kernels::ClusterShape shape = name == "cooperative" ? kernels::ClusterShape{2, 1}
@@ -425,7 +438,7 @@ TEST_P(Mutants, WrongSwizzle) {
 
 INSTANTIATE_TEST_SUITE_P(, Mutants,
                          testing::Values("cooperative", "ping_pong", "split", "single", "chunks", "registers", "words",
-                                         "fragments"),
+                                         "copied", "fragments"),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

@@ -33,11 +33,13 @@ struct WgmmaTmaConfig {
   bool finishes = false;                          // has a twin, which computes products that have an epilogue
   bool follows = false;                           // has one which finds the matrices of a batch by pointers
 
-  // bulk: a thread loads by TMA. prefetch: warpgroups load operands that lie as they may, through registers, in teams
-  // that take the slots in turn; or, with line_stages, only X lies as it may: it comes by TMA to so many stages, from
-  // which teams of two warps shift it to the slots. Y comes by TMA to the slots themselves.
+  // bulk: a thread loads by TMA. prefetch: warpgroups load operands that lie as they may, in teams that take the slots
+  // in turn: through registers or, where all lines start on vectors of so many elements, by cp.async. Or, with
+  // line_stages, only X lies as it may: it comes by TMA to so many stages, from which teams of two warps shift it to
+  // the slots. Y comes by TMA to the slots themselves.
   Copy copy = Copy::bulk;
   int producers = 1, teams = 1;  // warpgroups, and teams of them
+  int vector = 1;                // 1: through registers
   int line_stages = 0;
 
   // The MmaPolicy.

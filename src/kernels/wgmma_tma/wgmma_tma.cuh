@@ -37,7 +37,8 @@
 //   producer.cuh                           the ring's loads, by the copy engine
 //   following_producer.cuh                 the same of matrices that are found by pointers; of those that do not start
 //                                          on 16 bytes by the warpgroup
-//   word_producer.cuh, line_loader.cuh     the same by four warpgroups, of operands that start anywhere (wgmma_words)
+//   word_producer.cuh, line_loader.cuh     the same by four warpgroups, of operands that start anywhere (wgmma_words),
+//   line_copier.cuh                        or by one or two, of those whose lines start on 8 bytes
 //   line_producer.cuh, line_stages.cuh     the same of an X that starts anywhere and a Y that does not
 //   mainloop.cuh, mma_policy.h             slots to sums
 //   exchange.cuh                           sums of a cluster along K
@@ -108,6 +109,7 @@ struct WgmmaTma {
   static constexpr int kMinArch = 900;
   static constexpr int kStages = Cta::kStages;
   static constexpr int kLineStages = kConfig.line_stages;
+  static constexpr int kVector = kConfig.vector;
   static constexpr int kGroups = Cta::kGroups;
   static constexpr int kProducerRegisters = kConfig.producer_registers(kFollows<Epilogue>);
   static constexpr int kConsumerRegisters = kConfig.consumer_registers(kFollows<Epilogue>);

@@ -1,28 +1,35 @@
 // The producers of a wgmma_tma CTA whose operands TMA cannot address: warpgroups that bring their lines into the slots
 // as TMA would have.
 //
-// They are divided into teams, which take slots in turn: what one waits for is in flight while the others store.
+// They are divided into teams, which take slots in turn: what one waits for is in flight while the others store. Lines
+// that start on a vector of elements are copied to their slot by cp.async, which takes a tenth of the instructions.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+
+#include <type_traits>
 
 #include "kernels/common/matrix_view.cuh"
 #include "kernels/common/sm90/cluster.cuh"
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/cta.cuh"
+#include "kernels/wgmma_tma/line_copier.cuh"
 #include "kernels/wgmma_tma/line_loader.cuh"
 #include "kernels/wgmma_tma/units.cuh"
 
 namespace xgemm::kernels {
 
-// Of one operand: slices of a tile, as a team loads them.
-template <class Element, gpu::Major kMajor, int kTileK, int kExtent, int kPiece, int kThreads>
+// Of one operand: slices of a tile, as a team loads them: through registers, or by copies of kVector elements.
+template <class Element, int kVector, gpu::Major kMajor, int kTileK, int kExtent, int kPiece, int kThreads>
 struct SliceLoader {
   static constexpr bool kAlongK = kMajor == gpu::Major::k;
   static constexpr int kPieces = kAlongK ? 1 : kExtent / kPiece;
   static constexpr int kLineBytes = (kAlongK ? kTileK : kPiece) * static_cast<int>(sizeof(Element));
-  using Lines = LineLoader<Element, kAlongK ? kExtent : kTileK, kLineBytes, kThreads>;
+  static constexpr int kLines = kAlongK ? kExtent : kTileK;
+  static constexpr bool kCopies = kVector > 1;
+  using Lines = std::conditional_t<kCopies, LineCopier<Element, kVector, kLines, kLineBytes, kThreads>,
+                                   LineLoader<Element, kLines, kLineBytes, kThreads>>;
 
   Lines pieces[kPieces];
   int left;  // of the operand, from where the tile begins
@@ -35,8 +42,12 @@ struct SliceLoader {
     const bool gapless = operand.stride == (kAlongK ? k_extent : extent);
     XGEMM_UNROLL
     for (int i = 0; i < kPieces; ++i) {
-      loader.pieces[i] = kAlongK ? Lines::make(data, operand.stride, mn, k, thread, gapless)
-                                 : Lines::make(data, operand.stride, k, mn + i * kPiece, thread, gapless);
+      const int line = kAlongK ? mn : k, element = kAlongK ? k : mn + i * kPiece;
+      if constexpr (kCopies) {
+        loader.pieces[i] = Lines::make(data, operand.stride, line, element, thread);
+      } else {
+        loader.pieces[i] = Lines::make(data, operand.stride, line, element, thread, gapless);
+      }
     }
     loader.left = extent - mn;
     return loader;
@@ -46,6 +57,14 @@ struct SliceLoader {
   XGEMM_DEVICE void fetch(int k) {
     XGEMM_UNROLL
     for (int i = 0; i < kPieces; ++i) kAlongK ? pieces[i].fetch(left, k) : pieces[i].fetch(k, left - i * kPiece);
+  }
+  // Of those that are copied: starts it.
+  XGEMM_DEVICE void copy(Element* tile, int k) const {
+    XGEMM_UNROLL
+    for (int i = 0; i < kPieces; ++i) {
+      Element* const to = tile + i * kPiece * kTileK;
+      kAlongK ? pieces[i].copy(to, left, k) : pieces[i].copy(to, k, left - i * kPiece);
+    }
   }
   XGEMM_DEVICE void move(int k) {
     XGEMM_UNROLL
@@ -57,6 +76,44 @@ struct SliceLoader {
   }
 };
 
+// Slots of a team that copies are on their way to.
+template <class Cta, int kTeams>
+struct SlotsUnderWay {
+  using SharedStorage = typename Cta::SharedStorage;
+  // A consumer gives a slot back when it has the next one: of all teams' slots two are free or delivered.
+  static constexpr int kMost = Cta::kStages / kTeams / 2;
+  static_assert(kTeams * kMost <= Cta::kStages - 2);
+
+  typename Cta::Ring oldest;
+  int number = 0;
+
+  // The copies to another slot have been started.
+  XGEMM_DEVICE void add(SharedStorage& smem) {
+    gpu::copy_async_commit();
+    if (++number <= kMost) return;
+    gpu::copy_async_wait<kMost>();
+    deliver_oldest(smem);
+  }
+  XGEMM_DEVICE void deliver_all(SharedStorage& smem) {
+    gpu::copy_async_wait<0>();
+    while (number > 0) deliver_oldest(smem);
+  }
+
+  // The thread's part of a slot is there.
+  XGEMM_DEVICE static void deliver(SharedStorage& smem, int slot) {
+    gpu::fence_async_shared();
+    gpu::sync_warp();
+    if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.full[slot]);
+  }
+
+ private:
+  XGEMM_DEVICE void deliver_oldest(SharedStorage& smem) {
+    deliver(smem, oldest.slot);
+    oldest.skip(kTeams);
+    --number;
+  }
+};
+
 template <WgmmaTmaConfig kConfig, class Epilogue, class Output>
 struct WgmmaTmaWordProducer {
   using Cta = WgmmaTmaCta<kConfig>;
@@ -65,8 +122,12 @@ struct WgmmaTmaWordProducer {
 
   static constexpr int kTeams = kConfig.teams;
   static constexpr int kTeamThreads = kConfig.producers * gpu::kGroupThreads / kTeams;
-  using LoaderX = SliceLoader<Element, Cta::kMajorX, Cta::kTileK, Cta::kTileRows, Cta::kPieceX, kTeamThreads>;
-  using LoaderY = SliceLoader<Element, Cta::kMajorY, Cta::kTileK, Cta::kYColumns, Cta::kPieceY, kTeamThreads>;
+  template <gpu::Major kMajor, int kExtent, int kPiece>
+  using Loader = SliceLoader<Element, kConfig.vector, kMajor, Cta::kTileK, kExtent, kPiece, kTeamThreads>;
+  using LoaderX = Loader<Cta::kMajorX, Cta::kTileRows, Cta::kPieceX>;
+  using LoaderY = Loader<Cta::kMajorY, Cta::kYColumns, Cta::kPieceY>;
+  using UnderWay = SlotsUnderWay<Cta, kTeams>;
+  static constexpr bool kCopies = kConfig.vector > 1;
   static_assert(!Cta::kTransposed && Cta::kPlanes == 1);
 
   struct Start {};
@@ -81,12 +142,11 @@ struct WgmmaTmaWordProducer {
     ring.skip(team);
     int ahead = team;  // so many slots from the first one of what comes next
     unsigned exchange_phase = 0;
+    UnderWay under_way{ring};
     const auto fill = [&](const auto& deposit) {
       gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
       deposit(smem.slots[ring.slot]);
-      gpu::fence_async_shared();
-      gpu::sync_warp();
-      if (gpu::lane_index() == 0) gpu::mbarrier_arrive(smem.full[ring.slot]);
+      UnderWay::deliver(smem, ring.slot);
       ring.skip(kTeams);
     };
     if (p.follows()) gpu::grid_wait_dependencies();
@@ -101,17 +161,29 @@ struct WgmmaTmaWordProducer {
       gpu::grid_wait_dependencies();
       XGEMM_NO_UNROLL
       for (int left = p.k - begin; ahead < slices.count(); ahead += kTeams) {
-        x.fetch(left);
-        y.fetch(left);
-        fill([&](typename Cta::SharedStorage::Slot& slot) {
-          x.deposit(slot.x[0]);
-          y.deposit(slot.y[0]);
-        });
+        if constexpr (kCopies) {
+          gpu::mbarrier_wait(smem.empty[ring.slot], ring.phase ^ 1);
+          x.copy(smem.slots[ring.slot].x[0], left);
+          y.copy(smem.slots[ring.slot].y[0], left);
+          ring.skip(kTeams);
+          under_way.add(smem);
+        } else {
+          x.fetch(left);
+          y.fetch(left);
+          fill([&](typename Cta::SharedStorage::Slot& slot) {
+            x.deposit(slot.x[0]);
+            y.deposit(slot.y[0]);
+          });
+        }
         x.move(kTeams * Cta::kTileK);
         y.move(kTeams * Cta::kTileK);
         left -= kTeams * Cta::kTileK;
       }
       ahead -= slices.count();
+      if constexpr (kCopies) {
+        // Consumers use the ring otherwise when they have it all.
+        if (place.shares_k() || (epilogue.reads_c() && !units.partial())) under_way.deliver_all(smem);
+      }
       if (place.shares_k()) {
         // Of each warp, so that none misses a phase.
         gpu::sync_warp();
@@ -127,8 +199,10 @@ struct WgmmaTmaWordProducer {
           });
         }
         ahead -= Output::kSlots;
+        under_way.oldest = ring;
       }
     }
+    if constexpr (kCopies) under_way.deliver_all(smem);
   }
 };
 

@@ -91,7 +91,7 @@ constexpr Constants kByWords = {.launch_us = 0.75,
                                 .sum_bytes_per_us = 2.1e6,
                                 .exchange_us = 0.93,
                                 .exchange_part_us = 0.36};
-// Fitted to products on an H200. What CTAs and the memory take join by fourth powers.
+// Fitted to products on an H200. What CTAs and the memory take join by fourth powers, as where lines are copied.
 constexpr Constants kByLines = {.launch_us = 3.07,
                                 .turn_us = 0,
                                 .slice_cycles = 740,
@@ -104,13 +104,30 @@ constexpr Constants kByLines = {.launch_us = 3.07,
                                 .exchange_us = 0.99,
                                 .exchange_part_us = 0.543};
 
+// Lines that are copied: fitted to 260 products on an H200.
+constexpr Constants kByCopies = {.launch_us = 0.78,
+                                 .turn_us = 0.98,
+                                 .slice_cycles = 0,
+                                 .line_cycles = 5.67,
+                                 .shared_cycles = 0,
+                                 .element = 0.303,
+                                 .memory_share = 0.813,
+                                 .sum_us = 2.67,
+                                 .sum_bytes_per_us = 1.62e6,
+                                 .exchange_us = 1.15,
+                                 .exchange_part_us = 0.471};
+
+const Constants& constants_of(const WgmmaTmaConfig& c) {
+  return c.by_lines() ? kByLines : c.vector > 1 ? kByCopies : kByWords;
+}
+
 int resident_clusters(const device::DeviceInfo& device, const ClusterShape& cluster) {
   return cluster.size() == 1 ? device.sm_count : device.clusters_of(cluster.size());
 }
 
 Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const Request& request) {
   constexpr double kLeastSlices = 4;  // of a part
-  const Constants& x = c.by_lines() ? kByLines : kByWords;
+  const Constants& x = constants_of(c);
   const Problem& p = request.problem;
   const double ctas = resident_clusters(request.device, cluster);
   const double us_per_cycle = 1e-3 / request.device.rates.sm_ghz;
@@ -127,7 +144,7 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const
     return x.turn_us + (of_slices * slice_cycles + c.cta_m * c.cta_n * x.element * c_accesses) * us_per_cycle;
   };
   const auto estimate = [&](double cycles_us) {
-    if (!c.by_lines()) return x.launch_us + std::max(cycles_us, memory_us);
+    if (&x == &kByWords) return x.launch_us + std::max(cycles_us, memory_us);
     const double powers = cycles_us * cycles_us * cycles_us * cycles_us + memory_us * memory_us * memory_us * memory_us;
     return x.launch_us + std::sqrt(std::sqrt(powers));
   };
@@ -176,7 +193,12 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
 }
 
 bool follows(const KernelInfo& kernel) {
-  return !config_of(kernel).by_lines();
+  return !config_of(kernel).by_lines() && config_of(kernel).vector == 1;
+}
+
+// A copy starts on 16 bytes: what has one is wgmma_tma's, or is read through registers.
+bool takes_copies(const KernelInfo& kernel) {
+  return config_of(kernel).vector == 1;
 }
 
 std::span<const ClusterShape> clusters(const KernelInfo& kernel) {
@@ -192,6 +214,7 @@ constinit const FamilyInfo wgmma_words_family = {.instances = built_instances<Fa
                                                  .splits = splits,
                                                  .schedule = schedule,
                                                  .clusters = clusters,
+                                                 .takes_copies = takes_copies,
                                                  .follows = follows,
                                                  .yields_to = Family::wgmma_tma};
 

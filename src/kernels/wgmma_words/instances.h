@@ -37,6 +37,14 @@ struct Instances<Family::wgmma_words> {
     for (const DType type : {DType::f16, DType::bf16})
       for (const WgmmaTmaConfig& tile : kTiles) add_tile(tile, type, type);
     add_tile(kTiles[1], DType::f16, DType::f32);  // the larger one has no registers left
+    // Lines that start on 8 bytes are copied to the slots. Copies so short pass through the L1 cache, which is what the
+    // ring leaves of the SM's memory: with more slots they take longer.
+    constexpr WgmmaTmaConfig kCopied[] = {
+        {.cta_m = 64, .cta_n = 64, .stages = 8, .groups_rows = 1, .producers = 2, .teams = 2, .vector = 4},
+        {.cta_m = 128, .cta_n = 128, .stages = 3, .groups_rows = 2, .vector = 4},
+    };
+    for (const DType type : {DType::f16, DType::bf16})
+      for (const WgmmaTmaConfig& tile : kCopied) add_tile(tile, type, type);
     // For a large operand with lines that start anywhere and one, or a copy, that TMA can address, of few rows or
     // columns.
     for (const DType type : {DType::f16, DType::bf16})
@@ -58,6 +66,7 @@ struct Instances<Family::wgmma_words> {
 
   static constexpr void describe(InstanceName& name, const WgmmaTmaConfig& c) {
     name << "_" << c.cta_m << "x" << c.cta_n << "x" << c.cta_k() << "_s" << c.stages;
+    if (c.vector > 1) name << "_v" << c.vector;
     if (c.by_lines()) name << (c.transposed ? "_lines_b" : "_lines_a");
   }
 
@@ -71,7 +80,7 @@ struct Instances<Family::wgmma_words> {
                        .copy = c.by_lines() ? Copy::bulk : c.copy,
                        .a_contiguous = c.a_contiguous,
                        .b_contiguous = c.b_contiguous,
-                       .vector = c.by_lines() ? 8 : 1,
+                       .vector = c.by_lines() ? 8 : c.vector,
                        .single_a = c.by_lines() && !c.transposed,
                        .single_b = c.by_lines() && c.transposed,
                        .vector_c = 1,

@@ -24,8 +24,8 @@ Result launch_wgmma_tma(const typename Kernel::Params& params, GlobalMemory& mem
   shape.threads = Kernel::kThreads;
   shape.dynamic_shared_bytes =
       sizeof(typename Kernel::SharedStorage) - params.absent_slots * sizeof(typename Kernel::SharedStorage::Slot);
-  // stmatrix, write_remote, rows of boxes; or single elements of C
-  shape.granule = sizeof(typename Kernel::Cta::ElementC) == 4 ? 4 : 16;
+  // stmatrix, write_remote, rows of boxes; single elements of C; or copies of parts of a chunk
+  shape.granule = sizeof(typename Kernel::Cta::ElementC) == 4 ? 4 : Kernel::kVector > 1 ? 2 * Kernel::kVector : 16;
   shape.dependent = true;
   // Barriers, warpgroups, threads that store.
   shape.agents = 2 * (Kernel::kStages + Kernel::kLineStages) + 4 + 2 * (1 + Kernel::kGroups);

@@ -142,9 +142,11 @@ Problem call_for(const KernelInfo& kernel, char transa, char transb, const Align
   return p;
 }
 
-// Whether an input that lies badly can reach an instance as a copy: of 16 bits along either axis, of fp32 along C's,
-// and for TF32 along k.
-bool takes_copies(const TileConfig& c, bool of_a) {
+// Whether an input that lies badly can reach an instance as a copy, if its family lets it: of 16 bits along either
+// axis, of fp32 along C's, and for TF32 along k.
+bool takes_copies(const KernelInfo& kernel, bool of_a) {
+  const TileConfig& c = kernel.config;
+  if (!kernels::describe(kernel.family).takes_copies(kernel)) return false;
   if (c.compute == Compute::tf32) return true;
   if (c.type == DType::f32) return of_a ? c.a_contiguous == Axis::row : c.b_contiguous == Axis::col;
   return size_of(c.type) == 2;
@@ -174,7 +176,7 @@ TEST(Force, SaysWhichOperandIsNotAligned) {
       const bool is_c = operand[1] == 'C';
       const int vector = is_c ? c.vector_c : operand[1] == 'A' ? c.vector_a() : c.vector_b();
       // What inputs lack, a copy has; of C, what is read.
-      if (vector == 1 || (!is_c && takes_copies(c, operand[1] == 'A'))) {
+      if (vector == 1 || (!is_c && takes_copies(kernel, operand[1] == 'A'))) {
         EXPECT_TRUE(force(p, gpu_for(kernel), kernel.name, &chosen).ok()) << last_error();
         continue;
       }
@@ -201,9 +203,8 @@ TEST(Force, SaysWhichFlagsAnInstanceIsFor) {
     const bool f32 = kernel.config.type == DType::f32;  // copies of which are turned
     const char a = a_plain ? 'N' : 'T', b = b_plain ? 'N' : 'T', not_a = a_plain ? 'T' : 'N',
                not_b = b_plain ? 'T' : 'N';
-    expect(call_for(kernel, not_a, b), f32 && takes_copies(kernel.config, true), a_plain ? "transa = N" : "transa = T");
-    expect(call_for(kernel, a, not_b), f32 && takes_copies(kernel.config, false),
-           b_plain ? "transb = N" : "transb = T");
+    expect(call_for(kernel, not_a, b), f32 && takes_copies(kernel, true), a_plain ? "transa = N" : "transa = T");
+    expect(call_for(kernel, a, not_b), f32 && takes_copies(kernel, false), b_plain ? "transb = N" : "transb = T");
   }
 }
 
