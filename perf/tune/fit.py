@@ -66,7 +66,7 @@ IN_TURN, IN_TURN_US, LONG = LENT | {"light", "heavy", "clusters", "drawn"}, 1.6,
 # are taken for those of an H100 as well. A new table has to be named here.
 LATE = {"h200-late-h", "h200-late-s", "h200-late-few-k-s", "h200-late-few-s", "h200-late-short-h",
         "h200-late-short-again-h", "h200-fresh", "h200-fresh-h", "h200-fresh-s", "h200-few-columns",
-        "h200-few-columns-long"}
+        "h200-few-columns-long", "h200-copied-h", "h200-many-s"}
 SOONER = {r"warp_tiled": .67, r"ffma_tma": .57, r"ffma_async": .38, r"row_lanes": .36,
           r"skinny_f32_((4|8)x(16|32|128)|(16|32|128)x(4|8))x": .85, r"skinny_.*_64x64x": .64, r"skinny_.*_256x256x128": .74,
           r"wgmma_words": .22, r"tiny_batched": .15, r"mma_swizzled": .13, r"wgmma_tma": .10}
