@@ -1,6 +1,5 @@
-// The properties of products that libxgemm loses, from docs/results and from 410 small, thin, shallow and misaligned
-// ones (perf/tune/measured/wild), all on an H100 and an H200. Of all others it wins more than it loses, by 4 to 8 % in
-// fp16 and 15 to 20 % in fp32 in the mean.
+// The properties of products that libxgemm loses as often as not, on an H100 and an H200: from docs/results, and from the
+// small, thin, shallow and misaligned ones of perf/tune/measured/wild. Of those others it wins 1.2 to 1.5 in the mean.
 #include "cublas/choice.h"
 
 #include <algorithm>
@@ -81,22 +80,13 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool reads_c) {
     if (shortest < 512) return "a small product in TF32, without measurements";
     return nullptr;
   }
-  // 0.81 to 0.93 in the mean.
+  // 1.03 to 1.15 in the mean, but for a tenth of them 0.73 to 0.79 and less.
   if (narrow == 1 && !aligned) return "a product with a vector, not aligned";
-  if (x.type == XGEMM_F32) {
-    // 0.78 to 1.03 where a product takes a few microseconds, and 1.2 of 512x512x64 and 128x128x128.
-    const bool many = narrow >= 128 && x.m * x.n * x.batch_count >= 4'000'000;
-    if (batch && narrow >= 32 && x.k <= 150 && !many) return "a batch of short sums";
-    // What TMA cannot bring, warps do, which is too slow for tiles in between: 0.66 to 1.0 where any extent is less
-    // than 900 and none is small, 0.96 to 1.26 from 1000 to 2047; with up to 127 rows or columns 1.1 in the mean.
-    if (!aligned && narrow >= 128 && x.k > 16 && shortest < 900) return "operands that are not aligned";
-    return nullptr;
-  }
-  // 0.91 and 0.93 in the mean; 1.3 to 3.5 of 16x16x16, 32x32x32 and 33x31x29.
-  if (batch && narrow < 8) return "a batch of narrow products";
-  // 0.6 to 1.2 up to 127, 1.1 to 5.0 above; of batches 0.8 to 0.95, but for long sums (1.5 to 2.7) and the smallest.
-  if (!aligned && !batch && shortest < 128) return "small operands that are not aligned";
-  if (!aligned && batch && std::max({x.m, x.n, x.k}) > 64 && x.k < 900) return "a batch that is not aligned";
+  // What TMA cannot bring, warps do, which takes their time from tiles in between: 1.04 to 1.08 in the mean where any
+  // extent is less than 900 and none is small, but less than 1 for nearly half of them; 0.96 to 1.26 from 1000 to 2047;
+  // with up to 127 rows or columns 1.1 in the mean.
+  if (x.type == XGEMM_F32 && !aligned && narrow >= 128 && x.k > 16 && shortest < 900)
+    return "operands that are not aligned";
   return nullptr;
 }
 
