@@ -1,5 +1,6 @@
-// The properties of products that libxgemm loses as often as not, on an H100 and an H200: from docs/results, and from the
-// small, thin, shallow and misaligned ones of perf/tune/measured/wild. Of those others it wins 1.2 to 1.5 in the mean.
+// The properties of products that libxgemm loses as often as not, on an H100 and an H200: from docs/results, and from
+// the small, thin, shallow and misaligned ones of perf/tune/measured/wild. Of those others it wins 1.2 to 1.5 in the
+// mean.
 #include "cublas/choice.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Lines of 16-bit elements that start on some bytes, from global memory to a swizzled tile as TMA would leave it: by a
 // team of threads, by cp.async.
 //
-// A thread has a piece of kVector elements in each of a few lines, which lie alike in the swizzle. What is outside of the
-// operand is filled with zeros and not read.
+// A thread has a piece of kVector elements in each of a few lines, which lie alike in the swizzle. What is outside of
+// the operand is filled with zeros and not read.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -20,7 +20,8 @@ class LineCopier {
   static constexpr int kLinePieces = kLineBytes / kBytes;
   static constexpr int kAtOnce = kThreads / kLinePieces;  // lines
   static constexpr int kCount = kLines / kAtOnce;         // pieces of a thread
-  static_assert(kLines % kAtOnce == 0 && kAtOnce * kLineBytes % 1024 == 0, "a thread's pieces lie alike in the swizzle");
+  static_assert(kLines % kAtOnce == 0 && kAtOnce * kLineBytes % 1024 == 0,
+                "a thread's pieces lie alike in the swizzle");
 
  public:
   // source: lines so many elements apart; the tile begins at (line, element).
