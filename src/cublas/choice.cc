@@ -1,6 +1,6 @@
-// The properties of products that libxgemm loses as often as not, on an H100 and an H200: from docs/results, and from
-// the small, thin, shallow and misaligned ones of perf/tune/measured/wild. Of those others it wins 1.2 to 1.5 in the
-// mean.
+// The properties of products that cuBLAS had better compute: those that libxgemm loses as often as not, or loses much
+// of where it loses, on an H100 and an H200, by docs/results and by the small, thin, shallow and misaligned products of
+// perf/tune/measured/wild. Of the products there that it serves it wins 1.3 to 1.5 in the mean, and loses some.
 #include "cublas/choice.h"
 
 #include <algorithm>
@@ -83,9 +83,9 @@ const char* why_cublas(const xgemm_args& x, const Gpu& gpu, bool reads_c) {
   }
   // 1.03 to 1.15 in the mean, but for a tenth of them 0.73 to 0.79 and less.
   if (narrow == 1 && !aligned) return "a product with a vector, not aligned";
-  // What TMA cannot bring, warps do, which takes their time from tiles in between: 1.04 to 1.08 in the mean where any
-  // extent is less than 900 and none is small, but less than 1 for nearly half of them; 0.96 to 1.26 from 1000 to 2047;
-  // with up to 127 rows or columns 1.1 in the mean.
+  // Warps bring what TMA cannot, which is slow where tiles are neither few nor large: 1.04 to 1.08 in the mean where
+  // one extent is less than 900 and none is small, but less than 1 for nearly half of them. Others win: 0.96 to 1.26
+  // from 1000 to 2047, and 1.1 in the mean with up to 127 rows or columns.
   if (x.type == XGEMM_F32 && !aligned && narrow >= 128 && x.k > 16 && shortest < 900)
     return "operands that are not aligned";
   return nullptr;

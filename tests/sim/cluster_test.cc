@@ -73,6 +73,16 @@ TEST(Clusters, OfOperandsThatStartAnywhere) {
                                               .producers = 4,
                                               .teams = 4}>();
 }
+TEST(Clusters, OfOperandsThatAreCopied) {
+  expect_products_of_all_flags<WgmmaTmaConfig{.cta_m = 64,
+                                              .cta_n = 64,
+                                              .stages = 8,
+                                              .groups_rows = 1,
+                                              .copy = Copy::prefetch,
+                                              .producers = 2,
+                                              .teams = 2,
+                                              .vector = 4}>();
+}
 TEST(Clusters, OfOperandsThatStartAnywhereThroughShared) {
   expect_products<kernels::tn(WgmmaTmaConfig{
       .cta_m = 64, .cta_n = 64, .stages = 8, .groups_rows = 1, .copy = Copy::prefetch, .producers = 4, .teams = 2})>();

@@ -287,6 +287,14 @@ constexpr WgmmaTmaConfig kWords = {
     .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .copy = Copy::prefetch, .producers = 2, .teams = 2};
 constexpr WgmmaTmaConfig kCopied = {
     .cta_m = 64, .cta_n = 32, .stages = 3, .groups_rows = 1, .copy = Copy::prefetch, .vector = 4};
+constexpr WgmmaTmaConfig kCopiedByTeams = {.cta_m = 64,
+                                           .cta_n = 32,
+                                           .stages = 4,
+                                           .groups_rows = 1,
+                                           .copy = Copy::prefetch,
+                                           .producers = 2,
+                                           .teams = 2,
+                                           .vector = 4};
 
 const std::vector<SimKernel>& mutants() {
   static const std::vector<SimKernel> all = {make_mutant<nt(kCooperative)>("cooperative"),
@@ -297,6 +305,7 @@ const std::vector<SimKernel>& mutants() {
                                              make_mutant<tn(kRegisters)>("registers"),
                                              make_mutant<nt(kWords)>("words"),
                                              make_mutant<nt(kCopied)>("copied"),
+                                             make_mutant<nn(kCopiedByTeams)>("copied_by_teams"),
                                              make_mutant<nn(kFragments)>("fragments")};
   return all;
 }
@@ -304,7 +313,7 @@ const std::vector<SimKernel>& mutants() {
 std::vector<GemmCase> cases_of(const SimKernel& kernel) {
   const auto flags = flags_of(kernel.config).front();
   const std::string_view name = kernel.name;
-  const bool clusters = name != "single" && name != "words" && name != "copied";
+  const bool clusters = name != "single" && name != "words" && !name.starts_with("copied");
   // Old C that lies as TMA cannot read it waits where X does: it shows what is not waited for where X is shared.
   const bool shares_x = name == "ping_pong" || name == "registers" || name == "fragments";
   const kernels::ClusterShape shape = name == "cooperative" ? kernels::ClusterShape{2, 1}
@@ -438,7 +447,7 @@ TEST_P(Mutants, WrongSwizzle) {
 
 INSTANTIATE_TEST_SUITE_P(, Mutants,
                          testing::Values("cooperative", "ping_pong", "split", "single", "chunks", "registers", "words",
-                                         "copied", "fragments"),
+                                         "copied", "copied_by_teams", "fragments"),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "kernels/common/lone_line.h"
 #include "kernels/common/params.h"
 #include "kernels/wgmma_tma/config.h"
 #include "kernels/wgmma_tma/params.h"
@@ -162,8 +163,10 @@ inline BasicWgmmaTmaParams<TensorBox> wgmma_tma_arguments(const WgmmaTmaBoxes& b
     g.c_copy.data != nullptr ? old_c(g.c_copy) : old_c(g.c);
   }
   if (boxes.copy != Copy::bulk || g.c.by_pointers()) {
-    const auto lines = [](const Operand& o, gpu::Major major) {
-      return WordLines{o.data, major == gpu::Major::k ? o.mn_stride : o.k_stride, o.batch_stride};
+    const auto lines = [&](const Operand& o, gpu::Major major) {
+      const bool along_k = major == gpu::Major::k;
+      return WordLines{o.data, stride_of_lines(along_k ? o.mn_stride : o.k_stride, along_k ? o.mn_extent : g.k),
+                       o.batch_stride};
     };
     const auto old_c = [](const auto& c) { return WordLines{c.data, c.col_stride, c.batch_stride}; };
     p.x_lines = lines(x, boxes.major_x);

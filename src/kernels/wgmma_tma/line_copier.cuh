@@ -16,6 +16,7 @@ namespace xgemm::kernels {
 // kLines lines of kLineBytes, 32, 64 or 128, which is also the width of the swizzle; by kThreads threads.
 template <class Element, int kVector, int kLines, int kLineBytes, int kThreads>
 class LineCopier {
+  static_assert(sizeof(Element) == 2 && (kVector == 2 || kVector == 4));
   static constexpr int kBytes = kVector * static_cast<int>(sizeof(Element));
   static constexpr int kLinePieces = kLineBytes / kBytes;
   static constexpr int kAtOnce = kThreads / kLinePieces;  // lines

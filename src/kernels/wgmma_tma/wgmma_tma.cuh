@@ -110,6 +110,7 @@ struct WgmmaTma {
   static constexpr int kStages = Cta::kStages;
   static constexpr int kLineStages = kConfig.line_stages;
   static constexpr int kVector = kConfig.vector;
+  static_assert(kVector == 1 || (kConfig.copy == Copy::prefetch && !kConfig.by_lines()));
   static constexpr int kGroups = Cta::kGroups;
   static constexpr int kProducerRegisters = kConfig.producer_registers(kFollows<Epilogue>);
   static constexpr int kConsumerRegisters = kConfig.consumer_registers(kFollows<Epilogue>);

@@ -80,7 +80,8 @@ struct SliceLoader {
 template <class Cta, int kTeams>
 struct SlotsUnderWay {
   using SharedStorage = typename Cta::SharedStorage;
-  // A consumer gives a slot back when it has the next one: of all teams' slots two are free or delivered.
+  // A team waits for a slot with so many undelivered ones. A consumer gives a slot back when it has the next one, so
+  // that of all teams' slots two have to be delivered meanwhile.
   static constexpr int kMost = Cta::kStages / kTeams / 2;
   static_assert(kTeams * kMost <= Cta::kStages - 2);
 

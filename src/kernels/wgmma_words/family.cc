@@ -1,4 +1,4 @@
-// wgmma_words, as the planner sees it: small products whose operands are not aligned for TMA.
+// wgmma_words, as the planner sees it: products whose operands are not aligned for TMA.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -128,6 +128,7 @@ int resident_clusters(const device::DeviceInfo& device, const ClusterShape& clus
 Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const Request& request) {
   constexpr double kLeastSlices = 4;  // of a part
   const Constants& x = constants_of(c);
+  const bool by_words = !c.by_lines() && c.vector == 1;
   const Problem& p = request.problem;
   const double ctas = resident_clusters(request.device, cluster);
   const double us_per_cycle = 1e-3 / request.device.rates.sm_ghz;
@@ -144,7 +145,7 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const
     return x.turn_us + (of_slices * slice_cycles + c.cta_m * c.cta_n * x.element * c_accesses) * us_per_cycle;
   };
   const auto estimate = [&](double cycles_us) {
-    if (&x == &kByWords) return x.launch_us + std::max(cycles_us, memory_us);
+    if (by_words) return x.launch_us + std::max(cycles_us, memory_us);
     const double powers = cycles_us * cycles_us * cycles_us * cycles_us + memory_us * memory_us * memory_us * memory_us;
     return x.launch_us + std::sqrt(std::sqrt(powers));
   };

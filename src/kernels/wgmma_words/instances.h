@@ -1,4 +1,4 @@
-// The instances of wgmma_words: small tiles of wgmma_tma, and those of which TMA brings one operand.
+// The instances of wgmma_words: tiles of wgmma_tma whose operands warpgroups bring, and those of which TMA brings one.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -77,7 +77,9 @@ struct Instances<Family::wgmma_words> {
                        .cta_n = c.cta_n,
                        .cta_k = c.cta_k(),
                        .stages = c.stages,
-                       .copy = c.by_lines() ? Copy::bulk : c.copy,
+                       .copy = c.by_lines()   ? Copy::bulk
+                               : c.vector > 1 ? Copy::async
+                                              : c.copy,
                        .a_contiguous = c.a_contiguous,
                        .b_contiguous = c.b_contiguous,
                        .vector = c.by_lines() ? 8 : c.vector,

@@ -648,6 +648,26 @@ TEST(Planner, SmallUnalignedOperandsAreNotCopied) {
           }
 }
 
+// Batches whose lines start on 8 bytes are copied to the tiles as they lie; others are not.
+TEST(Planner, LinesOnEightBytesAreCopiedToTheTiles) {
+  if (!kernels::is_kernel_or_family("wgmma_words")) GTEST_SKIP() << "this build is not for sm_90";
+  for (const DType type : {DType::f16, DType::bf16})
+    for (const char transa : {'N', 'T'})
+      for (const char transb : {'N', 'T'})
+        for (const std::int64_t gap : {0, 1, 2, 4}) {
+          Problem p = make_problem(ProductTypes{type, type, type}, transa, transb, 100, 100, 500);
+          p.a.ld += gap, p.b.ld += gap;
+          p.batch_count = 500;
+          p.a.batch_stride = p.b.batch_stride = 104 * 504;
+          p.c.batch_stride = p.c.ld * 100;
+          const Plan chosen = plan_for(p, fake_devices()[6]);
+          const KernelInfo& kernel = kernels::info(chosen.kernel);
+          const bool on_eight = p.a.ld % 4 == 0 && p.b.ld % 4 == 0, on_sixteen = p.a.ld % 8 == 0 && p.b.ld % 8 == 0;
+          EXPECT_EQ(kernel.family == Family::wgmma_words && kernel.config.vector == 4, on_eight && !on_sixteen)
+              << to_string(chosen) << " " << to_string(p);
+        }
+}
+
 // Twice the extents are eight times the work. Measured problems correct the estimates near them, each by a noise of its
 // own, where the work hardly matters.
 TEST(Planner, MoreWorkIsNotEstimatedFaster) {
