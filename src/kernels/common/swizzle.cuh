@@ -20,4 +20,11 @@ struct XorSwizzle {
   XGEMM_HOST_DEVICE static constexpr int apply(int offset) { return offset ^ ((offset & kMask) >> kShift); }
 };
 
+// Where TMA puts what is at an offset of lines of so many bytes, 32, 64 or 128, with a swizzle as wide: an XorSwizzle
+// of bytes, in the form that is one instruction after the shift.
+template <int kLineBytes>
+XGEMM_HOST_DEVICE constexpr int tma_swizzled(int offset) {
+  return offset ^ (offset >> 3 & (kLineBytes - 16));
+}
+
 }  // namespace xgemm::kernels

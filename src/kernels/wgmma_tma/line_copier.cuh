@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/swizzle.cuh"
 #include "kernels/common/target.cuh"
 
 namespace xgemm::kernels {
@@ -33,7 +34,7 @@ class LineCopier {
     copier.stride_ = stride;
     copier.source_ = source + (line + copier.line_) * stride + element + copier.element_;
     const int offset = copier.line_ * kLineBytes + copier.element_ * static_cast<int>(sizeof(Element));
-    copier.place_ = offset ^ (offset >> 3 & (kLineBytes - 16));
+    copier.place_ = tma_swizzled<kLineBytes>(offset);
     return copier;
   }
 

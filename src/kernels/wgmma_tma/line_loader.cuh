@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "kernels/common/predicated.cuh"
+#include "kernels/common/swizzle.cuh"
 #include "kernels/common/target.cuh"
 
 namespace xgemm::kernels {
@@ -109,7 +110,7 @@ class LineLoader {
   // The other half of fetch().
   XGEMM_DEVICE void deposit(Element* tile) {
     const int offset = line_ * kLineBytes + element_ * static_cast<int>(sizeof(Element));
-    char* const place = reinterpret_cast<char*>(tile) + (offset ^ (offset >> 3 & (kLineBytes - 16)));
+    char* const place = reinterpret_cast<char*>(tile) + tma_swizzled<kLineBytes>(offset);
     const auto store = [&](int i, const Vector& chunk) {
       gpu::write<gpu::Space::shared>(reinterpret_cast<Vector*>(place + i * kAtOnce * kLineBytes), chunk);
     };

@@ -15,6 +15,7 @@
 
 #include "kernels/common/sm90/mbarrier.cuh"
 #include "kernels/common/sm90/tma.cuh"
+#include "kernels/common/swizzle.cuh"
 #include "kernels/common/target.cuh"
 #include "kernels/wgmma_tma/config.h"
 #include "kernels/wgmma_tma/line_loader.cuh"
@@ -68,7 +69,7 @@ class WgmmaTmaLines {
   XGEMM_DEVICE void deposit(Element* tile, const Stage& stage) const {
     constexpr int kTogether = 4;  // under way
     const int offset = class_ * Shape::kRowBytes + chunk_ * static_cast<int>(sizeof(Vector));
-    char* const place = reinterpret_cast<char*>(tile) + (offset ^ (offset >> 3 & (Shape::kRowBytes - 16)));
+    char* const place = reinterpret_cast<char*>(tile) + tma_swizzled<Shape::kRowBytes>(offset);
     XGEMM_UNROLL
     for (int first = 0; first < kLines; first += kTogether) {
       std::uint32_t words[kTogether][8];

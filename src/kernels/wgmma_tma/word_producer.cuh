@@ -2,7 +2,7 @@
 // as TMA would have.
 //
 // They are divided into teams, which take slots in turn: what one waits for is in flight while the others store. Lines
-// that start on a vector of elements are copied to their slot by cp.async, which takes a tenth of the instructions.
+// that start on a vector of elements are copied to their slot by cp.async, which takes few instructions.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once

@@ -21,6 +21,11 @@ const WgmmaTmaConfig& config_of(const KernelInfo& kernel) {
 
 constexpr int kVectorBytes = 16;
 
+// Whether operands come through registers.
+bool by_words(const WgmmaTmaConfig& c) {
+  return !c.by_lines() && c.vector == 1;
+}
+
 // Coordinates and tiles are counted in 32 bits.
 bool fits(const WgmmaTmaConfig& c, const Problem& p) {
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 4096;
@@ -104,7 +109,7 @@ constexpr Constants kByLines = {.launch_us = 3.07,
                                 .exchange_us = 0.99,
                                 .exchange_part_us = 0.543};
 
-// Lines that are copied: fitted to 260 products on an H200.
+// Lines that are copied: fitted to the products of perf/tune/measured/wild/h200-copied-h.tsv.xz.
 constexpr Constants kByCopies = {.launch_us = 0.78,
                                  .turn_us = 0.98,
                                  .slice_cycles = 0,
@@ -118,7 +123,7 @@ constexpr Constants kByCopies = {.launch_us = 0.78,
                                  .exchange_part_us = 0.471};
 
 const Constants& constants_of(const WgmmaTmaConfig& c) {
-  return c.by_lines() ? kByLines : c.vector > 1 ? kByCopies : kByWords;
+  return by_words(c) ? kByWords : c.by_lines() ? kByLines : kByCopies;
 }
 
 int resident_clusters(const device::DeviceInfo& device, const ClusterShape& cluster) {
@@ -128,7 +133,6 @@ int resident_clusters(const device::DeviceInfo& device, const ClusterShape& clus
 Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const Request& request) {
   constexpr double kLeastSlices = 4;  // of a part
   const Constants& x = constants_of(c);
-  const bool by_words = !c.by_lines() && c.vector == 1;
   const Problem& p = request.problem;
   const double ctas = resident_clusters(request.device, cluster);
   const double us_per_cycle = 1e-3 / request.device.rates.sm_ghz;
@@ -145,7 +149,7 @@ Estimate estimate_of(const WgmmaTmaConfig& c, const ClusterShape& cluster, const
     return x.turn_us + (of_slices * slice_cycles + c.cta_m * c.cta_n * x.element * c_accesses) * us_per_cycle;
   };
   const auto estimate = [&](double cycles_us) {
-    if (by_words) return x.launch_us + std::max(cycles_us, memory_us);
+    if (by_words(c)) return x.launch_us + std::max(cycles_us, memory_us);
     const double powers = cycles_us * cycles_us * cycles_us * cycles_us + memory_us * memory_us * memory_us * memory_us;
     return x.launch_us + std::sqrt(std::sqrt(powers));
   };
@@ -194,7 +198,7 @@ Schedule schedule(const KernelInfo& kernel, const Problem& p, const device::Devi
 }
 
 bool follows(const KernelInfo& kernel) {
-  return !config_of(kernel).by_lines() && config_of(kernel).vector == 1;
+  return by_words(config_of(kernel));
 }
 
 // A copy starts on 16 bytes: what has one is wgmma_tma's, or is read through registers.

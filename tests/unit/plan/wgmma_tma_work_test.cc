@@ -337,6 +337,16 @@ TEST(WgmmaTmaSchedule, CtasThatShareAnSmFitOnIt) {
   EXPECT_EQ(most, WgmmaTmaConfig::kMostCtasPerSm);
 }
 
+// Across a matrix of one line any stride will do for the caller: threads that copy nothing form addresses by it.
+TEST(WgmmaTmaArguments, LoneLinesAreVectorsApart) {
+  WgmmaTmaConfig c = {.cta_m = 64, .cta_n = 64, .groups_rows = 1, .b_contiguous = layout::Axis::col};
+  c.copy = kernels::Copy::prefetch, c.vector = 4;
+  const GemmParams g = gemm_params(100, 100, 1, 3);  // B lies along n as well, as NN has it with ldb = 1
+  const auto p = kernels::wgmma_tma_arguments(kernels::wgmma_tma_boxes(c), g, Schedule{}, nullptr);
+  EXPECT_EQ(p.y_lines.stride % c.vector, 0);
+  EXPECT_EQ(p.x_lines.stride % c.vector, 0);
+}
+
 TEST(WgmmaTmaSchedule, CoversC) {
   constexpr std::int64_t kExtents[] = {1, 8, 63, 64, 65, 128, 200, 256, 257, 777, 1024, 3000};
   Random random(33);
